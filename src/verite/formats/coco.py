@@ -194,10 +194,6 @@ def documents_of(path: Path) -> Iterator[ImageTable]:
             yield decode(inside, ImageTable, nan_in=ANYWHERE)
 
 
-def write_document(annotations: Annotations, path: Path) -> None:
-    write_json(path, document_of(annotations, path))
-
-
 def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
     """Build a complete COCO document. Objects with confidences get a `score`."""
     image_ids, label_ids = ids_or_count(annotations.images), ids_or_count(annotations.labels)
@@ -461,7 +457,7 @@ def objects(
 def write(annotations: Annotations, path: Path) -> None:
     """Write a complete COCO document. Objects with confidences get a `score`."""
 
-    write_document(annotations, path)
+    write_json(path, document_of(annotations, path))
 
 
 PRESERVES = frozenset(

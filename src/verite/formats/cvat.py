@@ -129,7 +129,17 @@ def read(path: Path, options: Options) -> Annotations:
         with rows.errors:
             add_image(rows, image)
     if root.find("track") is not None:
-        add_tracks(rows, root)
+        # The shapes of a video, frame by frame; those outside of the picture are not there.
+        size, count = video_size(root)
+        for frame in range(count):
+            rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])
+        for track in root.all("track"):
+            for shape in track.children:
+                if shape.attributes.get("outside", "0") == "1":
+                    continue
+                with rows.errors:
+                    add_framed(rows, shape, track.attributes.get("label"), size)
+        rows.remark("tracks taken apart: boxes are taken frame by frame", count=sum(1 for _ in root.all("track")))
     if not rows.images:
         raise ReadError(root.where, expected="at least one <image> or <track> in <annotations>", found="none")
     return rows.annotations("cvat", layout="xyxy")
@@ -143,20 +153,6 @@ def add_image(rows: Rows, image: Element) -> None:
     for shape in image.children:
         with rows.errors:
             add_shape(rows, name, shape, shape.attributes.get("label"), (height, width))
-
-
-def add_tracks(rows: Rows, root: Element) -> None:
-    """The shapes of a video, frame by frame; those outside of the picture are not there."""
-    size, count = video_size(root)
-    for frame in range(count):
-        rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])
-    for track in root.all("track"):
-        for shape in track.children:
-            if shape.attributes.get("outside", "0") == "1":
-                continue
-            with rows.errors:
-                add_framed(rows, shape, track.attributes.get("label"), size)
-    rows.remark("tracks taken apart: boxes are taken frame by frame", count=sum(1 for _ in root.all("track")))
 
 
 def add_framed(rows: Rows, shape: Element, label: str | None, size: tuple[int, int]) -> None:

@@ -224,7 +224,10 @@ class Options:
         if not isinstance(self.mask_threshold, (Real, type(None))):
             raise BadParameter(f"mask threshold: expected a number, found {excerpt(self.mask_threshold)}")
         if self.image_size is not None:
-            check_image_size(self.image_size)
+            size = self.image_size
+            sides = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str) else ()
+            if len(sides) != 2 or not all(isinstance(side, Real) and float(side) >= 1 for side in sides):
+                raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {excerpt(size)}")
         if self.boxes is not None:
             layout_name(self.boxes)
         frame_of(self.coords)
@@ -235,13 +238,6 @@ class Options:
             raise BadParameter(f"masks: expected one of {', '.join(MASKS)}, found {self.masks!r}{near}")
         if self.mask_threshold is not None and not 0 < self.mask_threshold <= 1:
             raise BadParameter(f"mask threshold: expected a share above 0 and up to 1, found {self.mask_threshold}")
-
-
-def check_image_size(size: Any) -> None:
-    """Refuse an image size that is not two numbers of at least 1."""
-    sides = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str) else ()
-    if len(sides) != 2 or not all(isinstance(side, Real) and float(side) >= 1 for side in sides):
-        raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {excerpt(size)}")
 
 
 @dataclass(frozen=True)

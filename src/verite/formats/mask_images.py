@@ -343,27 +343,15 @@ LARGEST = 65_535
 Rows = NDArray[np.int64]
 
 
-def write_objects(annotations: Annotations, path: Path) -> None:
-    """A folder of pictures whose values count the objects of each image from 1."""
-    stems = file_stems(annotations.images, path)
-    with folder_atomically(path) as folder:
-        for name, pixels in paint_each(annotations, path, lambda rows: range(1, len(rows) + 1)):
-            save(pixels, folder / f"{stems[name]}.png")
-
-
 def paint_each(
     annotations: Annotations, path: Path, number: Callable[[Rows], range | list[int]]
 ) -> list[tuple[int, NDArray[np.uint32]]]:
     """Each image painted, its objects numbered so."""
-    need_masks(annotations, path)
+    if not (annotations.regions.kinds == MASK).all():
+        raise ReadError(path, expected="a mask for every object", found="boxes or polygons")
     return [
         (at, paint(annotations, at, rows, number(rows), path)) for at, rows in enumerate(rows_by_image(annotations))
     ]
-
-
-def need_masks(annotations: Annotations, path: Path) -> None:
-    if not (annotations.regions.kinds == MASK).all():
-        raise ReadError(path, expected="a mask for every object", found="boxes or polygons")
 
 
 def save(pixels: NDArray[np.uint32], path: Path, palette: list[int] | None = None) -> None:
@@ -414,7 +402,11 @@ def read(path: Path, options: Options) -> Annotations:
 
 def write(annotations: Annotations, path: Path) -> None:
 
-    write_objects(annotations, path)
+    # A folder of pictures whose values count the objects of each image from 1.
+    stems = file_stems(annotations.images, path)
+    with folder_atomically(path) as folder:
+        for name, pixels in paint_each(annotations, path, lambda rows: range(1, len(rows) + 1)):
+            save(pixels, folder / f"{stems[name]}.png")
 
 
 FORMAT = Format(

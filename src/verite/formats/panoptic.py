@@ -97,7 +97,11 @@ def read_sections(file: Path, errors: ErrorCollector) -> Sections:
 
 
 def read_panoptic(path: Path, options: Options) -> Annotations:
-    file = the_document(path)
+    # The JSON file itself, or the only one in a folder.
+    files = PathProbe(path).with_suffix(".json") if path.is_dir() else [path]
+    if len(files) != 1:
+        raise ReadError(path, expected="one JSON file", found=str(len(files)), remedy="name the file")
+    file = files[0]
     errors = ErrorCollector()
     document = read_sections(file, errors)
     pictures = folder_of_pictures(file, options)
@@ -139,14 +143,6 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
         flags={"crowd": np.array([bool(s.iscrowd) for s in listed], dtype=np.bool_)},
         source=Source(str(path), "panoptic", notes=tuple(notes), flaws=errors.flaws),
     )
-
-
-def the_document(path: Path) -> Path:
-    """The JSON file itself, or the only one in a folder."""
-    files = PathProbe(path).with_suffix(".json") if path.is_dir() else [path]
-    if len(files) != 1:
-        raise ReadError(path, expected="one JSON file", found=str(len(files)), remedy="name the file")
-    return files[0]
 
 
 def folder_of_pictures(file: Path, options: Options) -> Path:

@@ -66,7 +66,7 @@ class Rows:
         self.first_places.setdefault(name, where)
 
     def hint_two_folders(self, where: object, name: str) -> str:
-        """Return what to do about an image in two folders: they may be two detectors, or ground truth and predictions."""
+        """Return what to do about an image in two folders: two detectors, or ground truth and predictions."""
         first, second = (Path(str(place)).parent for place in (self.first_places.get(name, where), where))
         if first == second:
             return ""

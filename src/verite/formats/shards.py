@@ -278,18 +278,13 @@ def read_list(path: Path) -> list[Path]:
 def find_folder_shards(folder: Path, format_of: Callable[[Path], str]) -> list[Path]:
     """List the files of a folder if there are several of one suffix and the first is a document of many images."""
     files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    suffixes = {suffix_inside(path) for path in files}
+    suffixes = {(Path(path.stem).suffix if path.suffix.lower() in PACKED else path.suffix) for path in files}
     if len(files) < 2 or len(suffixes) > 1 or not suffixes <= SHARDED or not all(path.is_file() for path in files):
         return []
     try:
         return files if format_of(files[0]) in WHOLE else []
     except ReadError:
         return []
-
-
-def suffix_inside(path: Path) -> str:
-    """Return the suffix of a file without that of its compression."""
-    return Path(path.stem).suffix if path.suffix.lower() in PACKED else path.suffix
 
 
 def read_shards(

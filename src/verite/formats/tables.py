@@ -113,7 +113,7 @@ class CellOutlines:
         self.masks: list[Any] = [None] * count
 
     def take(self, place: str, row: int, value: Any, size: Any) -> None:
-        """Parse one cell: empty, one or several rings, an RLE with its size, or compressed RLE sized by other columns."""
+        """Parse one cell: empty, one or several rings, an RLE with its size, or compressed RLE without."""
         if is_absent(value):
             return
         if isinstance(value, Mapping):
@@ -121,7 +121,13 @@ class CellOutlines:
         elif isinstance(value, (str, bytes)):
             self.masks[row] = read_mask(place, value, size)
         else:
-            self.rings[row] = read_rings(place, value)
+            # Parse one ring, or a list of rings, of coordinates x, y, ….
+            try:
+                lists = [value] if np.ndim(value[0]) == 0 else list(value)
+                rings = [np.asarray(ring, dtype=np.float64).ravel().tolist() for ring in lists]
+            except (TypeError, ValueError, IndexError, KeyError, OverflowError):
+                raise ReadError(place, expected="lists of numbers as rings", found=excerpt(str(value), 40)) from None
+            self.rings[row] = [check_ring(place, ring) for ring in rings]
 
     def columns(self) -> tuple[Polygons | None, RLEMasks | None]:
         """Return polygons and masks of all rows, None where there are none."""
@@ -151,16 +157,6 @@ def read_mask(place: str, counts: Any, size: Any) -> Any:
         raise ReadError(place, expected="counts and a size of a mask", found=excerpt(str(counts), 40)) from None
     check_mask_size(place, height, width)
     return parse_runs(place, runs, height, width), (height, width)
-
-
-def read_rings(place: str, value: Any) -> list[Any]:
-    """Parse one ring, or a list of rings, of coordinates x, y, …."""
-    try:
-        lists = [value] if np.ndim(value[0]) == 0 else list(value)
-        rings = [np.asarray(ring, dtype=np.float64).ravel().tolist() for ring in lists]
-    except (TypeError, ValueError, IndexError, KeyError, OverflowError):
-        raise ReadError(place, expected="lists of numbers as rings", found=excerpt(str(value), 40)) from None
-    return [check_ring(place, ring) for ring in rings]
 
 
 def floats_of(value: Any) -> NDArray[np.float64] | None:

@@ -410,23 +410,20 @@ def read_voc_results(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options)
     for file, match in count_files("reading", list(files.items())):
         with rows.errors:
-            add_class(rows, file, match["label"])
+            # Add the predictions of one class.
+            label = match["label"]
+            for number, line in enumerate(StringIO(read_text(file), newline=None), start=1):
+                words = line.split()
+                if not words:
+                    continue
+                with rows.errors:
+                    where = f"{file}:{number}"
+                    if len(words) != RESULTS_WORDS:
+                        found = f"{len(words)} words ({excerpt(line.strip())})"
+                        raise ReadError(where, expected="an image, a confidence and 4 numbers", found=found)
+                    confidence, *corners = to_numbers(words[1:], where)
+                    rows.add(where, words[0], label, corners, confidence)
     return rows.annotations("voc-results", layout="xyxy")
-
-
-def add_class(rows: Rows, file: Path, label: str) -> None:
-    """Add the predictions of one class."""
-    for number, line in enumerate(StringIO(read_text(file), newline=None), start=1):
-        words = line.split()
-        if not words:
-            continue
-        with rows.errors:
-            where = f"{file}:{number}"
-            if len(words) != RESULTS_WORDS:
-                found = f"{len(words)} words ({excerpt(line.strip())})"
-                raise ReadError(where, expected="an image, a confidence and 4 numbers", found=found)
-            confidence, *corners = to_numbers(words[1:], where)
-            rows.add(where, words[0], label, corners, confidence)
 
 
 VOC_RESULTS = Format(
