@@ -15,7 +15,8 @@ from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, ReadError, d
 from verite.settings import Choice, Count, Names, Option, Setting, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from concurrent.futures import Executor
 
     from numpy.typing import NDArray
 
@@ -80,8 +81,8 @@ class ClassThresholds:
         return f"by label {sha256(spelled.encode()).hexdigest()[:8]}"
 
 
-class ThresholdSetting(Setting[Any, Any]):
-    """A confidence, confidences by label, or a file of them; None: no prediction is left out."""
+class ThresholdSetting(Setting[float | Mapping[str, float] | str | PathLike[str] | ClassThresholds | None, Any]):
+    """A confidence threshold, one per class, or a file with one per class; None keeps every prediction."""
 
     kind = "text"
 
@@ -188,7 +189,7 @@ class EvaluationSettings(Settings):
     """What every evaluation can be asked."""
 
     name: Option[str | None] = Text(
-        None, "What the system is called.", is_signed=False, is_common=True, has_option=False
+        None, "Name of the detector in tables and reports.", is_signed=False, is_common=True, has_option=False
     )
     checks: Option[Literal["stop", "warn", "off"]] = Choice(
         "stop", "What to do when the files look wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
@@ -233,8 +234,8 @@ class ClassSettings(EvaluationSettings):
 class ShardedSettings(ClassSettings):
     """What evaluations can be asked that are made of parts."""
 
-    executor: Option[Any] = Setting(
-        None, "Who evaluates shards: a concurrent.futures.Executor.", is_signed=False, is_common=True, has_option=False
+    executor: Option[Executor | Callable[[], Executor] | None] = Setting(
+        None, "Evaluate shards by this concurrent.futures.Executor.", is_signed=False, is_common=True, has_option=False
     )
     parts: Option[int | None] = Count(
         None,

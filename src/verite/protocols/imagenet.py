@@ -145,17 +145,23 @@ verite imagenet-loc LOC_val_solution.csv predictions.csv --json | jq .top5_error
 def imagenet_loc(truth: Annotations, pred: Annotations, settings: TopErrorSettings) -> TopErrorResults:
     """Top-1 and top-5 error of ImageNet's localization task, and of classification alone.
 
-    The first guesses of an image count, in the order of the file, or by falling confidence where there is one. A label
-    of the image is found if one of them has it and its box overlaps one of the label's boxes by at least `iou`, corners
-    being pixel indices; for classification the label is enough. An image's error is the share of its labels that are
-    not found, the error is the mean over images. Images of the `blacklist` (a file with a number or name a line) count
-    for classification alone.
+    The first predictions of an image count, in the order of the file, or by falling confidence where there is one. A
+    class of the image is found if one of them has it and its box has an IoU of at least `iou` with one of the class's
+    boxes; corners are pixel indices. For classification the class is enough. The error of an image is the share of its
+    classes that are not found; the error is the mean over images. Images of the `blacklist` (a file with one number or
+    name per line) count for classification alone.
 
+    References
+    ----------
     Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015.
 
-    >>> truth = vt.read("LOC_val_solution.csv")                    # doctest: +SKIP
-    >>> pred = vt.read("predictions.csv", like=truth)              # doctest: +SKIP
-    >>> vt.imagenet_loc(truth, pred).scores["top5_error"].value    # doctest: +SKIP
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "b"], ["cat", "dog"], [[0, 0, 9, 9], [0, 0, 9, 9]])
+    >>> pred = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]], confidence=[0.9, 0.8])
+    >>> vt.imagenet_loc(truth, pred)["top5_error"].value
+    0.5
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     need_pixels(truth)
@@ -267,18 +273,22 @@ verite imagenet-det truth.json a.json b.json -o results/""",
 def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSettings) -> DetectionResults:
     """Average precision of ImageNet's detection task.
 
-    A truth of w × h pixels asks for an overlap of min(`iou`, wh / ((w + t)(h + t))), t being the `tolerance`: a small
-    object may be missed by some pixels on each side. By falling confidence a prediction takes the unused truth of its
-    class that it overlaps most among those whose threshold it reaches; it is false if there is none. Pairs of image and
-    class on the `blacklist` (a file with an image number or name and a class a line) count neither as truth nor against
-    a prediction.
+    The IoU threshold of an object of w × h pixels is min(`iou`, wh / ((w + t)(h + t))) with t the `tolerance`, so that
+    a small object may be missed by some pixels on each side. In order of falling confidence, a prediction is matched
+    with the unmatched ground-truth object of its class that has the highest IoU among those whose threshold it reaches;
+    it is a false positive if there is none. Pairs of image and class on the `blacklist` (a file with an image number or
+    name and a class per line) are dropped on both sides.
 
+    References
+    ----------
     Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015.
 
-    >>> from verite import Annotations
-    >>> truth = Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])          # 10 × 10 asks for 100 / 400
-    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 9, 2]], confidence=[0.9])
-    >>> imagenet_det(truth, pred).scores["mAP"].value
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])  # 10 × 10: the IoU threshold is 100 / 400
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 2]], confidence=[0.9])
+    >>> vt.imagenet_det(truth, pred)["mAP"].value
     1.0
     """
     truth, pred, findings = prepare(truth, pred, settings.checks)

@@ -123,19 +123,29 @@ verite lvis lvis_v1_val.json a.json b.json
 verite lvis truth.json pred.json --json | jq .APr""",
 )
 def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisResults:
-    """LVIS's thirteen numbers, for boxes or masks, and everything behind them.
+    """LVIS average precision, also over rare, common and frequent classes.
 
-    The best ``max_dets`` predictions per image count, over all classes. Of these, the ones whose class is neither
-    among the truths of the image nor among those known to be absent are left out: nobody looked for it. Where not every
-    object of a class is marked, a prediction that finds nothing is spared. Objects without any area are left out on
-    both sides. Matching, area ranges and means are COCO's, without crowds; `ignore` of annotations is honoured. APr,
-    APc and APf are means over rare, common and frequent classes.
+    At most ``max_dets`` predictions per image count, over all classes. A prediction is dropped if its class is neither
+    annotated in the image nor verified to be absent. Where the annotation of a class is not exhaustive, an unmatched
+    prediction is ignored. Objects without area are dropped on both sides. Matching, area ranges and means are COCO's,
+    without crowds; the `ignore` flag of annotations is honoured. APr, APc and APf are means over rare, common and
+    frequent classes.
 
+    References
+    ----------
     Gupta, Dollár, Girshick, LVIS: A Dataset for Large Vocabulary Instance Segmentation, CVPR 2019.
 
-    >>> truth = vt.read("lvis_v1_val.json", format="lvis")         # doctest: +SKIP
-    >>> pred = vt.read("detections.json", like=truth)              # doctest: +SKIP
-    >>> vt.lvis(truth, pred).scores["APr"].value                   # doctest: +SKIP
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = {
+    ...     "images": [{"id": 1, "width": 20, "height": 20, "neg_category_ids": [], "not_exhaustive_category_ids": []}],
+    ...     "categories": [{"id": 1, "name": "cat", "frequency": "r"}],
+    ...     "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "area": 81}],
+    ... }
+    >>> pred = [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "score": 0.9}]
+    >>> round(vt.lvis(truth, pred)["APr"], 4)
+    1.0
     """
     if truth.verdicts is None or truth.labels.groups is None:
         raise DataError(

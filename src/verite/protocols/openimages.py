@@ -440,26 +440,30 @@ verite openimages boxes.csv predictions.csv --metric v2 --descriptions class-des
 verite openimages segments.csv predictions.csv --on mask --image-labels labels.csv""",
 )
 def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettings) -> OpenImagesResults:
-    """Average precision as Open Images computes it, with groups, verified labels and the hierarchy of classes.
+    """Average precision as Open Images computes it, with groups, verified labels and a class hierarchy.
 
-    By falling confidence a prediction asks for the truth of its class that it overlaps most; a taken one makes it
-    false, a difficult one leaves it out. Predictions that are false then, but lie at least by `iou` of their own area
-    in a box around a group, are left out; each group that is hit counts once, with the best confidence and
-    `group_of_weight`, and so does each group as something to find: 1 in the challenge for boxes, 0 for masks and in V2.
+    In order of falling confidence, a prediction is compared with the ground-truth object of its class that has the
+    highest IoU with it. An object that is matched already makes it a false positive; a difficult one makes it ignored.
+    An unmatched prediction is ignored if at least `iou` of its own area lies in a box around a group. Each group that
+    is hit counts once, with the highest confidence and the weight `group_of_weight`, and as one object to find: 1 in
+    the challenge for boxes, 0 for masks and in V2.
 
-    `image_labels` says which classes people verified in each image: predictions of other classes, that are not among
-    the image's boxes either, are dropped in the challenge (``unverified="count"`` keeps them, as V2 does without
-    labels). With a `hierarchy` a box is also one of every class above its own, a label that is there goes up and one
-    that is not goes down. `descriptions` gives the names to print. With ``on="mask"`` a ground-truth object
-    without a mask, or whose mask has no pixel, is compared by its box: it does not count, and a prediction that matches
-    it is ignored.
+    `image_labels` are the classes verified in each image. Predictions of classes that are neither verified nor
+    annotated there are dropped in the challenge; ``unverified="count"`` keeps them, as V2 does without labels. With a
+    `hierarchy`, a box also counts for every class above its own, a positive label for the classes above and a negative
+    one for those below. `descriptions` gives the names to print. With ``on="mask"``, a ground-truth object without a
+    mask, or with an empty one, is compared by its box: it does not count, and a prediction that matches it is ignored.
 
+    References
+    ----------
     Kuznetsova et al., The Open Images Dataset V4, IJCV 2020.
 
-    >>> from verite import Annotations
-    >>> truth = Annotations.of(["a"], ["cat"], [[0, 0, 8, 8]], group_of=[True])
-    >>> pred = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 2, 2], [4, 4, 6, 6]], confidence=[0.9, 0.8])
-    >>> openimages(truth, pred).scores["mAP"].value
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 8, 8]], group_of=[True])
+    >>> pred = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 2, 2], [4, 4, 6, 6]], confidence=[0.9, 0.8])
+    >>> vt.openimages(truth, pred)["mAP"].value
     1.0
     """
     from verite.formats.openimages import read_descriptions, read_hierarchy

@@ -402,16 +402,24 @@ verite panoptic truth.json pred.json --json | jq .PQ""",
 def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) -> PanopticResults:
     """Panoptic quality: PQ, SQ and RQ over all classes, things and stuff.
 
-    A predicted segment and a segment of the truth match where they have the same class and an IoU above 0.5, void
-    pixels of the truth taken out of the union; segments of one side share no pixel, so a match is unique. Crowds match
-    nobody. A prediction without a match is left out if more than half of it is void or a crowd of its class. PQ of a
-    class is the sum of the IoUs of its matches over TP + FP/2 + FN/2, and the product of SQ, their mean, and RQ.
+    A predicted and a ground-truth segment match if they have the same class and an IoU above 0.5, void pixels of the
+    ground truth being taken out of the union. Segments of one side share no pixel, so a match is unique. Crowds are
+    never matched. An unmatched prediction is ignored if more than half of it is void or a crowd of its class. PQ of a
+    class is the sum of the IoUs of its matches over TP + FP/2 + FN/2: the product of SQ, their mean IoU, and RQ, the F1
+    of the matching.
 
+    References
+    ----------
     Kirillov et al., Panoptic Segmentation, CVPR 2019.
 
-    >>> truth = vt.read("panoptic_val2017.json")                     # doctest: +SKIP
-    >>> pred = vt.read("panoptic_predictions.json", like=truth)      # doctest: +SKIP
-    >>> print(vt.panoptic(truth, pred))                              # doctest: +SKIP
+    Examples
+    --------
+    >>> import verite as vt
+    >>> masks = vt.RLEMasks.of([([0, 8, 8], (4, 4))])  # the two left columns of 4 × 4 pixels
+    >>> segment = vt.Regions([[0, 0, 2, 4]], runs=masks)
+    >>> truth = vt.Annotations(vt.Images(["a"], widths=[4], heights=[4]), vt.Labels(["cat"]), [0], [0], segment)
+    >>> vt.panoptic(truth, truth)["PQ"].value
+    1.0
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     settings.check_labels(truth.labels.all_names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, excerpt
@@ -19,11 +19,13 @@ from verite.model.regions import Regions
 from verite.model.results import Results
 from verite.model.tables import Part, Table
 from verite.protocols.panoptic import add_up, blocks, join_classes, overlaps
-from verite.protocols.protocol import protocol
+from verite.protocols.protocol import protocol, signature_with_settings
 from verite.settings import Constant, Option, Setting
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
+    from inspect import Signature
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -317,18 +319,23 @@ verite semantic truth/ pred/ --json | jq .mIoU""",
 def semantic(truth: Annotations, pred: Annotations, settings: SemanticSettings) -> SemanticResults:
     """mIoU, frequency-weighted IoU, mean and pixel accuracy and Dice of semantic segmentation.
 
-    Pixels are counted over all images: of each class those that both sides have, over those that either has (IoU), over
-    those of the truth (accuracy), and twice over the sum of both (Dice). mIoU, mAcc and Dice are means over the classes
-    that occur; fwIoU weighs each class by its pixels in the truth; aAcc is the share of right pixels. Pixels of the
-    truth without a class, or with the value `ignore`, are left out; a pixel without a prediction is wrong.
+    Pixels are counted over all images. For each class, IoU divides the pixels that both sides have by those that either
+    has, accuracy divides them by those of the ground truth, and Dice twice them by the sum of both. mIoU, mAcc and Dice
+    are means over the classes that occur; fwIoU weights each class by its pixels in the ground truth; aAcc is the share
+    of correct pixels. Pixels of the ground truth without a class, or with the value `ignore`, are ignored; a pixel
+    without a prediction is wrong.
 
+    References
+    ----------
     Long et al., Fully Convolutional Networks for Semantic Segmentation, CVPR 2015.
 
-    >>> from verite.arrays import np
+    Examples
+    --------
+    >>> import numpy as np
     >>> import verite as vt
-    >>> found = vt.semantic(np.array([[0, 1, 1, 255]]), np.array([[0, 0, 1, 1]]))
-    >>> {name: score.value for name, score in found.scores.items() if name in ("mIoU", "aAcc")}
-    {'mIoU': 0.5, 'aAcc': 0.6666666666666666}
+    >>> results = vt.semantic(np.array([[0, 1, 1, 255]]), np.array([[0, 0, 1, 1]]))
+    >>> results["mIoU"].value, round(results["aAcc"], 4)
+    (0.5, 0.6667)
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     settings.check_labels(pred.labels.all_names)
@@ -370,17 +377,31 @@ def find_ignored(labels: Labels, settings: SemanticSettings) -> NDArray[np.bool_
 
 
 class SemanticEvaluator:
-    """Counts pixels of label maps as they come, and has the numbers of all of them at any time.
+    """Semantic segmentation metrics in a training loop: counts the pixels of label maps batch by batch.
 
-    Maps are arrays of class numbers from 0, [row, column] or [image, row, column], numpy's, torch's, or anything that
-    numpy takes. `labels` names the classes, or says how many there are. What is kept are the counts alone, so that
-    memory does not grow. Settings are those of :func:`verite.semantic`.
+    Only the confusion counts are kept, so memory does not grow.
 
+    Parameters
+    ----------
+    labels : sequence of str, mapping of int to str, or int
+        Names of the classes, names by class number, or the number of classes.
+    **settings
+        Settings of :func:`verite.semantic`, such as `ignore`.
+
+    Raises
+    ------
+    BadParameter
+        If `labels` or a setting is out of its range.
+
+    Examples
+    --------
     >>> evaluator = SemanticEvaluator(labels=["sky", "sea"])
     >>> evaluator.update([[0, 1, 1]], [[0, 0, 1]])
-    >>> round(evaluator.compute().scores["mIoU"].value, 4)
+    >>> round(evaluator.compute()["mIoU"], 4)
     0.5
     """
+
+    __signature__: ClassVar[Signature]
 
     def __init__(self, *, labels: Sequence[str] | Mapping[int, str] | int, **settings: Any) -> None:
         if isinstance(labels, bool) or not isinstance(labels, (int, Mapping, Sequence)):
@@ -400,15 +421,28 @@ class SemanticEvaluator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything that was counted."""
+        """Set all counts to 0."""
         self.counts, self.images = PixelCounts.none(len(self.labels)), 0
 
     def __len__(self) -> int:
-        """How many images there are."""
+        """Return the number of images."""
         return self.images
 
     def update(self, preds: Any, targets: Any) -> None:
-        """Add the maps of a batch."""
+        """Add the label maps of a batch.
+
+        Parameters
+        ----------
+        preds, targets : array-like of int, shape (rows, columns) or (images, rows, columns)
+            Class number of each pixel: arrays of numpy or torch, or anything that numpy takes.
+
+        Raises
+        ------
+        BadParameter
+            If the shapes differ, or values are no integers.
+        DataError
+            If a target has an unknown class.
+        """
         mine, theirs = as_maps(targets, "targets"), as_maps(preds, "preds")
         if mine.shape != theirs.shape:
             raise BadParameter(f"update: expected preds of the targets' shape {mine.shape}, found {theirs.shape}")
@@ -419,7 +453,7 @@ class SemanticEvaluator:
         self.counts, self.images = self.counts + found, self.images + (len(mine) if mine.ndim == 3 else 1)
 
     def positions(self, values: NDArray[Any], left_out: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        """Which class each pixel has, -1 for none; the truth may have no class that was not named."""
+        """Return the class of each pixel, -1 for none; targets must have known classes only."""
         ids = np.array(self.labels.numbers, dtype=np.int64)
         order = np.argsort(ids)
         at = order[np.minimum(np.searchsorted(ids, values, sorter=order), len(ids) - 1)]
@@ -432,15 +466,21 @@ class SemanticEvaluator:
         return np.where(is_known, at, -1)
 
     def merge(self, other: SemanticEvaluator) -> None:
-        """Add everything another evaluator has counted, for example in another process."""
+        """Add the counts of another evaluator, for example of another process.
+
+        Raises
+        ------
+        BadParameter
+            If settings or classes differ.
+        """
         mine, theirs = ((e.labels.names, e.labels.numbers, e.settings) for e in (self, other))
         if mine != theirs:
             raise BadParameter("merge: expected an evaluator with the same settings and labels")
         self.counts, self.images = self.counts + other.counts, self.images + other.images
 
     def compute(self, *, name: str | None = None) -> SemanticResults:
-        """The numbers of all maps so far; more may be added afterwards."""
-        nobody = Annotations(
+        """Return the results of all label maps so far; more may be added afterwards. `name` is the detector's."""
+        empty = Annotations(
             images=Images([]),
             labels=self.labels,
             image=np.empty(0, np.int32),
@@ -449,11 +489,16 @@ class SemanticEvaluator:
             source=Source(path=name or "", format="part"),
         )
         settings = self.settings.change(name=name or self.settings.name or "evaluator")
-        return SemanticResults(settings, self.counts, nobody, nobody)
+        return SemanticResults(settings, self.counts, empty, empty)
+
+
+SemanticEvaluator.__signature__ = signature_with_settings(
+    SemanticEvaluator.__init__, SemanticSettings, omit=("executor", "parts")
+)
 
 
 def as_maps(given: Any, what: str) -> NDArray[Any]:
-    """An array of whole numbers of two or three dimensions."""
+    """Return label maps as an array of integers with two or three dimensions."""
     given = given.detach().cpu() if hasattr(given, "detach") else given
     try:
         array = np.asarray(given)

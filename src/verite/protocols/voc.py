@@ -320,27 +320,30 @@ verite voc truth.json pred.json --json | jq .mAP""",
 def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResults:
     """Average precision as Pascal VOC computes it.
 
-    Predictions of a class are taken by falling confidence (equal ones in their order in the file, or with
-    ``ties="image"`` in that of the images, as in parts). Each asks for the
-    truth of its class and image that it overlaps most; it is true if the overlap reaches `iou` and the truth is
-    still free, false otherwise. A difficult truth neither rewards nor punishes, and no more does what other formats
-    set aside (crowds, groups, `ignore`), unless `ignored="count"`. Coordinates are pixel indices
-    (`pixel="plus1"`: width is x2 − x1 + 1) or points (`"continuous"`). `on="rotated"` compares rotated boxes and
-    quadrilaterals, as DOTA does.
+    Predictions of a class are matched in order of falling confidence; equal confidences keep the order of the file, or
+    with ``ties="image"`` that of the images. Each prediction is compared with the ground-truth object of its class and
+    image that has the highest IoU with it. It is a true positive if the IoU reaches `iou` and the object is unmatched,
+    a false positive otherwise. Difficult objects are ignored, and so are crowds, groups and objects flagged `ignore`,
+    unless ``ignored="count"``. Coordinates are pixel indices (``pixel="plus1"``: the width is x2 − x1 + 1) or points
+    (``"continuous"``). ``on="rotated"`` compares rotated boxes and quadrilaterals, as DOTA does.
 
-    Other tools' ways are settings, too: how the area is read (`interpolation`), whom a prediction may take
-    (`matching`), `ties`, how many predictions count, on which images (`judged`), and which classes are in the mean.
-    `quirks="py-faster-rcnn"` repeats that code: the overlap must exceed the threshold, equal confidences come in
-    numpy's default order; `"detectron2"` what its evaluator of Pascal VOC makes of that, at ten thresholds, with
-    predictions rounded. `quirks="ultralytics"` repeats `yolo val` since 8.4.176, with precision and recall at its
-    `point`; `"ultralytics-8.3"` what it did up to 8.4.36. Whatever else is given holds instead.
+    The conventions of other tools are settings, too: the `interpolation` of the curve, the `matching`, the `ties`, how
+    many predictions count, on which images (`judged`), and which classes enter the mean. ``quirks="py-faster-rcnn"``
+    repeats that code: the IoU must exceed the threshold, and equal confidences come in numpy's default order.
+    ``"detectron2"`` repeats its evaluator of Pascal VOC at ten thresholds with rounded predictions. ``"ultralytics"``
+    repeats ``yolo val`` since 8.4.176, with precision and recall at its `point`; ``"ultralytics-8.3"`` repeats versions
+    up to 8.4.36. A setting that is given takes precedence over the quirk's.
 
+    References
+    ----------
     Everingham et al., The Pascal Visual Object Classes Challenge: A Retrospective, IJCV 2015.
 
-    >>> from verite import Annotations
-    >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
-    >>> pred = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [50, 50, 59, 59]], confidence=[0.9, 0.8])
-    >>> voc(truth, pred).scores["mAP"].value
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
+    >>> pred = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [50, 50, 59, 59]], confidence=[0.9, 0.8])
+    >>> vt.voc(truth, pred)["mAP"].value
     0.5
     """
     return VocResults(settings, *evaluate(truth, pred, settings))
