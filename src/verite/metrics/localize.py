@@ -20,7 +20,7 @@ from verite.evaluation.settings import (
     PolygonRule,
     Regions,
     above_threshold,
-    highest_floor,
+    highest_threshold,
 )
 from verite.formats import Readable, read_pair
 from verite.formats.volumes import are_volumes
@@ -357,7 +357,7 @@ class LocalizationResults(Results):
         asked[self.matched.missed] = True
         claims = np.zeros(len(self.pred), dtype=np.bool_)
         claims[self.matched.pred] = claims[self.matched.spurious] = True
-        return Matches(self.settings.iou, asked, taken, highest_floor(self.settings.confidence), claims)
+        return Matches(self.settings.iou, asked, taken, highest_threshold(self.settings.confidence), claims)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from verite.evaluation.settings import (
     EvaluationSettings,
     On,
     RankedSettings,
-    highest_floor,
+    highest_threshold,
     on_setting,
 )
 from verite.evaluation.state import Part
@@ -504,7 +504,7 @@ class CocoResults(Results):
         threshold = choose_threshold(self.settings.iou, iou)
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
-        least = highest_floor(self.settings.confidence)
+        least = highest_threshold(self.settings.confidence)
         return Matches(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
 
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
@@ -638,9 +638,7 @@ class CocoResults(Results):
         areas = "; ".join(f"{name} {low:g} to {high:g} px²" for name, low, high in self.settings.areas[1:])
         return [
             Legend(f"AP: mean over classes of average precision at {overlap} {mean}, interpolated at 101 recalls."),
-            Legend(
-                "AP50, AP75: the same at one threshold. APs, APm, APl, ARs, ARm, ARl: objects of one area range."
-            ),
+            Legend("AP50, AP75: the same at one threshold. APs, APm, APl, ARs, ARm, ARl: objects of one area range."),
             Legend(f"ARn: mean recall with at most n predictions per image and class, here up to {most}."),
             *([Legend(f"Area ranges: {areas}.")] if areas else []),
         ]

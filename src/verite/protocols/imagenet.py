@@ -12,7 +12,7 @@ from verite.errors import DataError, give_sizes
 from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.evaluation import WRONG, Evaluation, Rules, box_candidates
 from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import THREADS, EvaluationSettings, highest_floor
+from verite.evaluation.settings import THREADS, EvaluationSettings, highest_threshold
 from verite.formats.imagenet_loc import read_blacklist
 from verite.model.annotations import Annotations
 from verite.model.classes import EXCLUDED, ImageLevelLabels, is_in
@@ -198,7 +198,7 @@ def guess_table(
     mine = pred.image.astype(np.int64) * labels + pred.label
     at = np.minimum(np.searchsorted(cells, mine), max(len(cells) - 1, 0))
     named = (cells[at] == mine) & (pred.label < labels) if len(cells) else np.zeros(len(pred), np.bool_)
-    in_place = np.diff(box_candidates(truth, pred, pixel=PIXEL, floor=settings.iou).offsets) > 0
+    in_place = np.diff(box_candidates(truth, pred, pixel=PIXEL, min_iou=settings.iou).offsets) > 0
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     order = np.lexsort((-confidence, pred.image))
     images = pred.image[order]
@@ -249,7 +249,7 @@ class DetectionResults(GroupedResults):
         """Object by object what was found, at one of the thresholds."""
         threshold = self.settings.iou[choose_threshold(self.settings.iou, iou)]
         found = evaluate_at(threshold, self.settings, self.truth, self.pred).outcomes()
-        least = highest_floor(self.settings.confidence)
+        least = highest_threshold(self.settings.confidence)
         return Matches(threshold, found.is_asked, found.pred.astype(np.int64), least, found.state >= WRONG)
 
     def part(self, about: Callable[[Labels], str]) -> Part:
@@ -260,7 +260,7 @@ class DetectionResults(GroupedResults):
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> DetectionResults:
         """Of what became of all images."""
         curves = merged_group_curves(numbers, len(settings.iou), 0.0, is_reversed=False)
-        return cls("imagenet-det", settings, curves, numbers.truth, numbers.pred).hold_numbers(numbers)
+        return cls("imagenet-det", settings, curves, numbers.truth, numbers.pred).with_numbers(numbers)
 
 
 @protocol(

@@ -15,7 +15,7 @@ from verite.evaluation.curves import Curve
 from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Outcomes, Rules
 from verite.evaluation.partial import GONE
 from verite.evaluation.prepare import check_mask_sizes, prepare
-from verite.evaluation.settings import THREADS, highest_floor
+from verite.evaluation.settings import THREADS, highest_threshold
 from verite.formats import read
 from verite.model.alignment import free_ids
 from verite.model.annotations import Annotations
@@ -406,7 +406,7 @@ class OpenImagesResults(GroupedResults):
         taken = np.where(asked & (decided.taken >= 0), np.append(origin, -1)[decided.taken], -1)
         claims = np.zeros(len(self.pred), dtype=np.bool_)
         claims[origin[decided.outcome != IGNORED]] = True
-        return Matches(threshold, asked, taken, highest_floor(self.settings.confidence), claims)
+        return Matches(threshold, asked, taken, highest_threshold(self.settings.confidence), claims)
 
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         return np.arange(1, truths + 1)
@@ -426,7 +426,7 @@ class OpenImagesResults(GroupedResults):
         """Of what became of all images."""
         weight = settings.group_of_weight or 0.0
         curves = merged_group_curves(numbers, len(settings.iou), weight, is_reversed=True)
-        found = cls("openimages", settings, curves, numbers.truth, numbers.pred).hold_numbers(numbers)
+        found = cls("openimages", settings, curves, numbers.truth, numbers.pred).with_numbers(numbers)
         return found.hold_evaluation(numbers)
 
 
@@ -484,7 +484,7 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
         wanted = {codes.get(label, label) for label in settings.labels}
         truth = truth.only(wanted)
         pred = pred.only([name for name in pred.labels.all_names if name in wanted])
-    pred = settings.choose_sure(pred)
+    pred = settings.drop_below_threshold(pred)
     threads = thread_count(settings.threads)
     if settings.on == "mask":
         truth = drop_empty_masks(truth, threads)

@@ -14,7 +14,7 @@ from verite.evaluation.bootstrap import widen
 from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.evaluation import WRONG, Evaluation, Rules
 from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import MAX_IMAGE_DETS, THREADS, highest_floor
+from verite.evaluation.settings import MAX_IMAGE_DETS, THREADS, highest_threshold
 from verite.evaluation.state import Part
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
@@ -251,7 +251,7 @@ class VocResults(CurveResults):
         threshold = choose_threshold(self.settings.iou, iou)
         found = self.evaluation.outcomes(threshold)
         taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
-        least = highest_floor(self.settings.confidence)
+        least = highest_threshold(self.settings.confidence)
         return Matches(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
 
     def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:

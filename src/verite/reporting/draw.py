@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, did_you_mean, excerpt
-from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, hold_floor
+from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, validate_threshold
 from verite.files import fill_folder, make_folder, path_of, write_atomically
 from verite.formats import Readable, read_pair
 from verite.model.images import stem
@@ -192,7 +192,7 @@ class Overlay:
         self.iou = self.finds.iou
         given = self.pred.confidence
         self.sureness = np.ones(len(self.pred)) if given is None else given
-        floor: float | ClassThresholds = self.best_confidence if confidence is None else hold_floor(confidence)
+        floor: float | ClassThresholds = self.best_confidence if confidence is None else validate_threshold(confidence)
         if confidence is not None:
             count_left(self.pred, floor)  # a threshold that no prediction reaches is refused
         self.confidence = floor
