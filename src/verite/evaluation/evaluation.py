@@ -40,7 +40,7 @@ EVERY_AREA = (float("-inf"), float("inf"))
 USUAL_PAIRS = 16  # overlapping objects per prediction that are allowed in any case
 POINTS_PER_OBJECT = 750  # of precision-recall curves, 6 kB: a record of a file has some 60 bytes
 
-BESIDE = 0.25  # half the width of the area range that stands for a bin: bins are numbered 0, 1, 2 …
+BESIDE = 0.25  # numbers of bins are whole, ranges go this far on both sides
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ class MergedNumbers(PrecisionRecall):
             raise DataError(f"parts: expected classes that have a name, found {min(unknown)}")
 
     def expect_rules(self, rules: Rules) -> None:
-        """Raise `DataError` if the rules of the partial results are not those of their settings."""
+        """Refuse parts whose rules are not those of their settings."""
         expected = [list(rules.thresholds), [bound for pair in rules.ranges for bound in pair], list(rules.limits)]
         if list(self.merger.rules) != [*expected, list(rules.recalls)]:
             raise DataError("part: expected the rules of its settings, found others; make it again")

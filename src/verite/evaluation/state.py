@@ -45,15 +45,12 @@ class PrecisionRecall:
     def mean(
         self, kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
     ) -> float:
-        """Return the mean of `precision` or `recall` at a threshold (None: all), area range and limit.
-
-        Threshold, area and limit are positions; `classes` is a flag per class, all by default.
-        """
+        """Of `precision` or `recall` at one threshold (None: all), area range and limit; of all classes or of some."""
         flags = None if classes is None else bytes(classes)
         return self.native.mean(kind == "precision", threshold, area, limit, flags)
 
     def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
-        """Return the mean of precision or recall for each class."""
+        """The same for each class."""
         return self.native.class_means(kind == "precision", threshold, area, limit)
 
 
@@ -202,7 +199,7 @@ class Part:
     """Matches of some images without boxes and masks, to be merged with those of other images. Pickles."""
 
     def __init__(self, kept: _core.Part, notes: PartialMetadata | None = None) -> None:
-        """`notes` replace those it has."""
+        """`notes` instead of those it has."""
         self.kept = kept if notes is None else kept.with_notes(notes.to_text())
 
     def __len__(self) -> int:

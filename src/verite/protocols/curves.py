@@ -314,7 +314,7 @@ class KeptCurve(Curve):
         state: Callable[[], NDArray[np.int8]],
         reading: Sequence[Any],
     ) -> None:
-        """`place` is the position of the class in the evaluation, `state` gives the outcomes of the predictions."""
+        """`place` of the class in the evaluation, and the `state` of its predictions."""
         areas, truths, right, wrong, f1, confidence = reading
         vars(self).update(
             label=label,
