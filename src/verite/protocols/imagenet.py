@@ -1,4 +1,4 @@
-"""ImageNet: errors of localization and classification, and average precision of detection, as the devkits count."""
+"""ImageNet protocols: top-k errors of localization and classification, and AP of detection, as in the devkits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PIXEL = 1.0  # corners are pixel indices: a width is x2 - x1 + 1
 
 
 class TopErrorResults(Results):
-    """The share of images that are wrong, by class and place together and by class alone, for 1 and for 5 guesses."""
+    """Results of the localization task: top-1 and top-5 error of class and box, and of the class alone."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class TopErrorResults(Results):
         return list(self.truth.labels.all_names)
 
     def class_scores(self) -> dict[str, list[float]]:
-        """Each error over the images of each class."""
+        """Return each error over the images of each class."""
         return {key: found.by_class.tolist() for key, found in self.errors.items()}
 
     def is_error(self, score: str) -> bool:
@@ -98,7 +98,7 @@ class TopErrorResults(Results):
         return Table.of("class", self.class_names, {"images": images, **columns}, mean=mean)
 
     def details(self) -> dict[str, Any]:
-        """The documented keys: the four errors, and the same by class."""
+        """Return the documented keys of the JSON: the four errors, and the same per class."""
         by_class = self.class_scores()
         images = next(iter(self.errors.values())).images.tolist()
         classes = {
@@ -241,12 +241,12 @@ class DetectionSettings(CurveSettings):
 
 
 class DetectionResults(GroupedResults):
-    """Average precision per class, with the curves it comes from."""
+    """Results of the detection task: average precision per class, with the curves."""
 
     settings: DetectionSettings
 
     def finds(self, iou: float | None = None) -> Matches:
-        """Object by object what was found, at one of the thresholds."""
+        """Return the prediction matched with each ground-truth object; see `Results.finds`."""
         threshold = self.settings.iou[choose_threshold(self.settings.iou, iou)]
         found = evaluate_at(threshold, self.settings, self.truth, self.pred).outcomes()
         least = highest_threshold(self.settings.confidence)
@@ -258,7 +258,7 @@ class DetectionResults(GroupedResults):
 
     @classmethod
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> DetectionResults:
-        """Of what became of all images."""
+        """Return the results of merged partial results."""
         curves = merged_group_curves(numbers, len(settings.iou), 0.0, is_reversed=False)
         return cls("imagenet-det", settings, curves, numbers.truth, numbers.pred).with_numbers(numbers)
 
@@ -301,7 +301,7 @@ def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSetti
 
 
 def without(truth: Annotations, pred: Annotations, said: ImageLevelLabels) -> tuple[Annotations, Annotations]:
-    """Both sides without the classes that do not count in an image."""
+    """Return both sides without the classes that are excluded in an image."""
     labels = max(len(truth.labels), len(pred.labels))
     cells = said.cells(labels, EXCLUDED)
     kept = [side.where(~is_in(cells, side.image, side.label, labels)) for side in (truth, pred)]
@@ -309,7 +309,7 @@ def without(truth: Annotations, pred: Annotations, said: ImageLevelLabels) -> tu
 
 
 def own_thresholds(truth: Annotations, iou: float, tolerance: float) -> Floats:
-    """The overlap that each truth asks for."""
+    """Return the IoU threshold of each ground-truth object: lower for small ones."""
     sides = truth.regions.boxes[:, 2:] - truth.regions.boxes[:, :2] + PIXEL
     wanted: Floats = sides.prod(axis=1) / (sides + tolerance).prod(axis=1)
     return np.minimum(wanted, iou)

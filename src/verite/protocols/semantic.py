@@ -1,4 +1,4 @@
-"""Semantic segmentation: how many pixels have the right class, class by class and together?"""
+"""Semantic segmentation protocol: mIoU, pixel accuracy and Dice from confusion counts of pixels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NOTHING = "nothing"  # what a pixel is predicted as that has no label, or one th
 
 @dataclass(frozen=True, eq=False)
 class ClassPixels:
-    """Pixels of each class: right ones, those of the truth, and those predicted where the truth has a class.
+    """Pixels of each class: correct ones, those of the ground truth, and those predicted within the ground truth.
 
     Classes are the last axis; there may be a row for each image or draw.
     """
@@ -49,7 +49,7 @@ class ClassPixels:
     pred: NDArray[Any]
 
     def measures(self) -> dict[str, Floats]:
-        """NaN where there is nothing to divide by: IoU and Dice of a class on neither side, accuracy without truth."""
+        """Return IoU, accuracy and Dice per class; NaN where the divisor is 0."""
         right, truth, pred = self.right, self.truth, self.pred
         with np.errstate(invalid="ignore", divide="ignore"):
             return {
@@ -59,7 +59,7 @@ class ClassPixels:
             }
 
     def means(self, kept: Sequence[int]) -> dict[str, Floats]:
-        """The means over these classes, those without a value left out, and what is counted pixel by pixel."""
+        """Return the means over these classes without NaN, fwIoU and aAcc."""
         found = {name: values[..., kept] for name, values in self.measures().items()}
         truth, right = self.truth[..., kept], self.right[..., kept]
         pixels = truth.sum(axis=-1)
@@ -93,12 +93,12 @@ class PixelCounts:
 
     @property
     def truth(self) -> Ints:
-        """The class in the ground truth of each pair."""
+        """Ground-truth class of each pair."""
         return self.pairs // (self.size + 1)
 
     @property
     def pred(self) -> Ints:
-        """The class in the prediction of each pair; `size` is nothing."""
+        """Predicted class of each pair; `size` is no class."""
         return self.pairs % (self.size + 1)
 
     def among(self, rows: Sequence[int]) -> Ints:
@@ -130,12 +130,12 @@ class PixelCounts:
         )
 
     def sum_by(self, classes: Ints, kept: NDArray[np.bool_] | slice = slice(None)) -> Ints:
-        """Pixels of each class, of some pairs or of all."""
+        """Return the pixels of each class, over all pairs or some."""
         return np.bincount(classes, weights=self.pixels[kept], minlength=self.size).astype(np.int64)
 
 
 def mean_known(values: Floats) -> Floats:
-    """The mean along the last axis of the values that there are."""
+    """Return the mean along the last axis without NaN."""
     is_known = ~np.isnan(values)
     count = is_known.sum(axis=-1)
     with np.errstate(invalid="ignore"):
@@ -162,7 +162,7 @@ MOST_CONFUSED = 12  # classes whose confusion is printed; the JSON document and 
 
 
 class IgnoreIndex(Setting[int | None, int | None]):
-    """A value of label images; below 0: every value counts."""
+    """A value of label images to ignore; below 0: every value counts."""
 
     kind = "whole"
 
@@ -186,7 +186,7 @@ class SemanticSettings(ClassSettings):
 
 
 class SemanticResults(Results):
-    """IoU, accuracy and Dice over all classes and for each, with the pixels of every class that they come from."""
+    """Results of the semantic protocol: IoU, accuracy and Dice over all classes and per class, with pixel counts."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class SemanticResults(Results):
         findings: Sequence[Any] = (),
         images: ClassPixels | None = None,
     ) -> None:
-        """`images` has the pixels of each image, [image, class]."""
+        """`images` are the pixel counts per image, [image, class]."""
         self.settings, self.counts, self.images = settings, counts, images
         self.rows = find_rows(pred.labels, settings)
         found = {name: float(value) for name, value in counts.classes.means(self.rows).items()}
@@ -213,7 +213,7 @@ class SemanticResults(Results):
 
     @property
     def by_class(self) -> dict[str, NDArray[np.float64]]:
-        """IoU, accuracy and Dice of every class."""
+        """Return IoU, accuracy and Dice of every class."""
         return self.counts.classes.measures()
 
     @property
@@ -225,7 +225,7 @@ class SemanticResults(Results):
         return {score: found[measure][self.rows].tolist() for score, measure in MEASURES.items()}
 
     def class_table(self) -> Table:
-        """The measures of each class and its pixels in the truth; below them the means."""
+        """Return IoU, accuracy, Dice and ground-truth pixels per class, and below them the means."""
         columns: dict[str, list[Any]] = {name: v[self.rows].tolist() for name, v in self.by_class.items()}
         columns["pixels"] = self.counts.classes.truth[self.rows].tolist()
         scores = {name: score.value for name, score in self.scores.items()}
@@ -234,25 +234,25 @@ class SemanticResults(Results):
 
     @property
     def confusion(self) -> NDArray[np.int64]:
-        """Pixels by their class in the truth (rows) and in the prediction (columns); the last column is the rest."""
+        """Confusion matrix of pixels: ground truth in rows, prediction in columns; the last column is no class."""
         return self.counts.among(self.rows)
 
     def confusion_table(self) -> Table:
-        """Where the pixels of each class went."""
+        """Return the confusion matrix as a table."""
         columns = [*self.class_names, NOTHING]
         confusion = self.confusion
         table = {name: confusion[:, j].tolist() for j, name in enumerate(columns)}
         return Table.of("truth \\ pred", self.class_names, table)
 
     def image_table(self) -> Table:
-        """The share of right pixels of each image, the worst first."""
+        """Return the pixel accuracy of each image, the worst first."""
         order = self.worst_images()
         names = [self.truth.images.name(i) for i in order]
         pixels, right = (counted[order] for counted in self.image_pixels())
         return Table.of("image", names, {"right": (right / pixels).tolist(), "pixels": pixels.tolist()})
 
     def image_pixels(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many pixels of each image are judged, and how many of them are right."""
+        """Number of pixels of each image that count, and how many of them are correct."""
         assert self.images is not None
         pixels, right = (counted[:, self.rows].sum(axis=1) for counted in (self.images.truth, self.images.right))
         return pixels, right
@@ -260,7 +260,7 @@ class SemanticResults(Results):
     def draw_scores(
         self, scores: Sequence[str], weights: NDArray[np.float64], label: str | None = None
     ) -> NDArray[np.float64]:
-        """These scores if every image were there so many times, [draw, score]."""
+        """Return scores on bootstrap samples of the images, [sample, score]."""
         if self.images is None:
             raise BadParameter("resample: expected an evaluation that knows its images, found counts of batches")
         weights = widen(weights, len(self.images.right))
@@ -272,7 +272,7 @@ class SemanticResults(Results):
         return np.stack([means[self[score].name] for score in scores], axis=1)
 
     def worst_images(self) -> list[int]:
-        """The images that have pixels to be judged, the smallest share of right ones first."""
+        """Return the images with pixels that count, the lowest pixel accuracy first."""
         if self.images is None:
             return []
         pixels, right = self.image_pixels()
@@ -292,7 +292,7 @@ class SemanticResults(Results):
         return [first, *rest]
 
     def details(self) -> dict[str, Any]:
-        """The documented keys: the five numbers, every class, and the confusion they come from."""
+        """Return the documented keys of the JSON: the five scores, every class, and the confusion matrix."""
         found, pixels = self.by_class, self.counts.classes.truth
         classes = {
             self.pred.labels.name(k): {**{m: float(v[k]) for m, v in found.items()}, "pixels": int(pixels[k])}
@@ -360,7 +360,7 @@ def semantic(truth: Annotations, pred: Annotations, settings: SemanticSettings) 
 
 
 def find_rows(labels: Labels, settings: SemanticSettings) -> list[int]:
-    """The positions of the classes that count, by their ids."""
+    """Return the positions of the classes that count, by id."""
     left_out = find_ignored(labels, settings)
     rows = [
         i
@@ -371,7 +371,7 @@ def find_rows(labels: Labels, settings: SemanticSettings) -> list[int]:
 
 
 def find_ignored(labels: Labels, settings: SemanticSettings) -> NDArray[np.bool_]:
-    """Which classes are the value that is left out."""
+    """Return which class is the ignored value."""
     ids = labels.ids
     return np.zeros(len(labels), np.bool_) if ids is None else np.asarray(ids == settings.ignore)
 
