@@ -224,12 +224,12 @@ def test_a_fix_says_what_is_not_usual():
 def test_a_size_that_was_estimated_is_an_option_of_folders_alone():
     found = Reading("xywh", "rel", (1.0, 1.0), (640.0, 480.0))
     assert options("text", Reading("xywh"), found)[-1] == ("image_size", (640.0, 480.0))
-    advice = "write the {} boxes in pixels, or the size of each image into the truth"
-    assert options("coco", Reading("xywh"), found) == advice.format("pred")
-    assert options("coco", Reading("xywh"), found, "truth") == advice.format("truth")
+    advice = "write the {} boxes in pixels, or the image sizes into the ground truth"
+    assert options("coco", Reading("xywh"), found) == advice.format("predicted")
+    assert options("coco", Reading("xywh"), found, "truth") == advice.format("ground-truth")
     padded = Reading("xywh", "padded", (640.0, 640.0))
     assert options("coco", Reading("xywh"), padded) == "scale the boxes back to the images before writing them"
-    assert options("text", Reading("xywh"), padded, "truth").endswith("before writing the truth")
+    assert options("text", Reading("xywh"), padded, "truth").endswith("before writing the ground truth")
 
 
 def test_files_are_read_as_their_format_is_usually_read():
