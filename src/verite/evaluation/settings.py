@@ -246,7 +246,7 @@ class ShardedSettings(ClassSettings):
 
 
 THREADS: Option[int | None] = Count(
-    None, "Number of threads.", short="-j", default_text="one per core", is_signed=False, is_common=True
+    None, "Number of threads.", short="-j", default_text="all", is_signed=False, is_common=True
 )
 
 MAX_IMAGE_DETS: Option[int | None] = Count(

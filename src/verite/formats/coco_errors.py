@@ -188,9 +188,9 @@ class RecordFilter:
                 return
             wrong: dict[str, set[int]] = {}
             for fault in faults:
-                code, section, record, *_ = fault
+                section, record = fault.section, fault.record
                 self.add_error(explain_fault(self.path, file, fault, self.number))
-                if code == "size":
+                if fault.code == "size":
                     number, image = self.sections[section][record]
                     sizeless = {key: value for key, value in image.items() if key not in ("width", "height")}
                     self.sections[section][record] = (number, sizeless)

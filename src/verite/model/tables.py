@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verite.errors import BadParameter, did_you_mean, one_line
+from verite.errors import IS_COMMAND_LINE, BadParameter, did_you_mean, one_line
 
 if TYPE_CHECKING:
     from verite.signature import Signature
@@ -18,6 +18,12 @@ STYLES = ("text", "markdown", "latex", "csv", "html")
 
 class Verbatim(str):
     """Text that was laid out with spaces and lines."""
+
+    __slots__ = ()
+
+
+class Legend(str):
+    """A sentence that explains columns or terms. Text shows it on request (`--legend`), other styles always."""
 
     __slots__ = ()
 
@@ -37,11 +43,26 @@ class Display:
 
         return next((part for part in self.contents() if isinstance(part, Table)), Table((), ()))
 
-    def to_text(self, width: int | None = None) -> str:
-        """Return all of it as plain text; lines and tables wider than `width` columns are wrapped."""
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
+        """Return all of it as plain text.
+
+        Parameters
+        ----------
+        width
+            Columns of the terminal: wider lines are wrapped, wider tables printed in groups of columns.
+        legend
+            Whether to explain columns and terms, too; else one line says how to get that.
+        """
+        if type(self).__str__ is not Display.__str__:  # a layout of its own, such as a metric card
+            return str(self)
         from verite.model.styles import render, text_style
 
-        return render(self.contents(), text_style(width))
+        parts = list(self.contents())
+        if not legend and (explained := [part for part in parts if isinstance(part, Legend)]):
+            hint = "--legend" if IS_COMMAND_LINE.get() else "to_text(legend=True)"
+            parts[parts.index(explained[0])] = f"columns and terms: {hint}"
+            parts = [part for part in parts if not isinstance(part, Legend)]
+        return render(parts, text_style(width))
 
     def __str__(self) -> str:
         return self.to_text()
@@ -155,13 +176,15 @@ class Table(Display):
     def contents(self) -> list[Part]:
         return [self]
 
-    def to_text(self, width: int | None = None) -> str:
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
         """Return the table as aligned text.
 
         Parameters
         ----------
         width
             Columns of the terminal. A table that is wider is printed in groups of columns, each with the first column.
+        legend
+            A table has none; for the same call on everything that is printed.
 
         Examples
         --------

@@ -26,7 +26,7 @@ from verite.evaluation.settings import (
 from verite.evaluation.state import Part
 from verite.model.polygons import RLEMasks
 from verite.model.results import Matches, Results, choose_threshold, to_small_json
-from verite.model.tables import ABSENT, Table
+from verite.model.tables import ABSENT, Legend, Table
 from verite.model.tables import Part as Piece
 from verite.protocols.keypoints import Sigmas, choose_sigmas, fill_crowdpose_areas, name_sigmas, pose_areas
 from verite.protocols.protocol import protocol
@@ -558,7 +558,10 @@ class CocoResults(Results):
         images = {"images": self.image_table()} if self.numbers.has_objects else {}
         return {"classes": self.class_table(), "thresholds": self.threshold_table(), **images}
 
-    def __str__(self) -> str:
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
+        """Return the scores in two rows (AP, AR), the table per class, and the settings."""
+        from verite.model.styles import wrap_text
+
         keys = list(self.scores)
         half = keys.index(next(key for key in keys if key.startswith("AR")))
         lines = [one_line(self.name)]
@@ -569,7 +572,23 @@ class CocoResults(Results):
             widths = [max(len(key), len(value)) for key, value in cells]
             lines += ["  ".join(key.rjust(w) for (key, _), w in zip(cells, widths, strict=True))]
             lines += ["  ".join(value.rjust(w) for (_, value), w in zip(cells, widths, strict=True))]
-        return "\n".join([*lines, "", str(self.chosen_table()), "", str(self.signature), *self.notes])
+        notes = [wrap_text(note, width) for note in self.notes]
+        settings = f"settings: {self.signature}"
+        explained = ["", *(wrap_text(line, width) for line in self.legend())] if legend else []
+        return "\n".join([*lines, "", self.chosen_table().to_text(width), *explained, "", settings, *notes])
+
+    def legend(self) -> list[Legend]:
+        """Return what each score means, with the thresholds, areas and limits of this evaluation."""
+        iou, overlap = self.settings.iou, self.words.overlap
+        mean = f"{iou[0]:.2f}" if len(iou) == 1 else f"{iou[0]:.2f} to {iou[-1]:.2f} ({len(iou)} thresholds)"
+        most = self.settings.max_dets[-1]
+        areas = "; ".join(f"{name} {low:g} to {high:g} px²" for name, low, high in self.settings.areas[1:])
+        return [
+            Legend(f"AP: mean over classes of average precision at {overlap} {mean}, interpolated at 101 recalls."),
+            Legend("AP50, AP75: the same at one threshold. APs, APm, APl, ARs, ARm, ARl: objects of one area range."),
+            Legend(f"ARn: mean recall with at most n predictions per image and class, here up to {most}."),
+            *([Legend(f"Area ranges: {areas}.")] if areas else []),
+        ]
 
     def contents(self) -> list[Piece]:
         scores = Table(("system", *self.scores), ((self.name, *(score.value for score in self.scores.values())),))
