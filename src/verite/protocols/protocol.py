@@ -198,14 +198,14 @@ class Protocol(Generic[P, R]):
 
         if not isinstance(pred, (Mapping, list, tuple)):
             return read_pair(truth, pred, **self.reading)
-        from verite.formats.memory import are_systems
+        from verite.formats.memory import are_detectors
 
         known = truth if isinstance(truth, Annotations) else read(truth, **self.reading)
 
         def read_one(one: Readable) -> Annotations:
             return read_pair(known, one, **self.reading)[1]
 
-        if isinstance(pred, Mapping) and are_systems(pred):
+        if isinstance(pred, Mapping) and are_detectors(pred):
             if not pred:
                 raise BadParameter("predictions: expected at least one detector, found an empty dictionary")
             return known, {str(name): read_one(one) for name, one in pred.items()}

@@ -1,7 +1,8 @@
-"""What is wrong with a COCO file, all of it? Its records are read in blocks, and those that cannot be are left out.
+"""List every error of a COCO file: read its valid records, and collect the invalid ones as `SkippedRecord`.
 
-The native reader ends at the first fault, because nobody wants a number from half of a file. Who wants a list of faults
-waits a little longer: the document is taken apart by the standard library, and put together again without wrong ones.
+The native reader stops at the first error, because no score should come from half of a file. `verite inspect` wants all
+of them: the document is parsed by the standard library, its records are read in blocks, invalid ones are removed, and
+the remaining document is read as usual. Places in messages are those of the original file.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import UNREADABLE, ErrorCollector, ReadError, SkippedRecord
 from verite.files import read_text
-from verite.formats.archives import Package, load_outlines, new_folder
+from verite.formats.archives import Archive, load_masks, temporary_folder
 from verite.formats.coco import explain_fault, region_limits
 from verite.formats.format import Options
 from verite.limits import limit, remedy
@@ -26,27 +27,38 @@ from verite.model.complaints import CODES, translate_core_errors
 
 SECTIONS = ("images", "categories", "annotations")
 BLOCK = 2_000  # records that are read together
-MOST = 1_000  # wrong records, after which the others are not looked at
-POLYGONS, RUNS = 2, 3  # kinds of regions as the reader has them
-Records = list[tuple[int, Any]]  # with their numbers in the file
+MOST = 1_000  # invalid records after which the remaining ones are not checked
+POLYGONS, RUNS = 2, 3  # kinds of regions in the native reader
+Records = list[tuple[int, Any]]  # each with its index in the file
 Read = Callable[[Path, Options], Annotations]
-PathProbe = Callable[[_core.CocoFile], object]
+Check = Callable[[_core.CocoFile], object]
 
 
-def read_tolerantly(path: Path, options: Options, read: Read) -> Annotations:
-    """What `read` reads, without the records that are wrong, which are its flaws."""
+def read_and_list_errors(path: Path, options: Options, read: Read) -> Annotations:
+    """Read a COCO file; where that fails, read its valid records and list the others in `.source.flaws`.
+
+    Parameters
+    ----------
+    path : Path
+        A COCO document or an array of COCO results.
+    options : Options
+        Passed on to `read`.
+    read : callable
+        The strict reader of this format.
+
+    Raises
+    ------
+    ReadError
+        The error of the strict reader, if the file is no JSON, has no COCO sections, or no record is at fault.
+    """
     try:
         annotations = read(path, options)
-        annotations.regions.outlines  # noqa: B018 - they are read when first asked for, and faults are found then
+        annotations.regions.outlines  # noqa: B018 - polygons and masks are parsed at first use, errors show up then
         return annotations
     except ReadError as error:
-        if error.remedy == remedy("classes"):  # no record is wrong, and to look at each takes minutes
+        if error.remedy == remedy("classes"):  # no single record is at fault, and checking each takes minutes
             raise
-        return read_rest(path, options, read, error)
-
-
-def read_rest(path: Path, options: Options, read: Read, first: ReadError) -> Annotations:
-    """The records that can be read. A file that has none of a COCO file's sections is as wrong as it was."""
+        first = error
     try:
         document = json.loads(read_text(path))
     except (ValueError, RecursionError):
@@ -58,70 +70,82 @@ def read_rest(path: Path, options: Options, read: Read, first: ReadError) -> Ann
         sections = {name: document.get(name) for name in SECTIONS}
     if not all(isinstance(records, list) for records in sections.values()):
         raise first
-    sieve = Sieve(path, {name: list(enumerate(records)) for name, records in sections.items()})
-    sieve.drop_unreadable()
-    sieve.drop_unresolved()
-    if not sieve.tolerance.flaws:
+    valid = RecordFilter(path, {name: list(enumerate(records)) for name, records in sections.items()})
+    valid.drop_unreadable()
+    valid.drop_unresolved()
+    if not valid.errors.flaws:
         raise first
-    with new_folder() as folder:
+    with temporary_folder() as folder:
         place = folder / path.name
-        place.write_bytes(sieve.document())
-        package = Package(str(path), place)
+        place.write_bytes(valid.document())
+        package = Archive(str(path), place)
         try:
-            annotations = load_outlines(read(place, options))
+            annotations = load_masks(read(place, options))
         except ReadError as error:
             raise package.explain(error) from None
     source = annotations.source
-    flaws = (*sieve.tolerance.flaws, *(sieve.in_file(flaw, place) for flaw in source.flaws))
+    flaws = (*valid.errors.flaws, *(valid.in_file(flaw, place) for flaw in source.flaws))
     return annotations.with_source(replace(source, path=str(path), flaws=flaws))
 
 
-def look_at_fields(file: _core.CocoFile) -> None:
-    """They were looked at when the file was read."""
-
-
-def look_at_polygons(file: _core.CocoFile) -> None:
+def check_polygons(file: _core.CocoFile) -> None:
+    """Parse all polygons; the native reader raises `ParseError` at the first invalid one."""
     if file.region_kinds is not None:
         file.polygons(np.flatnonzero(file.region_kinds == POLYGONS), True, region_limits())
 
 
-def look_at_runs(file: _core.CocoFile) -> None:
+def check_masks(file: _core.CocoFile) -> None:
+    """Decode all run-length masks; the native reader raises `ParseError` at the first invalid one."""
     if file.region_kinds is not None:
         file.runs(np.flatnonzero(file.region_kinds == RUNS), True, region_limits())
 
 
-class Sieve:
-    """The records of a file, section by section, and what was wrong with those that are no longer among them."""
+class RecordFilter:
+    """The valid records of a COCO file by section, and the errors of those that were removed.
+
+    Attributes
+    ----------
+    sections : dict[str, Records]
+        `images`, `categories` and `annotations`; an array of results is the only section, of the name "".
+    errors : ErrorCollector
+        One entry per removed record.
+    count : int
+        Number of removed records; checking stops at `MOST`.
+    """
 
     def __init__(self, path: Path, sections: dict[str, Records]) -> None:
         self.path, self.sections = path, sections
-        self.tolerance = ErrorCollector()
+        self.errors = ErrorCollector()
         self.count = 0
 
     def document(self, **only: Records) -> bytes:
-        """All records, or these alone, as a file has them."""
+        """Encode all records, or only these, as JSON of the original layout."""
         if "" in self.sections:
             return json.dumps([record for _, record in only.get("annotations", self.sections[""])]).encode()
         wanted = {name: only.get(name, []) if only else records for name, records in self.sections.items()}
         return json.dumps({name: [record for _, record in records] for name, records in wanted.items()}).encode()
 
-    def refuse(self, error: ReadError) -> None:
-        self.tolerance.add_error(error)
+    def add_error(self, error: ReadError) -> None:
+        """Collect the error of one record."""
+        self.errors.add_error(error)
         self.count += 1
 
     def drop_unreadable(self) -> None:
-        """Records whose fields are not what they should be."""
+        """Remove records whose fields have wrong types or values, then those with invalid polygons or masks."""
         for section, records in self.sections.items():
-            for look in (look_at_fields, *((look_at_polygons, look_at_runs) if section in ("", "annotations") else ())):
-                records = list(self.readable(section, records, look))
+            checks: list[Check] = [lambda file: None]  # parsing the block checks its fields already
+            if section in ("", "annotations"):
+                checks += [check_polygons, check_masks]
+            for check in checks:
+                records = list(self.readable(section, records, check))
             self.sections[section] = records
 
-    def readable(self, section: str, records: Records, look: PathProbe) -> Iterator[tuple[int, Any]]:
-        """The records at which somebody may look without an error."""
+    def readable(self, section: str, records: Records, check: Check) -> Iterator[tuple[int, Any]]:
+        """Yield the records that pass a check, and collect the errors of the others."""
         at = 0
         while at < len(records):
             block = records[at : at + BLOCK]
-            error = self.first_fault(section or "annotations", block, look)
+            error = self.first_error(section or "annotations", block, check)
             if error is None:
                 yield from block
                 at += len(block)
@@ -130,29 +154,30 @@ class Sieve:
             number = block[error.record][0]
             place = f"{section}[{number}]" + error.place.partition("]")[2]
             expected = error.expected + CODES.get(error.code, "")
-            self.refuse(ReadError(f"{self.path}: {place}", expected=expected, found=error.found))
+            self.add_error(ReadError(f"{self.path}: {place}", expected=expected, found=error.found))
             at += error.record + 1
             if self.count >= MOST:
-                self.give_up(f"{section}[{number + 1}]")
+                what = f"expected at most {MOST:,} wrong records, found more: the others were not looked at"
+                self.errors.add(UNREADABLE, what, f"{self.path}: {section}[{number + 1}]", "fix these first")
                 return
 
-    def give_up(self, place: str) -> None:
-        what = f"expected at most {MOST:,} wrong records, found more: the others were not looked at"
-        self.tolerance.add(UNREADABLE, what, f"{self.path}: {place}", "mend these first")
-
-    def first_fault(self, section: str, block: Records, look: PathProbe) -> Any:
-        """What the reader says of the first wrong record of a block; None if all are right."""
+    def first_error(self, section: str, block: Records, check: Check) -> Any:
+        """Return the native reader's `ParseError` for the first invalid record of a block; None if all are valid."""
         try:
-            look(_core.read_coco_bytes(self.document(**{section: block}), 1, limit("json_depth")))
+            check(_core.read_coco_bytes(self.document(**{section: block}), 1, limit("json_depth")))
         except _core.ParseError as error:
             fault: Any = error
-            if fault.record is None:  # the block as a whole, as when ids are numbers and texts
+            if fault.record is None:  # the block as a whole, as when some ids are numbers and some are texts
                 raise ReadError(self.path, expected=fault.expected, found=fault.found) from None
             return fault
         return None
 
     def drop_unresolved(self) -> None:
-        """Records that speak of images and classes that are not there, and tables with an id twice."""
+        """Remove objects of unknown images or classes, and records whose id occurs twice.
+
+        An image of invalid size stays, without its size. Removing an image makes its objects unresolved, hence the
+        loop.
+        """
         if "" in self.sections:
             return
         while self.count < MOST:
@@ -164,7 +189,7 @@ class Sieve:
             wrong: dict[str, set[int]] = {}
             for fault in faults:
                 section, record = fault.section, fault.record
-                self.refuse(explain_fault(self.path, file, fault, self.number))
+                self.add_error(explain_fault(self.path, file, fault, self.number))
                 if fault.code == "size":  # an image without a size is still an image
                     number, image = self.sections[section][record]
                     sizeless = {key: value for key, value in image.items() if key not in ("width", "height")}
@@ -175,7 +200,7 @@ class Sieve:
                 self.sections[section] = [r for i, r in enumerate(self.sections[section]) if i not in gone]
 
     def in_file(self, flaw: SkippedRecord, copy: Path) -> SkippedRecord:
-        """A flaw of what was put together again, as one of the file."""
+        """Translate a skipped record of the filtered copy to the places of the original file."""
 
         def renumber(found: re.Match[str]) -> str:
             return f"{found[1]}[{self.number(found[1], int(found[2]))}]"
@@ -184,5 +209,5 @@ class Sieve:
         return replace(flaw, places=tuple(re.sub(rf"({'|'.join(SECTIONS)})\[(\d+)\]", renumber, p) for p in places))
 
     def number(self, section: str, record: int) -> int:
-        """Which record of the file this is."""
+        """Return the index in the original file of a remaining record."""
         return self.sections[section][record][0]

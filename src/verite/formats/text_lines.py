@@ -1,4 +1,8 @@
-"""What do the words of a line stand for? Numbers, and which of two formats their order betrays."""
+"""Numbers in lines of text, and what they mean: pixels or fractions, and the position of the confidence.
+
+The formats YOLO and text folder differ in the order of the same numbers. The order is inferred from which reading
+keeps the boxes inside the image.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from verite.errors import ReadError, excerpt
 
 
 def is_number(word: str) -> bool:
+    """Tell whether `float` can parse a word."""
     try:
         float(word)
     except ValueError:
@@ -18,7 +23,7 @@ def is_number(word: str) -> bool:
 
 
 def is_plain_number(value: object) -> bool:
-    """Is this a number that float64 holds? JSON has integers of any length, and true and false are none.
+    """Tell whether a JSON value is a number that float64 holds; true and false are none.
 
     >>> [is_plain_number(value) for value in (1, 0.5, True, "1", 10**400)]
     [True, True, False, False, False]
@@ -27,7 +32,7 @@ def is_plain_number(value: object) -> bool:
 
 
 def to_number(word: str, where: str, expected: str = "a number") -> float:
-    """The number a word stands for; Python's own 1_000 is none."""
+    """Parse a number; `1_000`, which Python accepts, is refused."""
     try:
         if "_" not in word:
             return float(word)
@@ -38,7 +43,7 @@ def to_number(word: str, where: str, expected: str = "a number") -> float:
 
 
 def to_numbers(words: Sequence[str], where: str, expected: str = "a number") -> list[float]:
-    """The numbers of a line."""
+    """Parse the numbers of a line."""
     try:
         if not any("_" in word for word in words):
             return list(map(float, words))
@@ -54,30 +59,30 @@ STRAY, BEYOND = 0.05, 2.0  # share of the fractions that may lie outside 0..1, a
 
 
 def is_relative(words: Sequence[str], *, is_named: bool = False) -> bool:
-    """A class number (`is_named`: any class) and fractions of the image?"""
+    """Tell whether a line is a class number (`is_named`: any class) and fractions of the image."""
     if len(words) < 5 or not (is_named or words[0].isdecimal()):
         return False
     return all(is_number(word) and is_fraction(float(word)) for word in words[1:])
 
 
 def is_fraction(number: float) -> bool:
-    """Does a number lie between 0 and 1, apart from rounding?"""
+    """Tell whether a number lies between 0 and 1, up to `TOLERANCE`."""
     return -TOLERANCE <= number <= 1 + TOLERANCE
 
 
 def relative_lines(lines: Sequence[Sequence[str]], *, is_named: bool = False) -> list[list[float]]:
-    """The numbers of the lines that are relative, if most lines are; else none."""
+    """Return the numbers of the lines in fractions, if these are the majority; else nothing."""
     found = [[float(word) for word in words[1:]] for words in lines if is_relative(words, is_named=is_named)]
     return found if 2 * len(found) > len(lines) else []
 
 
-def why_fractions(boxes: Sequence[Sequence[float]]) -> str:
-    """Why the numbers of these boxes are fractions of the image; "" where they may be pixels.
+def reason_for_fractions(boxes: Sequence[Sequence[float]]) -> str:
+    """Return why the numbers of these boxes are fractions of the image; "" where they may be pixels.
 
-    No box in pixels lies within the first pixel of its image with a corner or a side between two whole numbers, so
-    that a single box is evidence. A few numbers may leave 0..1, as those of predictions that were not clipped.
+    No box in pixels lies within the first pixel of its image with non-integer coordinates, so that a single box is
+    evidence. A few numbers may leave 0..1, as those of predictions that were not clipped.
 
-    >>> why_fractions([[0.25, 0.5, 0.1, 0.2]]), why_fractions([[0, 0, 1, 1]])
+    >>> reason_for_fractions([[0.25, 0.5, 0.1, 0.2]]), reason_for_fractions([[0, 0, 1, 1]])
     ('all 4 numbers lie between 0 and 1', '')
     """
     numbers = [number for box in boxes for number in box]
@@ -91,10 +96,10 @@ def why_fractions(boxes: Sequence[Sequence[float]]) -> str:
     return f"{inside:,} of {len(numbers):,} numbers lie between 0 and 1, and none is above {BEYOND:g}"
 
 
-def fitting_fractions(boxes: Sequence[Sequence[float]]) -> list[str]:
-    """The layouts in which boxes in fractions stay in their image, of those that are written: centre and size first.
+def layouts_inside_image(boxes: Sequence[Sequence[float]]) -> list[str]:
+    """Return the layouts in which boxes in fractions stay inside their image, centre and size first.
 
-    >>> fitting_fractions([[0.1, 0.1, 0.2, 0.9]]), fitting_fractions([[0.5, 0.5, 0.2, 0.2]])
+    >>> layouts_inside_image([[0.1, 0.1, 0.2, 0.9]]), layouts_inside_image([[0.5, 0.5, 0.2, 0.2]])
     (['xyxy', 'ltwh'], ['cxcywh', 'ltwh'])
     """
     most = MANY * len(boxes)
@@ -107,19 +112,19 @@ def fitting_fractions(boxes: Sequence[Sequence[float]]) -> list[str]:
 
 
 def leaves_image(box: Sequence[float]) -> bool:
-    """Does a box of centre and size, as fractions, leave the image?"""
+    """Tell whether a box (centre and size, in fractions) leaves the image."""
     x, y, width, height = box
     sides = (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
     return min(sides) < -TOLERANCE or max(sides) > 1 + TOLERANCE
 
 
 def is_corners(box: Sequence[float]) -> bool:
-    """Is the second point behind the first?"""
+    """Tell whether the second point is to the right of and below the first."""
     return box[0] < box[2] and box[1] < box[3]
 
 
-def is_confidence_last(lines: Sequence[Sequence[str]]) -> bool:
-    """Do lines of a class and five numbers end with a number from 0 to 1, while most begin with one above 1?"""
+def ends_with_confidence(lines: Sequence[Sequence[str]]) -> bool:
+    """Tell whether lines of a class and five numbers end with a number in 0..1, while most begin with one above 1."""
     numbers = [
         [float(word) for word in words[1:]] for words in lines if len(words) == 6 and all(map(is_number, words[1:]))
     ]
@@ -127,15 +132,15 @@ def is_confidence_last(lines: Sequence[Sequence[str]]) -> bool:
     return 2 * above > len(numbers) and all(0 <= n[-1] <= 1 for n in numbers)
 
 
-def confidence_place(
+def confidence_position(
     lines: Sequence[Sequence[str]], *, is_named: bool = False
 ) -> tuple[Literal["before", "after"], str] | None:
-    """Where the confidence of relative lines stands, and why; None where most lines have none.
+    """Return where the confidence of relative lines stands, before or after the box, and why.
 
-    A line of a class and five fractions is `class cx cy w h confidence` to YOLO, `class confidence cx cy w h` to
-    the text format. Under the wrong reading some boxes leave the image; where none does, it is taken for YOLO, or for
-    the text format where classes may have names (`is_named`). Where many do under both, numbers that are corners in
-    one place and not in the other tell.
+    None where most lines have no confidence. A line of a class and five fractions is `class cx cy w h confidence` in
+    YOLO, `class confidence cx cy w h` in the text format. In the wrong reading some boxes leave the image. Where none
+    does, YOLO is assumed, or the text format where classes may have names (`is_named`). Where many do in both, numbers
+    that are corners in one reading only decide.
     """
     numbers = relative_lines(lines, is_named=is_named)
     six = [n for n in numbers if len(n) == 5]
