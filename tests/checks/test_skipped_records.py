@@ -8,7 +8,7 @@ import pytest
 
 import verite as vt
 from verite import cli
-from verite.formats import coco_sieve
+from verite.formats import coco_errors
 
 
 def document():
@@ -89,8 +89,8 @@ def test_wrong_results_are_listed_beside_their_truth(tmp_path):
 
 
 def test_after_a_thousand_wrong_records_the_rest_is_not_looked_at(tmp_path, monkeypatch):
-    monkeypatch.setattr(coco_sieve, "MOST", 5)
-    monkeypatch.setattr(coco_sieve, "BLOCK", 4)
+    monkeypatch.setattr(coco_errors, "MOST", 5)
+    monkeypatch.setattr(coco_errors, "BLOCK", 4)
     found = document()
     for box in found["annotations"]:
         box["bbox"] = [1, 2, 3]

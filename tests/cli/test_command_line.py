@@ -182,6 +182,23 @@ def test_help_is_short_and_all_of_it_is_there(typed, monkeypatch):
         assert summary in typed("--help")[1]
 
 
+def test_legend_explains_the_scores(typed):
+    demo = Path(str(files("verite") / "data" / "demo"))
+    sides = (str(demo / "truth.json"), str(demo / "hawk.json"), "--quiet")
+    plain, explained = typed("coco", *sides)[1], typed("coco", *sides, "--legend")[1]
+    assert "interpolated at 101 recalls" not in plain
+    assert "AP: mean over classes of average precision at IoU 0.50 to 0.95" in explained
+    assert "small 0 to 1024 px²" in explained
+
+
+def test_wide_tables_and_lines_fit_the_terminal(typed, monkeypatch):
+    demo = Path(str(files("verite") / "data" / "demo"))
+    monkeypatch.setenv("COLUMNS", "80")
+    out = typed("analyse", str(demo / "truth.json"), str(demo / "hawk.json"), "--quiet")[1]
+    wide = [line for line in out.splitlines() if len(line) > 80 and not line.startswith("settings: ")]
+    assert wide == []
+
+
 def test_formats_are_listed_and_described(typed):
     out = typed("formats")[1]
     assert all(name in out for name in REGISTRY)
@@ -423,7 +440,7 @@ def wait(*_, **__):
     print("waiting", flush=True)
     time.sleep(30)
 
-verite.formats.read_given = wait
+verite.formats.read_source = wait
 sys.argv[1:] = ["voc", "a", "b"]
 main()
 """
@@ -444,7 +461,7 @@ def test_unexpected_failure_is_one_line_too(monkeypatch, typed):
     def fail(*_, **__):
         raise ZeroDivisionError("sky fell")
 
-    monkeypatch.setattr(verite.formats, "read_given", fail)
+    monkeypatch.setattr(verite.formats, "read_source", fail)
     status, _, err = typed("voc", TRUTH, PRED)
     assert status == 1
     assert "internal error: ZeroDivisionError: sky fell" in complaint(err)

@@ -122,10 +122,12 @@ def test_nifti_has_a_spacing_of_its_own(tmp_path):
     assert "b.nii: expected a NIfTI volume, found" in refused(read_volume, tmp_path / "b.nii")
 
 
-def test_volumes_have_so_many_voxels_at_most(monkeypatch):
+def test_volumes_have_so_many_voxels_at_most(tmp_path, monkeypatch):
     monkeypatch.setenv("VERITE_LIMIT_IMAGE_PIXELS", "8")
-    check_voxels(Path("a"), (2, 2, 2))
-    assert "at most 8 voxels, found 3 x 3 x 1" in refused(check_voxels, Path("a"), (3, 3, 1))
+    file = tmp_path / "a.npy"
+    file.write_bytes(b"")
+    check_voxels(file, (2, 2, 2))
+    assert "at most 8 voxels, found 3 x 3 x 1" in refused(check_voxels, file, (3, 3, 1))
 
 
 def test_soft_masks_need_a_threshold():

@@ -259,7 +259,7 @@ def test_several_objects_of_an_image_are_no_single_pair(tmp_path):
     several = rectangle(0, 0, 4, 4, value=1) + rectangle(8, 0, 12, 4, value=2)
     path = save(tmp_path, {"t.png": several}) / "t.png"
     assert ("match", "greedy") in vt.localize(path, path, "iou").signature.settings
-    with pytest.raises(vt.DataError, match=r"expected one object of a class an image \(match image\), found 2 in 't'"):
+    with pytest.raises(vt.DataError, match=r"expected one object per class and image .*found 2 in 't'"):
         vt.localize(path, path, "iou", match="image")
 
 
@@ -481,17 +481,17 @@ def test_folder_of_photos_is_none_of_masks(tmp_path):
     for name in ("a.jpg", "b.jpg"):
         Image.new("RGB", (8, 8), (200, 10, 30)).save(tmp_path / name)
     for path in (tmp_path, tmp_path / "a.jpg"):
-        with pytest.raises(vt.ReadError, match="found a picture, which is recognised but not read"):
+        with pytest.raises(vt.ReadError, match="found an image, which is recognised but not read"):
             vt.read(path)
 
 
 def test_a_picture_that_asks_for_more_memory_than_there_is_is_refused(tmp_path):
     """Of a broken PNG, Pillow reads a part of any length that the part claims."""
-    from verite.formats.sizes import picture
+    from verite.formats.sizes import open_image
 
     Image.new("L", (2, 2)).save(tmp_path / "a.png")
     said = r"a.png: expected a picture, found more bytes than fit into memory"
-    with pytest.raises(vt.ReadError, match=said), picture(tmp_path / "a.png"):
+    with pytest.raises(vt.ReadError, match=said), open_image(tmp_path / "a.png"):
         raise MemoryError
 
 

@@ -13,7 +13,7 @@ import verite as vt
 from tests.formats.in_memory import RESULTS, TRUTH, same
 from tests.formats.samples import sample
 from verite import _core
-from verite.formats.memory import are_systems, to_plain
+from verite.formats.memory import are_detectors, to_plain
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_wrong_type_is_told_what_is_taken(given, found):
 
 
 def test_format_of_what_is_in_memory_is_not_asked_for():
-    with pytest.raises(vt.BadParameter, match="format: expected none for what is in memory already, found 'coco'"):
+    with pytest.raises(vt.BadParameter, match="format: expected none for an object in memory, found 'coco'"):
         vt.read(TRUTH, format="coco")
 
 
@@ -195,7 +195,7 @@ def test_dictionary_of_lvis_keeps_what_was_looked_for():
     ids=str,
 )
 def test_several_systems_by_name_are_told_from_one_side(given, are):
-    assert are_systems(given) == are
+    assert are_detectors(given) == are
 
 
 def shifted(kind, tmp_path):

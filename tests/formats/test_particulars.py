@@ -14,14 +14,14 @@ from PIL import Image
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError, list_faults
-from verite.formats import coco_sieve, wider, yolo
+from verite.formats import coco_errors, wider, yolo
 from verite.formats.arrow_stream import check as check_stream
 from verite.formats.format import Options, PathProbe
 from verite.formats.json_documents import check_depth, check_finite, explain_syntax, odd_value, translate
 from verite.formats.label_studio import encode_brush
 from verite.formats.mask_images import save
 from verite.formats.openimages import decimal, is_yes
-from verite.formats.yolo import shape_of_lines, shape_of_truth, split_keypoints
+from verite.formats.yolo import shape_from_lines, shape_from_truth, split_keypoints
 from verite.model.keypoints import Keypoints
 
 
@@ -52,14 +52,14 @@ def flaws(tmp_path, *boxes):
 
 @pytest.mark.parametrize("block", [1, 2, 3, 100])
 def test_wrong_records_are_found_whatever_is_read_together(tmp_path, monkeypatch, block):
-    monkeypatch.setattr(coco_sieve, "BLOCK", block)
+    monkeypatch.setattr(coco_errors, "BLOCK", block)
     count, places = flaws(tmp_path, GOOD, BAD, GOOD, GOOD, BAD)
     assert count == 3
     assert [place.partition(".")[0] for place in places] == ["annotations[1]", "annotations[4]"]
 
 
 def test_after_many_wrong_records_the_others_are_not_looked_at(tmp_path, monkeypatch):
-    monkeypatch.setattr(coco_sieve, "MOST", 2)
+    monkeypatch.setattr(coco_errors, "MOST", 2)
     count, places = flaws(tmp_path, BAD, GOOD, BAD, GOOD, BAD)
     assert count == 1
     assert "annotations[3]" in places
@@ -248,7 +248,7 @@ def test_faces_that_are_none_are_named(tmp_path, text, said):
 
 
 def shape(*lines):
-    return shape_of_lines([line.split() for line in lines])
+    return shape_from_lines([line.split() for line in lines])
 
 
 def test_keypoints_are_betrayed_by_visibilities():
@@ -268,12 +268,12 @@ def test_predictions_have_as_many_keypoints_as_the_truth():
     truth = replace(vt.Annotations.of(["a"], ["x"], [[0, 0, 1, 1]]), regions=regions)
 
     def found(many):
-        return shape_of_truth([["0"] * (5 + many)], Options(like=truth))
+        return shape_from_truth([["0"] * (5 + many)], Options(like=truth))
 
     assert [found(many) for many in (6, 7, 4, 5)] == [(2, 3), (2, 3), (2, 2), (2, 2)]
     assert [found(many) for many in (3, 8, 0)] == [None] * 3
-    assert shape_of_truth([], Options(like=truth)) is None
-    assert shape_of_truth([["0"] * 11], Options()) is None
+    assert shape_from_truth([], Options(like=truth)) is None
+    assert shape_from_truth([["0"] * 11], Options()) is None
 
 
 def test_points_below_zero_are_unknown_where_nothing_says_so():

@@ -11,8 +11,8 @@ import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
 from verite.formats.data_yaml import block_values, label_file, place_of
 from verite.formats.format import Options, facts_of
-from verite.formats.label_images import name_by_folder, name_by_number, name_pictures, name_plainly
-from verite.formats.memory import are_systems, describe_object, is_columns, is_results, to_plain
+from verite.formats.label_images import name_by_folder, name_by_number, name_images, name_plainly
+from verite.formats.memory import are_detectors, describe_object, is_columns, is_results, to_plain
 from verite.formats.shards import choose_split, join
 from verite.model.images import Images
 
@@ -82,12 +82,12 @@ def test_masks_in_a_folder_for_each_image_are_its_objects():
 
 def test_the_names_of_the_truth_decide_how_masks_are_named(tmp_path):
     files = named("a_1.png", "a_2.png", folder=tmp_path)
-    assert images_of(name_pictures(tmp_path, files, Images(["a"]))) == ["a", "a"]
-    assert images_of(name_pictures(tmp_path, files, Images(["a_1", "a_2"]))) == ["a_1", "a_2"]
-    assert images_of(name_pictures(tmp_path, files, None)) == ["a_1", "a_2"]
+    assert images_of(name_images(tmp_path, files, Images(["a"]))) == ["a", "a"]
+    assert images_of(name_images(tmp_path, files, Images(["a_1", "a_2"]))) == ["a_1", "a_2"]
+    assert images_of(name_images(tmp_path, files, None)) == ["a_1", "a_2"]
     one = tmp_path / "z.png"
-    assert images_of(name_pictures(one, [one], Images(["a"]))) == ["a"]
-    assert images_of(name_pictures(one, [one], Images(["a", "b"]))) == ["z"]
+    assert images_of(name_images(one, [one], Images(["a"]))) == ["a"]
+    assert images_of(name_images(one, [one], Images(["a", "b"]))) == ["z"]
 
 
 # data.yaml.
@@ -129,12 +129,12 @@ def test_what_somebody_handed_over_is_described(given, said):
 
 
 def test_systems_are_told_from_one_side():
-    assert are_systems({"a": 1, "b": 2})
-    assert are_systems({"image": [1], "b": [1]})
-    assert not are_systems({"image": [1], "label": [1]})
-    assert are_systems({"image": [1], "label": [1, 2]})  # of different lengths: no table
-    assert not are_systems({"images": [], "annotations": []})
-    assert not are_systems([1])
+    assert are_detectors({"a": 1, "b": 2})
+    assert are_detectors({"image": [1], "b": [1]})
+    assert not are_detectors({"image": [1], "label": [1]})
+    assert are_detectors({"image": [1], "label": [1, 2]})  # of different lengths: no table
+    assert not are_detectors({"images": [], "annotations": []})
+    assert not are_detectors([1])
 
 
 def test_columns_have_names_and_one_length():

@@ -11,7 +11,7 @@ import pytest
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError
-from verite.formats import coco_rotated, mask_reading, mot, table, volumes
+from verite.formats import coco_rotated, mask_images, mot, table_files, volumes
 from verite.formats import tables as column_names
 from verite.formats.format import Options, PathProbe
 from verite.formats.json_documents import explain_syntax
@@ -122,7 +122,7 @@ def test_uploads_lose_the_eight_characters_before_their_names(tmp_path):
 def test_tables_are_known_by_image_class_and_box(tmp_path):
     def known(*columns, name="a.csv"):
         (tmp_path / name).write_text(",".join(columns) + "\n")
-        found = table.recognise(PathProbe(tmp_path / name))
+        found = table_files.recognise(PathProbe(tmp_path / name))
         return None if found is None else "some" if "some of" in found else "all"
 
     box = ("x", "y", "width", "height")
@@ -201,12 +201,12 @@ def test_masks_of_frameworks_are_planes_with_or_without_a_channel():
 
 def test_arrays_are_masks_where_all_of_them_are_planes():
     plane, stack = np.zeros((2, 2)), np.zeros((2, 2, 2))
-    assert mask_reading.are_arrays(plane)
-    assert mask_reading.are_arrays(stack)
-    assert mask_reading.are_arrays([plane, plane])
-    assert mask_reading.are_arrays({"a": plane})
+    assert mask_images.are_arrays(plane)
+    assert mask_images.are_arrays(stack)
+    assert mask_images.are_arrays([plane, plane])
+    assert mask_images.are_arrays({"a": plane})
     for odd in ([plane, stack], {"a": plane, "b": stack}, [], {}, np.zeros(3), np.zeros((1, 1, 1, 1)), "x"):
-        assert not mask_reading.are_arrays(odd)
+        assert not mask_images.are_arrays(odd)
 
 
 def test_masks_of_no_picture_are_none():

@@ -74,7 +74,7 @@ def test_unknown_format_shows_the_nearest():
         (
             "a.json",
             b'{"a": 1}',
-            "found text that begins with '{\"a\": 1}'; COCO's truth is .* or name its format with format='NAME'",
+            "found text that begins with '{\"a\": 1}'; COCO ground truth is .* or name its format with format='NAME'",
         ),
         (
             "a.csv",

@@ -20,7 +20,7 @@ from verite.formats.data_yaml import in_order
 from verite.formats.format import Options, PathProbe
 from verite.formats.panoptic import size_in_truth
 from verite.formats.polygons import check_mask_size, check_ring
-from verite.formats.rows import name_numbers
+from verite.formats.rows import name_class_numbers
 from verite.formats.tables import distinct, is_numeric, is_whole_float
 from verite.model.keypoints import Keypoints
 
@@ -144,7 +144,7 @@ def test_class_numbers_are_0_1_2_each_once():
 def test_class_numbers_are_those_of_names():
     def numbers(*given, **options):
         said = {}
-        label, labels = name_numbers(
+        label, labels = name_class_numbers(
             np.array(given), Options(**options), lambda expected, odd: said.update({expected: odd})
         )
         return label.tolist(), labels.numbers, {key: odd for key, odd in said.items() if odd}

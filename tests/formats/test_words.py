@@ -9,13 +9,12 @@ import pytest
 
 import verite as vt
 from verite.errors import BadParameter, DataError, ReadError, list_faults
-from verite.formats.class_names import check_name, check_names, names_in
-from verite.formats.csv_lines import find_columns, header_columns, separator_of
-from verite.formats.format import Options, PathProbe, file_stems
-from verite.formats.rows import Rows, name_numbers
-from verite.formats.words import (
-    confidence_place,
-    is_confidence_last,
+from verite.formats.format import Options, PathProbe, check_name, check_names, file_stems, names_in
+from verite.formats.rows import Rows, name_class_numbers
+from verite.formats.table_files import find_columns, header_columns, separator_of
+from verite.formats.text_lines import (
+    confidence_position,
+    ends_with_confidence,
     is_relative,
     leaves_image,
     relative_lines,
@@ -95,28 +94,28 @@ def test_a_box_by_its_centre_leaves_the_image_with_any_side(box, leaves):
     ],
 )
 def test_a_confidence_stands_last_where_most_lines_begin_with_more_than_one(lines, is_last):
-    assert is_confidence_last([line.split() for line in lines]) is is_last
+    assert ends_with_confidence([line.split() for line in lines]) is is_last
 
 
 def test_the_place_of_a_confidence_is_asked_where_most_lines_have_one():
     five, six = ["0", "0.5", "0.5", "0.2", "0.2"], ["0", "0.9", "0.5", "0.5", "0.2", "0.2"]
-    assert confidence_place([five, six]) is None
-    assert confidence_place([five]) is None
-    assert confidence_place([five, six, six]) is not None
+    assert confidence_position([five, six]) is None
+    assert confidence_position([five]) is None
+    assert confidence_position([five, six, six]) is not None
 
 
 def test_the_place_of_a_confidence_is_where_fewer_boxes_leave_the_image():
     # As class, confidence, box the box is 0.5 0.5 0.2 0.2; as class, box, confidence it is 0.9 0.5 0.5 0.2, to 1.15.
-    place, why = confidence_place([["0", "0.9", "0.5", "0.5", "0.2", "0.2"]])
+    place, why = confidence_position([["0", "0.9", "0.5", "0.5", "0.2", "0.2"]])
     assert (place, why) == (
         "before",
         "confidence before the box, because of 1 boxes 1 leave the image if the confidence comes last, "
         "0 if it comes first",
     )
-    assert confidence_place([["0", "0.5", "0.5", "0.2", "0.2", "0.9"]])[0] == "after"
-    assert confidence_place([["0", "0.5", "0.5", "0.5", "0.5", "0.5"]])[0] == "after"  # neither leaves it
-    assert confidence_place([["boat", "0.5", "0.5", "0.5", "0.5", "0.5"]]) is None
-    assert confidence_place([["boat", "0.5", "0.5", "0.5", "0.5", "0.5"]], is_named=True)[0] == "before"
+    assert confidence_position([["0", "0.5", "0.5", "0.2", "0.2", "0.9"]])[0] == "after"
+    assert confidence_position([["0", "0.5", "0.5", "0.5", "0.5", "0.5"]])[0] == "after"  # neither leaves it
+    assert confidence_position([["boat", "0.5", "0.5", "0.5", "0.5", "0.5"]]) is None
+    assert confidence_position([["boat", "0.5", "0.5", "0.5", "0.5", "0.5"]], is_named=True)[0] == "before"
 
 
 def test_numbers_with_underscores_or_commas_are_none():
@@ -158,11 +157,11 @@ def test_class_numbers_need_a_name_each():
     def refuse(expected, odd):
         told.update(odd)
 
-    label, labels = name_numbers(np.array([0, 1]), Options(names=["a", "b"]), refuse)
+    label, labels = name_class_numbers(np.array([0, 1]), Options(names=["a", "b"]), refuse)
     assert (label.tolist(), labels.names, told) == ([0, 1], ("a", "b"), {})
-    name_numbers(np.array([-1, 0, 2]), Options(names=["a", "b"]), refuse)
+    name_class_numbers(np.array([-1, 0, 2]), Options(names=["a", "b"]), refuse)
     assert told == {0: "-1", 2: "2"}
-    label, labels = name_numbers(np.array([7, 5, 7]), Options(label_offset=1), refuse)
+    label, labels = name_class_numbers(np.array([7, 5, 7]), Options(label_offset=1), refuse)
     assert (label.tolist(), list(labels.ids)) == ([1, 0, 1], [6, 8])
 
 

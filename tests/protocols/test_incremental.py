@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import pickle
 from pathlib import Path
@@ -370,3 +371,14 @@ def test_ignored_targets_that_count_are_named_once():
     explicit = vt.CocoEvaluator(ignored="explicit")
     explicit.update(found, target)
     assert explicit.compute()["AP"].value == pytest.approx(1)
+
+
+def test_call_signatures_of_evaluators_list_the_settings_of_their_protocols():
+    coco, semantic = (inspect.signature(one).parameters for one in (vt.CocoEvaluator, vt.SemanticEvaluator))
+    assert {"layout", "labels", "keep", "duplicates", "on", "iou", "max_dets", "threads"} <= set(coco)
+    assert (coco["checks"].default, coco["iou"].default) == (
+        "warn",
+        inspect.signature(vt.coco).parameters["iou"].default,
+    )
+    assert {"labels", "ignore"} <= set(semantic)
+    assert "settings" not in {*coco, *semantic}

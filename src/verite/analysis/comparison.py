@@ -20,7 +20,7 @@ from verite.evaluation.evaluation import EVERY_AREA, Evaluation
 from verite.evaluation.settings import ClassThresholds
 from verite.model.results import to_json
 from verite.model.tables import Display, Table
-from verite.statistics.intervals import sign_test
+from verite.statistics.mcnemar import mcnemar_exact
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +64,7 @@ class SystemPair(Display):
     @property
     def p_objects(self) -> float:
         """McNemar's exact test, as if objects were independent."""
-        return sign_test(self.objects["only_first"], self.objects["only_second"])
+        return mcnemar_exact(self.objects["only_first"], self.objects["only_second"])
 
     @cached_property
     def p_images(self) -> float:

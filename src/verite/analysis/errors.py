@@ -62,18 +62,21 @@ def find_types(matches: AnalysisMatches, threshold: int) -> ErrorTypes:
     is_taken = found.is_asked & (found.pred >= 0)
     same, other = matches.nearest_same, matches.nearest_other
     place, by_label = matches.order_at(threshold)
+    pair_pred, pair_truth, pair_iou = matches.same_pairs
     kind, target, is_mended, is_missed = _core.find_error_types(
-        found.state,
-        same.overlap,
-        other.overlap,
-        same.truth,
-        other.truth,
-        place,
-        *matches.same_pairs,
-        is_taken.view(np.uint8),
-        np.ascontiguousarray(found.is_asked).view(np.uint8),
-        matches.thresholds[threshold],
-        matches.background,
+        state=found.state,
+        same=same.overlap,
+        other=other.overlap,
+        same_truth=same.truth,
+        other_truth=other.truth,
+        places=place,
+        pair_pred=pair_pred,
+        pair_truth=pair_truth,
+        pair_iou=pair_iou,
+        is_matched=is_taken.view(np.uint8),
+        counted_truth=np.ascontiguousarray(found.is_asked).view(np.uint8),
+        iou=matches.thresholds[threshold],
+        background=matches.background,
     )
     flags = (found.state == RIGHT, is_mended.view(np.bool_), is_missed.view(np.bool_))
     return ErrorTypes(
@@ -115,20 +118,20 @@ def value_sets(matches: AnalysisMatches, types: ErrorTypes) -> tuple[Floats, Flo
         for count in counts
     ]
     return _core.fix_errors(
-        types.by_label,
-        np.searchsorted(matches.pred_label[types.by_label], np.arange(len(matches.names) + 1)),
-        types.place,
-        np.where(types.is_right, 1, 0).astype(np.int8),
-        types.kind,
-        types.target,
-        np.ascontiguousarray(matches.truth_label),
-        types.is_mended.view(np.uint8),
-        truths,
-        left,
-        np.concatenate([none, *lists]),
-        np.cumsum([0, *map(len, lists)]),
-        matches.results.SLACK,
-        matches.evaluation.threads,
+        rows=types.by_label,
+        offsets=np.searchsorted(matches.pred_label[types.by_label], np.arange(len(matches.names) + 1)),
+        places=types.place,
+        state=np.where(types.is_right, 1, 0).astype(np.int8),
+        kind=types.kind,
+        target=types.target,
+        truth_label=np.ascontiguousarray(matches.truth_label),
+        is_fixed=types.is_mended.view(np.uint8),
+        truths=truths,
+        not_missed=left,
+        needed=np.concatenate([none, *lists]),
+        needed_offsets=np.cumsum([0, *map(len, lists)]),
+        slack=matches.results.SLACK,
+        threads=matches.evaluation.threads,
     )
 
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from verite.analysis.suspicious import CHECKED, Suspicion
 from verite.evaluation.evaluation import Changes
-from verite.leaderboards.flips import count_to_flip, influence
-from verite.statistics.standings import TIE
+from verite.leaderboards.influence import min_flip_size, removal_influence
+from verite.statistics.multiple_comparisons import TIE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ def find_influence(matches: AnalysisMatches) -> Floats:
         return np.full(len(matches.truth), np.nan)
     rows = np.flatnonzero(matches.is_asked)
     if len(rows):
-        found[rows] = np.nan_to_num(influence(results, next(iter(results.scores)), rows))
+        found[rows] = np.nan_to_num(removal_influence(results, next(iter(results.scores)), rows))
     return found
 
 
@@ -71,7 +71,7 @@ def count_to_turn(pair: Sequence[AnalysisMatches], influences: Sequence[Floats])
     results = [one.results for one in pair]
     if gap < 0:
         results, change = results[::-1], -change
-    return count_to_flip(results, score, rows, change, abs(gap))
+    return min_flip_size(results, score, rows, change, abs(gap))
 
 
 def merge_suspicions(systems: Sequence[Analysis]) -> list[tuple[Analysis, Suspicion]]:

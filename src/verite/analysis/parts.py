@@ -12,8 +12,8 @@ import verite
 from verite.analysis.matches import REASONS
 from verite.errors import BadParameter
 from verite.evaluation.settings import THREADS, ClassSettings, On, ThresholdSetting, on_setting
-from verite.leaderboards.bootstrap import draw_images
-from verite.leaderboards.leaderboard import NONE, Groups, LeaderboardSettings, groups_of
+from verite.leaderboards.bootstrap import image_groups, resample_images
+from verite.leaderboards.leaderboard import NONE, Groups, LeaderboardSettings
 from verite.model.results import to_json
 from verite.model.tables import Display
 from verite.protocols.keypoints import Sigmas
@@ -207,7 +207,7 @@ class ImageBootstrap:
     @cached_property
     def groups(self) -> NDArray[Any] | None:
         """Of each image, where groups of them are drawn."""
-        return None if isinstance(self.by, str) and self.by == IMAGES else groups_of(self.truth, self.by, "resample")
+        return None if isinstance(self.by, str) and self.by == IMAGES else image_groups(self.truth, self.by, "resample")
 
     @property
     def unit(self) -> str:
@@ -219,7 +219,7 @@ class ImageBootstrap:
     @cached_property
     def weights(self) -> Floats:
         """[draw, image]"""
-        return draw_images(self.truth.images, self.count, self.seed, groups=self.groups)
+        return resample_images(self.truth.images, self.count, self.seed, groups=self.groups)
 
     def sum(self, per_image: NDArray[Any]) -> Floats:
         """Sums over images in each draw, [draw, …] of [image, …]; images that the truth does not have are not drawn."""

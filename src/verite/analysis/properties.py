@@ -83,7 +83,7 @@ def find_property(
     matches: AnalysisMatches, spec: str, meta: dict[str, list[str | None]] | None = None
 ) -> Property | str:
     """The property of this name; a sentence where the data does not have it. `NAME:1,2` gives edges."""
-    name, _, given = spec.partition(":")
+    name, _, given = str(spec).partition(":")
     edges = None
     if given == QUANTILES:
         if name not in BY_QUANTILES:
@@ -102,7 +102,8 @@ def find_property(
         return BUILT_IN[name](matches, edges)
     if meta is not None and name in meta:
         return of_column(matches, name, meta[name], edges)
-    found = read_extra(matches.truth, name)
+    is_field = name.isprintable() and not set(name) & {"\\", '"'}  # what msgspec accepts as the name of a field
+    found = read_extra(matches.truth, name) if is_field else None
     if found is None:
         known = [*BUILT_IN, *(meta or ())]
         raise BadParameter(

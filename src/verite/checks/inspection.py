@@ -254,7 +254,10 @@ class Inspection(Display):
         """The findings of all files."""
         return tuple(finding for found in self.by_file for finding in found)
 
-    def __str__(self) -> str:
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
+        """Return a summary of each file with its findings below, one indented line each."""
+        from verite.model.styles import wrap_text
+
         parts = []
         for summary, found in zip(self.files, self.by_file, strict=True):
             lines = [str(summary)]
@@ -263,7 +266,7 @@ class Inspection(Display):
                 lines += [f"    {example}" for example in finding.examples]
             lines += [] if found else ["  no findings"]
             parts.append("\n".join(lines))
-        return "\n\n".join(parts)
+        return wrap_text("\n\n".join(parts), width)
 
     def contents(self) -> list[Part]:
         """Return the summaries and one table of findings per file, for display."""

@@ -90,7 +90,7 @@ class Side:
         """Count objects with each anomaly, by name: boxes outside, zero sizes, duplicates, missing confidences ..."""
         side = self.annotations
         is_relative = side.unit == "rel"
-        found = _core.census(side.columns, side.images.table, self.is_truth, is_relative, thread_count())
+        found = _core.count_anomalies(side.columns, side.images.table, self.is_truth, is_relative, thread_count())
         counted = {name: Tally(count, tuple(rows)) for name, (count, rows) in found.items()}
         return {**counted, "flaws": Tally(len(side.source.flaws), ()), "poses": Tally(self.odd_poses, ())}
 

@@ -124,12 +124,12 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Turn annotations of one format into another."""
     from verite.cli.output import count_of, describe_reading, note
-    from verite.formats import format_named, read, read_given, write
+    from verite.formats import format_named, read, read_source, write
     from verite.formats.format import Options
 
     title = format_named(to).title
     truth = read(like) if like else None
-    annotations = read_given(source, given.pop("format"), Options.of(**given, like=truth, side=""))
+    annotations = read_source(source, given.pop("format"), Options.of(**given, like=truth, side=""))
     describe_reading("in", annotations, quiet=quiet)
     for flaw in annotations.source.flaws:
         note(

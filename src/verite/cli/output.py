@@ -117,7 +117,7 @@ Given = dict[str, Any]
 class Printable(Protocol):
     def to_json(self, *, indent: int = 0) -> str: ...
     def in_style(self, style: str) -> str: ...
-    def to_text(self, width: int | None = None) -> str: ...
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str: ...
     def main_table(self) -> Table: ...
 
 
@@ -136,7 +136,9 @@ def in_style(result: Printable, given: Given) -> str:
     from verite.model.styles import text_lines
 
     return (
-        text_lines(result.to_text(terminal_columns())) if given["style"] == "text" else result.in_style(given["style"])
+        text_lines(result.to_text(terminal_columns(), legend=bool(given.get("legend"))))
+        if given["style"] == "text"
+        else result.in_style(given["style"])
     )
 
 

@@ -176,14 +176,14 @@ FILE = "data.yaml"
 ENTRY = re.compile(r"""^(path|train|val|valid|test)\s*:(?:\s+(.*))?$""")
 
 
-def recognise(look: PathProbe) -> str | None:
+def recognise(probe: PathProbe) -> str | None:
     """The file itself, or a folder around it whose labels are not simply in `labels`."""
-    if look.is_folder:
-        file = look.path / FILE
-        return recognise(PathProbe(file)) if file.is_file() and not yolo.label_folders(look.path) else None
-    if look.path.suffix.lower() not in SUFFIXES:
+    if probe.is_folder:
+        file = probe.path / FILE
+        return recognise(PathProbe(file)) if file.is_file() and not yolo.label_folders(probe.path) else None
+    if probe.path.suffix.lower() not in SUFFIXES:
         return None
-    lines = look.head.splitlines()
+    lines = probe.head.splitlines()
     if any(KEY.match(line.rstrip()) for line in lines) and any(ENTRY.match(line) for line in lines):
         return "a YAML file with names and folders of pictures"
     return None

@@ -24,7 +24,7 @@ from verite.formats.format import (
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
-from verite.formats.words import is_number, to_numbers
+from verite.formats.text_lines import is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 
@@ -34,8 +34,8 @@ NOWHERE = "-1 -1 -1 -1000 -1000 -1000 -10"  # KITTI's own words for what is not 
 IGNORED = "DontCare"
 
 
-def recognise(look: PathProbe) -> str | None:
-    lines = look.lines if look.with_suffix(".txt") else []
+def recognise(probe: PathProbe) -> str | None:
+    lines = probe.lines if probe.with_suffix(".txt") else []
     fitting = [
         words
         for words in lines
@@ -47,14 +47,14 @@ def recognise(look: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    look = PathProbe(path)
-    files = [file for file in look.with_suffix(".txt") if not look.is_folder or not is_list(file)]
+    probe = PathProbe(path)
+    files = [file for file in probe.with_suffix(".txt") if not probe.is_folder or not is_list(file)]
     files, why = files_of_split(path, files, options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             add_file(rows, file)
     if rows.boxes:
         rows.notes.append("sizes, places and angles in 3-D left out")
@@ -68,7 +68,7 @@ def add_file(rows: Rows, file: Path) -> None:
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
-            with rows.tolerance:
+            with rows.errors:
                 add_line(rows, f"{file}:{number}", file.stem, line.split())
 
 
@@ -107,7 +107,7 @@ def write(annotations: Annotations, path: Path) -> None:
         write_lines(folder, stems, lines)
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "box apart from its polygon",
@@ -126,7 +126,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"class names without blanks"}),
     options=FRAMES | {"split"},
 )

@@ -47,8 +47,8 @@ class LabelmeDocument(msgspec.Struct, rename="camel"):
     image_height: int | None = None
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = look.with_suffix(".json")
+def recognise(probe: PathProbe) -> str | None:
+    files = probe.with_suffix(".json")
     if not files:
         return None
     start = PathProbe(files[0]).head.lstrip()
@@ -56,7 +56,7 @@ def recognise(look: PathProbe) -> str | None:
     keys = [key for key in ("shapes", "imagePath", "imageData") if f'"{key}"' in start]
     if not start.startswith("{") or not keys:
         return None
-    return f"{'JSON files' if look.is_folder else 'a JSON file'} with {' and '.join(keys)}"
+    return f"{'JSON files' if probe.is_folder else 'a JSON file'} with {' and '.join(keys)}"
 
 
 def read(path: Path, options: Options) -> Annotations:
@@ -65,7 +65,7 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(path, expected="files ending in .json", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             add_file(rows, file)
     return rows.annotations("labelme", layout="xyxy", why=why)
 
@@ -76,7 +76,7 @@ def add_file(rows: Rows, file: Path) -> None:
     name = document.image_path or file.stem
     rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
     for group in group_shapes(document.shapes, rows):
-        with rows.tolerance:
+        with rows.errors:
             add_object(rows, file, name, group)
 
 
@@ -190,7 +190,7 @@ def shapes_of(annotations: Annotations, row: int, flags: list[str]) -> list[dict
     return [{**shape, "points": ring.tolist()} for ring in rings] or [shape]
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "class name",
@@ -210,7 +210,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"boxes from left to right"}),
     options=FRAMES | {"split"},
     sides=("truth",),

@@ -14,7 +14,7 @@ from verite.errors import ReadError, excerpt
 from verite.files import read_lines, read_text
 from verite.formats.format import Format, Options, PathProbe, head_of
 from verite.formats.rows import Rows
-from verite.formats.words import to_numbers
+from verite.formats.text_lines import to_numbers
 from verite.model.annotations import Annotations
 
 LINE = re.compile(r"\s*\d+\s*,\s*-?\d+(\.0*)?\s*(,\s*-?[\d.]+(e[-+]?\d+)?\s*){5,8}")
@@ -37,8 +37,8 @@ FRAMES_AT_MOST = 1_000_000
 LOOKED_AT = 200  # lines that tell truths from predictions
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = sequence_files(look.path)
+def recognise(probe: PathProbe) -> str | None:
+    files = sequence_files(probe.path)
     lines = head_of(files[0]).splitlines()[:20] if files else []
     if lines and all(LINE.fullmatch(line) for line in lines[:-1] or lines):
         return "lines of a frame, a track, a box and a confidence with commas between them"
@@ -95,7 +95,7 @@ def read_sequence(rows: Rows, file: Path, *, is_truth: bool) -> None:
     size = add_frames(rows, file, name)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
-            with rows.tolerance:
+            with rows.errors:
                 add_line(rows, f"{file}:{number}", name, line, size, is_truth=is_truth)
 
 

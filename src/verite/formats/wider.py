@@ -13,7 +13,7 @@ from verite.files import read_lines
 from verite.formats.format import FRAMES, Format, Options, PathProbe, head_of
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
-from verite.formats.words import is_number, to_numbers
+from verite.formats.text_lines import is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 
@@ -22,8 +22,8 @@ TRUTH, PRED = 10, 5
 INVALID, OCCLUDED = 7, 8  # places of these numbers
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = look.with_suffix(".txt")
+def recognise(probe: PathProbe) -> str | None:
+    files = probe.with_suffix(".txt")
     lines = [line.split() for line in head_of(files[0]).splitlines()[:3]] if files else []
     if (
         len(lines) < 2
@@ -46,7 +46,7 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(path, expected="files ending in .txt", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             read_faces(rows, file)
     return rows.annotations("wider", layout="xywh", why=why)
 
@@ -70,7 +70,7 @@ def read_faces(rows: Rows, file: Path) -> None:
                 file, expected=f"{count} faces of {image}", found="the end of the file", remedy="was it cut off? (V403)"
             )
         for place, line in lines[at : at + count]:
-            with rows.tolerance:
+            with rows.errors:
                 add_face(rows, f"{file}:{place}", image, line)
         at += count
 
