@@ -1,4 +1,4 @@
-"""Stand-ins for other packages, so that code written for them runs on verite."""
+"""Drop-in replacements for pycocotools and torchmetrics: code written for them runs on verite."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PARTS = ("_mask", "coco", "cocoeval", "mask")
 
 
 class Installed:
-    """pycocotools under verite's name: for good, or with ``with`` until the block ends."""
+    """The handle of an installed drop-in: permanent, or removed at the end of a ``with`` block."""
 
     def __init__(self, before: dict[str, ModuleType]) -> None:
         self.before = before
@@ -26,10 +26,18 @@ class Installed:
 
 
 def install_as_pycocotools() -> Installed:
-    """From here on ``import pycocotools`` finds verite: the same classes, functions and numbers, much faster.
+    """Make ``import pycocotools`` import verite's drop-in replacement.
 
-    Modules that imported pycocotools before keep the original. As a context manager it holds for a block alone.
+    Classes, functions and numbers are those of pycocotools. Modules that imported pycocotools before keep the original.
 
+    Returns
+    -------
+    Installed
+        A context manager: used with ``with``, the original pycocotools is restored at the end of the block. Otherwise
+        the replacement stays until the process ends.
+
+    Examples
+    --------
     >>> with install_as_pycocotools():
     ...     from pycocotools import mask
     >>> int(mask.area({"size": [2, 2], "counts": b"13"}))
@@ -44,6 +52,6 @@ def install_as_pycocotools() -> Installed:
 
 
 def remove_pycocotools() -> dict[str, ModuleType]:
-    """Forget every module of that name; they are returned."""
+    """Remove all pycocotools modules from `sys.modules` and return them."""
     names = [name for name in sys.modules if name.partition(".")[0] == "pycocotools"]
     return {name: sys.modules.pop(name) for name in names}

@@ -1,7 +1,7 @@
-"""MeanAveragePrecision as torchmetrics has it: the same arguments, keys and numbers, in a training loop.
+"""Drop-in replacement for torchmetrics' MeanAveragePrecision: the same arguments, keys and numbers.
 
-A `torchmetrics.Metric` where torchmetrics is installed (so that Lightning logs, moves and synchronises it), the same
-methods where it is not: neither torchmetrics nor torch is needed, then values are numpy's.
+It is a `torchmetrics.Metric` if torchmetrics is installed, so that Lightning logs, moves and synchronises it. Neither
+torchmetrics nor torch is required: without them it has the same methods, and values are NumPy arrays.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NO_NUMBERS = "what follows means nothing: to pycocotools, and so here, a box of 
 
 
 class Collector:
-    """What torchmetrics' Metric offers, where it is not installed."""
+    """The base class if torchmetrics is not installed: the methods of `torchmetrics.Metric` that loops call."""
 
     def __init__(self, **kwargs: Any) -> None:
         if kwargs:
@@ -49,15 +49,15 @@ class Collector:
         setattr(self, name, list(default))
 
     def reset(self) -> None:
-        """Forget everything that was collected."""
+        """Remove all collected batches."""
         for name in STATES:
             setattr(self, name, [])
 
     def merge_state(self, incoming_state: Any) -> None:
-        """Nothing else is kept than states."""
+        """Merge nothing further: all data are in the states."""
 
     def forward(self, preds: Any, target: Any) -> Any:
-        """Add a batch; what it is worth alone."""
+        """Add a batch, and return the metric of this batch alone."""
         alone = object.__new__(type(self))
         alone.__dict__ = dict(self.__dict__)
         Collector.reset(alone)
@@ -78,12 +78,42 @@ else:
 
 
 class MeanAveragePrecision(Base):
-    """COCO's average precision and recall for boxes or masks, batch by batch: torchmetrics' metric on verite.
+    """COCO's mean average precision and recall for boxes or masks, batch by batch, as in torchmetrics.
 
-    Predictions are dictionaries of `boxes` or `masks`, `scores` and `labels`, one an image; targets of `boxes` or
-    `masks` and `labels`, and may have `iscrowd` and `area`. Arguments, keys and values are those of
-    `torchmetrics.detection.MeanAveragePrecision`; what is absent is -1, as there. `backend` is not looked at.
+    `update` takes predictions (dictionaries of `boxes` or `masks`, `scores` and `labels`, one per image) and targets
+    (`boxes` or `masks` and `labels`, optionally `iscrowd` and `area`). Arguments, keys and values are those of
+    `torchmetrics.detection.MeanAveragePrecision`; absent values are -1, as there.
 
+    Parameters
+    ----------
+    box_format : {"xyxy", "xywh", "cxcywh"}, default "xyxy"
+        The layout of boxes.
+    iou_type : {"bbox", "segm"} or tuple of both, default "bbox"
+        Evaluate boxes, masks, or both.
+    iou_thresholds : list of float, optional
+        IoU thresholds; 0.5 to 0.95 in steps of 0.05 by default.
+    rec_thresholds : list of float, optional
+        Recall thresholds; 0 to 1 in steps of 0.01 by default.
+    max_detection_thresholds : list of three int, optional
+        Predictions per image; 1, 10 and 100 by default.
+    class_metrics : bool, default False
+        Also compute mAP and mAR per class.
+    extended_summary : bool, default False
+        Also return IoU, precision, recall and scores.
+    average : {"macro", "micro"}, default "macro"
+        The mean over classes, or all classes as one.
+    backend : str
+        Accepted for compatibility and ignored.
+    **kwargs
+        Arguments of `torchmetrics.Metric`, if it is installed.
+
+    Raises
+    ------
+    BadParameter
+        If an argument is none of its choices.
+
+    Examples
+    --------
     >>> metric = MeanAveragePrecision()
     >>> box = {"boxes": np.array([[0.0, 0, 10, 10]]), "labels": np.array([3])}
     >>> metric.update([box | {"scores": np.array([0.9])}], [box])
