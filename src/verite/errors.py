@@ -50,6 +50,11 @@ def ignore_classes() -> str:
 class VeriteError(Exception):
     """Base class of all errors of verite; the message is one line.
 
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
     Examples
     --------
     >>> import verite as vt
@@ -94,23 +99,98 @@ def read_error(where: str, expected: str, found: str, remedy: str) -> ReadError:
 
 
 class DataError(VeriteError, ValueError):
-    """Files can be read, but ground truth, predictions and settings do not fit together."""
+    """Files can be read, but ground truth, predictions and settings do not fit together.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]])
+    >>> try:
+    ...     vt.coco(truth, vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]]))
+    ... except vt.DataError as error:
+    ...     print("V301" in str(error))
+    True
+    """
 
 
 class NotComparable(VeriteError, ValueError):  # noqa: N818 - a statement about two scores, not about an error
-    """Two results have different settings or ground truth; the message names the difference."""
+    """Two results have different settings or ground truth; the message names the difference.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> try:
+    ...     vt.compare(vt.voc(truth, pred), vt.voc(truth, pred, iou=0.75))
+    ... except vt.NotComparable as error:
+    ...     print("iou" in str(error))
+    True
+    """
 
 
 class BadParameter(VeriteError, ValueError):  # noqa: N818
-    """An argument or setting is unknown or out of its range."""
+    """An argument or setting is unknown or out of its range.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> try:
+    ...     vt.metric("hausdorff(quantile=1.5)")
+    ... except vt.BadParameter as error:
+    ...     print(error)
+    hausdorff: expected quantile in (0, 1], found 1.5
+    """
 
 
 class UnknownMetric(VeriteError, LookupError):  # noqa: N818
-    """No metric has this name."""
+    """No metric has this name.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> try:
+    ...     vt.metric("hausdorf")
+    ... except vt.UnknownMetric as error:
+    ...     print("did you mean 'hausdorff'?" in str(error))
+    True
+    """
 
 
 class DataWarning(UserWarning):
-    """Warning of a check: the data look wrong, and the evaluation goes on."""
+    """Warning of a check: the data look wrong, and the evaluation goes on.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import verite as vt
+    >>> warnings.simplefilter("ignore", vt.DataWarning)         # doctest: +SKIP
+    """
 
 
 def one_line(text: str) -> str:

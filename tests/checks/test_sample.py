@@ -1,4 +1,4 @@
-"""What is looked at, how it was read, and what a message offers to paste: small rules, each by hand."""
+"""The sample of images, box formats as read, and the arguments that a remedy offers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.checks.test_reading_boundaries import group
+from tests.checks.test_misread_boxes import group
 from verite.checks import evidence as explanations
 from verite.checks import readings, sample
 from verite.checks.check import Fix
@@ -65,7 +65,7 @@ def test_the_hundred_most_confident_predictions_of_an_image_are_drawn():
     assert found.rows[98:].tolist() == [3, 2, 102, 0]
 
 
-def test_sizes_are_those_of_the_truths_images():
+def test_sizes_are_those_of_the_objects_images():
     sizes = {"a": (640, 480), "b": (320, 240)}
     truth = vt.Annotations.of(["a", "b", "b"], ["cat"] * 3, [[0, 0, 9, 9]] * 3, sizes=sizes)
     pred = vt.Annotations.of(["b", "a"], ["cat"] * 2, [[0, 0, 9, 9]] * 2, confidence=[0.5, 0.6])
@@ -86,7 +86,7 @@ def with_ids(*ids):
     )
 
 
-def test_ids_that_are_one_off_are_tried_where_they_meet_a_truth():
+def test_ids_that_are_one_off_are_tried_where_they_meet_a_ground_truth():
     truth = with_ids(5, 6, 7)
 
     def shifts(*ids):
@@ -146,8 +146,6 @@ def test_shares_outside_are_of_both_sides():
 
 
 # Readings.
-
-
 def corners(layout, measure="abs", unit=(1.0, 1.0), image_size=None, numbers=(10.0, 20.0, 30.0, 40.0)):
     reading = Reading(layout, measure, unit, image_size)
     size = np.array([[400.0, 200.0]])

@@ -9,20 +9,13 @@ import pytest
 from PIL import Image
 
 import verite as vt
-from verite.errors import BadParameter, DataError, ReadError
+from tests.formats.samples import refused
 from verite.formats.format import HEAD, Options, PathProbe, frame_of, head_of, is_list, tail_of
 from verite.formats.registry import UNSUPPORTED, has_suffix
 from verite.formats.rows import size_images
 from verite.formats.sizes import check_order, check_size, fractions, image_files_in, in_pixels, size_of_image_file
 from verite.model.images import Images
 from verite.model.regions import Regions
-
-
-def refused(ask, *args, **given):
-    with pytest.raises((ReadError, BadParameter, DataError)) as error:
-        ask(*args, **given)
-    return str(error.value)
-
 
 # Files at first sight.
 

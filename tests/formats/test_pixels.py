@@ -10,7 +10,8 @@ import pytest
 from PIL import Image
 
 import verite as vt
-from verite.errors import BadParameter, DataError, ReadError
+from tests.formats.samples import refused
+from verite.errors import ReadError
 from verite.formats import label_images as pixels
 from verite.formats import mask_images, volumes
 from verite.formats import voc as voc_segmentation
@@ -20,12 +21,6 @@ from verite.formats.label_studio import Bits, decode_brush
 from verite.formats.mask_images import Picture, choose_kind, is_curve, label_table
 
 HERE = Path("a.png")
-
-
-def refused(ask, *args, **given):
-    with pytest.raises((ReadError, BadParameter, DataError)) as error:
-        ask(*args, **given)
-    return str(error.value)
 
 
 def save(path, array, **more):

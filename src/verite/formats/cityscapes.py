@@ -1,7 +1,7 @@
-"""Cityscapes' pictures: ids of classes, and of objects as class × 1000 + number.
+"""Cityscapes label images: class ids, and instance ids as class × 1000 + number.
 
-Of an image `X` there are `X_gtFine_instanceIds.png` and `X_gtFine_labelIds.png`; pictures of predictions may have other
-names. A value below 1000 is a class whose objects are not told apart: a crowd.
+An image `X` has `X_gtFine_instanceIds.png` and `X_gtFine_labelIds.png`; predictions may have other names. A value
+below 1000 is a class without separate instances: a crowd.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def kinds_in(probe: PathProbe) -> set[str]:
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is Cityscapes: the endings of its file names, such as `_instanceIds.png`."""
     kinds = kinds_in(probe)
     return f"files ending in _{sorted(kinds)[0]}.png" if kinds else None
 

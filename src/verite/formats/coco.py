@@ -157,6 +157,8 @@ FORMATS = ("coco", "coco-folder", "coco-rotated", "lvis")
 
 
 class ImageTable(msgspec.Struct):
+    """The images of a COCO document; other sections are skipped by the decoder."""
+
     images: list[dict[str, Any]] = []
 
 

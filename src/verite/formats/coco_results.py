@@ -264,8 +264,10 @@ def recognise_json_lines(probe: PathProbe) -> str | None:
 
 
 def read_json_lines(path: Path, options: Options) -> Annotations:
-    """Read one record of results per line."""
-    return read_results(path, join_lines(read_bytes(path).removeprefix(b"\xef\xbb\xbf")), options, "json-lines")
+    """Read one record of results per line; `results[7]` in a message is the eighth non-empty line."""
+    lines = read_bytes(path).removeprefix(b"\xef\xbb\xbf").splitlines()
+    content = b"[" + b",\n".join(line for line in lines if line.strip()) + b"]"
+    return read_results(path, content, options, "json-lines")
 
 
 def read_results(path: Path, content: bytes, options: Options, format: str) -> Annotations:
@@ -278,11 +280,6 @@ def read_results(path: Path, content: bytes, options: Options, format: str) -> A
         raise ReadError(error.where, expected=error.expected, found=found, remedy=error.remedy) from None
     annotations = results(path, file, options)
     return annotations.with_source(replace(annotations.source, format=format))
-
-
-def join_lines(content: bytes) -> bytes:
-    """Join lines to a JSON array; `results[7]` in a message is then the eighth non-empty line."""
-    return b"[" + b",\n".join(line for line in content.splitlines() if line.strip()) + b"]"
 
 
 def write_json_lines(annotations: Annotations, path: Path) -> None:

@@ -1,8 +1,8 @@
 """CVAT XML 1.1: one file for all images, with boxes, polygons and masks; "for video" with tracks over its frames.
 
 A rotated box is read as the polygon of its four corners. Points, lines, ellipses, cuboids, skeletons, tags and shapes
-without a label (V207) are left out and counted. The frames of a video are images named `frame_000000`; which
-boxes belong to one track is left out.
+without a label (V207) are skipped and counted in the notes. The frames of a video are images named `frame_000000`;
+track ids are dropped.
 """
 
 from __future__ import annotations
@@ -111,6 +111,7 @@ FRAMES_AT_MOST = 1_000_000
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is CVAT XML."""
     files = probe.with_suffix(".xml")
     if len(files) == 1 and re.search(r"<annotations[\s>]", PathProbe(files[0]).head):
         return "an XML file with <annotations>"
@@ -118,6 +119,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the boxes, polygons and masks of all images, and the tracks of a video."""
     files = PathProbe(path).with_suffix(".xml")
     if len(files) != 1:
         raise ReadError(path, expected="one file ending in .xml", found=str(len(files)))
@@ -257,6 +259,7 @@ READERS = {"box": read_box, "polygon": read_polygon, "mask": read_mask}
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one XML file for all images."""
     need_pixels(annotations, path)
     images, names = annotations.images, annotations.labels.all_names
     check_writable(path, "class names", names)

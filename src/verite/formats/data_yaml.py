@@ -1,7 +1,7 @@
-"""A YOLO data set by its `data.yaml`: which folders of pictures make up train, val and test, and the class names.
+"""A YOLO dataset by its `data.yaml`: the image folders of train, val and test, and the class names.
 
-Labels are where Ultralytics looks for them: in `labels` for pictures in `images`, else beside the pictures. A picture
-without labels is an image without objects.
+Labels are where Ultralytics looks for them: in `labels` for images in `images`, else beside the images. An image
+without a label file has no objects.
 """
 
 from __future__ import annotations
@@ -190,6 +190,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the labels of one split of the dataset."""
     path = path / FILE if path.is_dir() else path
     text = read_text(path)
     entries = entries_of(text, path)

@@ -1,4 +1,4 @@
-"""Datumaro JSON: known by its map of categories, where COCO has a list; who reads it is loaded when it is one."""
+"""Datumaro JSON: recognised by its mapping of categories, where COCO has a list."""
 
 from __future__ import annotations
 
@@ -124,6 +124,7 @@ READERS = {"bbox": read_box, "polygon": read_polygon, "mask": read_mask}
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is Datumaro JSON."""
     start = "" if probe.is_folder else probe.head.lstrip()
     if '"categories"' not in start:
         return None

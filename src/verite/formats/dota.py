@@ -1,7 +1,8 @@
-"""DOTA text: rotated boxes by their four corners.
+"""DOTA text: rotated boxes (oriented bounding boxes) by their four corners.
 
-Truth: one file per image, `x1 y1 x2 y2 x3 y3 x4 y4 class difficulty`, after lines `imagesource:…` and `gsd:…`. Results
-(task 1): one file per class, `Task1_CLASS.txt`, with lines `image confidence x1 y1 x2 y2 x3 y3 x4 y4`.
+Ground truth has one file per image, `x1 y1 x2 y2 x3 y3 x4 y4 class difficulty`, after lines `imagesource:…` and
+`gsd:…`. Results (task 1) have one file per class, `Task1_CLASS.txt`, with lines `image confidence x1 y1 x2 y2 x3 y3 x4
+y4`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ HEADS = ("imagesource:", "gsd:")
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is DOTA ground truth or results."""
     files = text_files(probe)
     if not files:
         return None
@@ -47,6 +49,7 @@ def text_files(probe: PathProbe) -> list[Path]:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read ground truth by image, or results by class."""
     files, why = files_of_split(path, text_files(PathProbe(path)), options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")

@@ -1,7 +1,7 @@
-"""ImageNet localization CSV: a line per image, `ImageId,PredictionString`, five words per object.
+"""ImageNet localization CSV: one line per image, `ImageId,PredictionString`, five words per object.
 
-`LOC_val_solution.csv` and predictions look the same: `n01978287 240 170 260 240 n02123045 …` is a class and the pixel
-indices of two corners, again and again. Guesses come best first.
+`LOC_val_solution.csv` and predictions look alike: `n01978287 240 170 260 240 n02123045 …` is a class and the pixel
+indices of two corners, repeated. Predictions are listed best first.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ LONGEST = 1 << 24  # characters of one image's predictions
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is ImageNet localization: its two columns, and five words per object."""
     if len(header_columns(probe, COLUMNS)) == len(COLUMNS) and words_per_object(probe) == WORDS:
         return "a CSV file with ImageId and PredictionString, a class and four numbers per object"
     return None
@@ -117,6 +118,7 @@ def words_per_object(probe: PathProbe) -> int:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the objects of every image."""
     rows = Rows(path, options)
     for where, line in read_csv_table(path, COLUMNS, COLUMNS, longest=LONGEST).records(rows.errors):
         image = line["ImageId"].strip()

@@ -1,4 +1,4 @@
-"""JSON documents: decoded into typed records, and every way of not being one said in a line with its place."""
+"""JSON documents decoded to typed records (msgspec), with every error in one line that names its place."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """KITTI labels: one text file per image, `type truncated occluded alpha x1 y1 x2 y2` and seven numbers in 3-D.
 
-Predictions end with their score. `DontCare` marks what neither rewards nor punishes. How far an object is cut off or
-hidden is kept as a yes or no; sizes, places and angles in 3-D are left out.
+Predictions end with their score. `DontCare` regions are ignored. Truncation and occlusion are kept as flags; 3-D
+sizes, positions and angles are dropped.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ IGNORED = "DontCare"
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is KITTI: most lines are a type and the numbers of a KITTI object."""
     lines = probe.lines if probe.with_suffix(".txt") else []
     fitting = [
         words
@@ -47,6 +48,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read one text file per image."""
     probe = PathProbe(path)
     files = [file for file in probe.with_suffix(".txt") if not probe.is_folder or not is_list(file)]
     files, why = files_of_split(path, files, options)
@@ -73,6 +75,7 @@ def add_file(rows: Rows, file: Path) -> None:
 
 
 def add_line(rows: Rows, where: str, image: str, words: list[str]) -> None:
+    """Add one object."""
     if len(words) not in (WORDS, WORDS + 1):
         found = f"{len(words)} words ({excerpt(' '.join(words))})"
         raise ReadError(where, expected=WORDING, found=found, remedy="types may contain no blanks")
@@ -84,6 +87,7 @@ def add_line(rows: Rows, where: str, image: str, words: list[str]) -> None:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one text file per image; the 3-D fields get KITTI's values for unknown."""
     need_pixels(annotations, path)
     names = annotations.labels.all_names
     check_words(path, names)

@@ -1,4 +1,8 @@
-"""Which image does each picture of masks belong to? The naming rule of a folder, recognised and told."""
+"""Label images and mask images: decode the pixels, split them into masks, and find the image that each file belongs to.
+
+Files of masks follow one of several naming rules (one file per image, per object, or a folder per image). The rule is
+inferred from all names together and reported.
+"""
 
 from __future__ import annotations
 

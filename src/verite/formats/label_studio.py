@@ -1,8 +1,8 @@
-"""Label Studio JSON: a list of tasks, an image each, with what annotators drew and what models proposed, in percent.
+"""Label Studio JSON: a list of tasks, one image each, with annotations and model predictions, in percent of the image.
 
-Rectangles, turned ones as polygons, polygons, ellipses and brush strokes (masks) are read; key points and the like are
-left out and counted. Of a task's annotations the first that was not cancelled counts. A file without any annotation but
-with predictions is read as predictions. Both exports are read, JSON and JSON-MIN.
+Rectangles, rotated ones as polygons, polygons, ellipses and brush strokes (masks) are read; keypoints and others are
+skipped and counted. Of a task's annotations the first that was not cancelled counts. A file with predictions only is
+read as predictions. Both exports are read, JSON and JSON-MIN.
 """
 
 from __future__ import annotations
@@ -160,6 +160,7 @@ class Task(msgspec.Struct):
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is Label Studio JSON or JSON-MIN."""
     start = "" if probe.is_folder else probe.head.lstrip()
     if not start.startswith("["):
         return None
@@ -174,6 +175,7 @@ def is_small(start: str) -> bool:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the annotations of all tasks; the predictions, if no task has annotations."""
     head = PathProbe(path).head
     is_min = is_small(head) and '"data"' not in head
     tasks = small_tasks(path) if is_min else decode(path, list[Task])

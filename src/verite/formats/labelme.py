@@ -1,9 +1,9 @@
 """Labelme JSON: one file per image, with polygons, rectangles and circles.
 
 Shapes of the same label and group_id are the parts of one object. A circle becomes a polygon of 64 corners. Points,
-lines and masks are left out and counted in the notes. The embedded picture is not looked at. X-AnyLabeling, which
-writes Labelme files, adds `difficult`, and a `score` to what a model drew for a person to check: the file is a truth
-all the same.
+lines and masks are skipped and counted in the notes. The embedded image is not decoded. X-AnyLabeling, which writes
+Labelme files, adds `difficult`, and a `score` to shapes that a model proposed and a person checked: the file is still
+ground truth.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class LabelmeDocument(msgspec.Struct, rename="camel"):
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is Labelme JSON."""
     files = probe.with_suffix(".json")
     if not files:
         return None
@@ -60,6 +61,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read one JSON file per image."""
     files, why = files_of_split(path, PathProbe(path).with_suffix(".json") if path.is_dir() else [path], options)
     if not files:
         raise ReadError(path, expected="files ending in .json", found="none")
@@ -153,6 +155,7 @@ READERS = {"polygon": polygon_ring, "rectangle": rectangle_ring, "circle": circl
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one JSON file per image."""
     need_pixels(annotations, path)
     check_finite(path, "boxes", annotations.regions.values)
     check_order(annotations, path)

@@ -1,8 +1,8 @@
-"""LVIS JSON: COCO's with what annotators looked for in each image, and how frequent each class is.
+"""LVIS JSON: COCO JSON with the classes that were verified in each image, and the frequency of each class.
 
-`neg_category_ids` of an image are classes that are not in it, `not_exhaustive_category_ids` those of which not every
-object is marked; about classes that are neither there nor in one of the lists nothing is known. `frequency` of a class
-is `r`, `c` or `f`: rare, common or frequent.
+`neg_category_ids` of an image are classes verified to be absent, `not_exhaustive_category_ids` those of which not
+every object is annotated; classes that are neither annotated nor listed are unknown. `frequency` of a class is `r`,
+`c` or `f`: rare, common or frequent. Paper: Gupta, Dollár, Girshick, "LVIS", CVPR 2019.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ FREQUENCIES = ("r", "c", "f")
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is LVIS JSON: a COCO document with one of LVIS's lists."""
     start = "" if probe.is_folder else probe.head.lstrip()
     if not start.startswith("{") or coco.recognise(probe) is None:
         return None
@@ -40,6 +41,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read an LVIS document; where all errors are wanted, without its invalid records."""
     if is_listing():
         from verite.formats.coco_errors import read_and_list_errors
 
@@ -48,6 +50,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def read_whole(path: Path, options: Options) -> Annotations:
+    """Read an LVIS document strictly."""
     return document(path, open_coco(path), options)
 
 

@@ -1,4 +1,8 @@
-"""Pictures of masks, written: a label image for each image, with as few bits as its values need."""
+"""Mask images and label images: PNG or TIFF whose pixels are masks, classes or instances; read and written.
+
+Binary masks, contours, one object per file, and label images are told apart by their values, or by the option `masks`.
+They are written as label images with as few bits as their values need.
+"""
 
 from __future__ import annotations
 
@@ -355,6 +359,7 @@ def paint_each(
 
 
 def save(pixels: NDArray[np.uint32], path: Path, palette: list[int] | None = None) -> None:
+    """Write a label image as PNG of 8 or 16 bits, with a palette if given."""
     from PIL import Image
 
     if pixels.max(initial=0) > LARGEST:
@@ -372,6 +377,7 @@ LOOKED_AT = 20
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is mask images: nothing but images, of which one of the first 20 is no photograph."""
     pictures = [p for p in probe.files if p.suffix.lower() in SUFFIXES]
     if probe.is_folder:
         if not pictures or len(pictures) < len(probe.files):
@@ -395,13 +401,14 @@ def is_mask(path: Path, *, is_broken: bool = False) -> bool:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read mask images."""
     from verite.formats.mask_images import read_masks
 
     return read_masks(path, options)
 
 
 def write(annotations: Annotations, path: Path) -> None:
-
+    """Write one label image per image; its values number the objects from 1."""
     # A folder of pictures whose values count the objects of each image from 1.
     stems = file_stems(annotations.images, path)
     with folder_atomically(path) as folder:

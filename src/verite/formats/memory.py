@@ -356,11 +356,6 @@ def from_coco(given: Any, options: Options) -> Annotations:
     return with_annotators(annotations, annotators_of_records(given["annotations"]))
 
 
-def from_coco_results(given: Any, options: Options) -> Annotations:
-    """Convert a list of COCO results."""
-    return read_encoded("COCO results", given, coco_results, options)
-
-
 def read_encoded(name: str, given: Any, reader: Any, options: Options) -> Annotations:
     """Encode an object as JSON and read it natively, so that checks and places in messages are those of files.
 
@@ -444,17 +439,14 @@ def to_column(values: Any) -> Any:
         return values
 
 
-def from_pycocotools(given: Any, options: Options) -> Annotations:
-    """Convert a pycocotools `COCO` object."""
-    return from_coco(given.dataset, options)
-
-
 # In the order in which they are asked; the titles are what a message lists.
 IN_MEMORY_FORMATS = (
     InMemoryFormat("annotations", lambda given: isinstance(given, Annotations), lambda given, _: given),
     InMemoryFormat("a COCO dictionary", is_coco_dictionary, from_coco, coco.FORMAT.options),
-    InMemoryFormat("a list of COCO results", is_results, from_coco_results, coco_results.FORMAT.options),
-    InMemoryFormat("a pycocotools COCO object", is_pycocotools, from_pycocotools, coco.FORMAT.options),
+    InMemoryFormat("a list of COCO results", is_results, lambda given, options: read_encoded(
+        "COCO results", given, coco_results, options), coco_results.FORMAT.options),
+    InMemoryFormat("a pycocotools COCO object", is_pycocotools,
+                   lambda given, options: from_coco(given.dataset, options), coco.FORMAT.options),
     InMemoryFormat("a list of torchvision dictionaries", is_torchvision, from_torchvision, FRAMEWORK_OPTIONS),
     InMemoryFormat("supervision.Detections (one, a list, or by image name)", is_supervision, from_supervision,
                FRAMEWORK_OPTIONS),

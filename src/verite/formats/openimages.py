@@ -154,11 +154,13 @@ NO_CONFIDENCE = ("", "1", "1.0")
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is Open Images boxes: a CSV file with its required columns."""
     known = header_columns(probe, REQUIRED)
     return f"a CSV file with the columns {', '.join(REQUIRED)}" if len(known) == len(REQUIRED) else None
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the boxes of an Open Images CSV."""
     longest = LONGEST_MASK if header_columns(PathProbe(path), MASKED) else SHORT
     sheet = read_csv_table(path, REQUIRED, COLUMNS, longest=longest)
     if "Mask" in sheet.columns and not all(name in sheet.columns for name in MASKED):
@@ -225,6 +227,7 @@ def is_yes(cell: str, where: str, column: str) -> bool:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write an Open Images CSV."""
     corners = fractions(annotations, path).boxes.tolist()
     flags = {column: annotations.flag(flag) for column, flag in FLAG_COLUMNS.items()}
     confidence = annotations.confidence

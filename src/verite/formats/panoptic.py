@@ -1,7 +1,8 @@
-"""Panoptic JSON with PNGs: a list of segments for each image, and a picture whose colours are their ids.
+"""COCO panoptic JSON with PNGs: a list of segments per image, and an image whose colours are their ids.
 
 A pixel belongs to the segment red + 256 × green + 256² × blue; 0 is void. The PNGs of `X.json` are in the folder `X`
-beside it, in the JSON's own folder, or where the user says. Segments are kept as masks, with a box around each.
+beside it, in the JSON's own folder, or in that of the option `images`. Segments become masks with their bounding
+boxes.
 """
 
 from __future__ import annotations
@@ -392,6 +393,7 @@ THING, STUFF = "thing", "stuff"
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is panoptic JSON: `segments_info` near its beginning or end."""
     if probe.is_folder:
         files = probe.with_suffix(".json")
         probe = PathProbe(files[0]) if len(files) == 1 else probe
@@ -402,12 +404,12 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-
+    """Read the segments of all images as masks."""
     return read_panoptic(path, options)
 
 
 def write(annotations: Annotations, path: Path) -> None:
-
+    """Write the JSON and one PNG per image."""
     write_panoptic(annotations, path)
 
 

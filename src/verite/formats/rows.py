@@ -217,6 +217,7 @@ class Rows:
 
 
 def mask_of_rows(count: int, rows: list[int]) -> NDArray[np.bool_]:
+    """Return a boolean array of this length that is True in these rows."""
     out = np.zeros(count, dtype=np.bool_)
     out[rows] = True
     return out

@@ -1,4 +1,4 @@
-"""How large are the pictures, and what is a fraction of them in pixels?"""
+"""Sizes of image files, and conversion between fractions of the image and pixels."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """VGG Image Annotator (VIA 2): a JSON project or export, or its CSV; one file for all images.
 
-Rectangles, polygons, circles and ellipses are read, the round ones as polygons of 64 corners; points and lines are left
-out and counted. VIA has no word of its own for a class: it is the region attribute that all regions have, or the first
-of the usual names (`label`, `class`, `name`, `type`, `category`).
+Rectangles, polygons, circles and ellipses are read, the round ones as polygons of 64 corners; points and lines are
+skipped and counted. VIA has no field for the class: it is the region attribute that all regions have, or the first of
+the usual names (`label`, `class`, `name`, `type`, `category`).
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ Placed = tuple[str, str, Region]  # where it stands, its image, and the region
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is a VIA project, export or CSV."""
     if len(header_columns(probe, COLUMNS)) == len(COLUMNS):
         return f"a CSV file with {COLUMNS[3]}"
     start = "" if probe.is_folder else probe.head.lstrip()
@@ -61,6 +62,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the regions of all images."""
     rows = Rows(path, options)
     is_table = not path.is_dir() and not PathProbe(path).head.lstrip().startswith("{")
     regions = list(table_regions(path, rows) if is_table or path.is_dir() else document_regions(path, rows))

@@ -45,6 +45,7 @@ FILES, LINES = 50, 50  # the first of them decide the format, and whether it is 
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is VisDrone: all first lines have the eight numbers of images, or the ten of videos."""
     lines = first_lines(text_files(probe))
     for count, before in ((8, ""), (VIDEO, "a frame, a track, ")):
         if lines and all(is_line(words, count) for words in lines):
@@ -87,6 +88,7 @@ def has_confidences(lines: list[list[str]]) -> bool:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read images or video frames with their objects."""
     files, split = files_of_split(path, text_files(PathProbe(path)), options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")

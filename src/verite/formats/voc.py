@@ -152,18 +152,11 @@ def object_text(annotations: Annotations, row: int, box: list[float], flags: lis
     lines += [f"    <{flag}>{int(flag in flags)}</{flag}>" for flag in VOC_FLAGS]
     if annotations.confidence is not None:
         lines.append(f"    <confidence>{float(annotations.confidence[row])!r}</confidence>")
-    sides = zip(("xmin", "ymin", "xmax", "ymax"), box, strict=True)
-    lines += [
-        "    <bndbox>",
-        *(f"      <{side}>{print_number(value)}</{side}>" for side, value in sides),
-        "    </bndbox>",
-    ]
+    lines.append("    <bndbox>")
+    for side, value in zip(("xmin", "ymin", "xmax", "ymax"), box, strict=True):
+        lines.append(f"      <{side}>{int(value) if value.is_integer() else repr(value)}</{side}>")
+    lines.append("    </bndbox>")
     return "\n".join([*lines, "  </object>"]) + "\n"
-
-
-def print_number(value: float) -> str:
-    """Format a coordinate as VOC does: an integer where it is one, exact otherwise."""
-    return str(int(value)) if value.is_integer() else repr(value)
 
 
 PRESERVES = frozenset(

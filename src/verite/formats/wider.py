@@ -1,7 +1,7 @@
-"""WIDER FACE: the path of an image, the number of its faces, and a line per face.
+"""WIDER FACE: the path of an image, the number of its faces, and one line per face.
 
-A truth is one file for all images, ten numbers per face: `x y w h blur expression illumination invalid occlusion pose`;
-invalid faces are ignored. Predictions are a file per image with `x y w h score`.
+Ground truth is one file for all images, ten numbers per face: `x y w h blur expression illumination invalid occlusion
+pose`; invalid faces are ignored. Predictions are one file per image with `x y w h score`.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ INVALID, OCCLUDED = 7, 8  # places of these numbers
 
 
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is WIDER FACE ground truth or predictions."""
     files = probe.with_suffix(".txt")
     lines = [line.split() for line in head_of(files[0]).splitlines()[:3]] if files else []
     if (
@@ -41,6 +42,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read ground truth of all images, or predictions of one file per image."""
     files, why = files_of_split(path, PathProbe(path).with_suffix(".txt"), options, by_name=True)
     if not files:
         raise ReadError(path, expected="files ending in .txt", found="none")

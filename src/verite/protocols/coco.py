@@ -365,6 +365,17 @@ class CocoResults(Results):
 
     Returned by :func:`verite.coco`.
 
+    Parameters
+    ----------
+    numbers : Evaluation or MergedNumbers
+        Accumulated precision and recall.
+    settings : CocoSettings
+        The settings of COCO.
+    asked : EvaluationSettings
+        The settings of the protocol, for signatures; those of LVIS differ from COCO's.
+    findings : sequence of Finding, optional
+        Findings of the checks.
+
     Examples
     --------
     >>> import verite as vt
@@ -387,19 +398,7 @@ class CocoResults(Results):
         asked: EvaluationSettings,
         findings: Sequence[Any] = (),
     ) -> None:
-        """Compute the scores.
-
-        Parameters
-        ----------
-        numbers : Evaluation or MergedNumbers
-            Accumulated precision and recall.
-        settings : CocoSettings
-            The settings of COCO.
-        asked : EvaluationSettings
-            The settings of the protocol, for signatures; those of LVIS differ from COCO's.
-        findings : sequence of Finding, optional
-            Findings of the checks.
-        """
+        """Compute the scores."""
         self.numbers, self.settings, self.asked = numbers, settings, asked
         super().__init__(
             protocol=self.PROTOCOL,

@@ -30,7 +30,20 @@ AT_ONCE = 1000  # shards submitted together if the number of workers is unknown
 
 
 class LostPart(VeriteError, RuntimeError):  # noqa: N818 - it is what is missing
-    """The worker of a shard died three times in a row; the message names the shard."""
+    """The worker of a shard died three times in a row; the message names the shard.
+
+    Parameters
+    ----------
+    message : str
+        One line with the shard and what to do.
+
+    Examples
+    --------
+    >>> try:
+    ...     evaluate_parts("truth/*.json", "pred/*.json", executor=executor)        # doctest: +SKIP
+    ... except LostPart as error:
+    ...     print(error)                                                           # doctest: +SKIP
+    """
 
 
 def evaluate_parts(

@@ -40,6 +40,11 @@ class PartialResult:
     `partial` makes them; merged, they give the scores of the whole dataset to the last bit. They can be pickled, saved
     and sent.
 
+    Parameters
+    ----------
+    part : Part
+        The kept matches and counts of an evaluation; made by :func:`verite.partial` or read from a file.
+
     Examples
     --------
     >>> import verite as vt

@@ -1,4 +1,4 @@
-"""Evidence decides layouts: where one reading fits every line and the other cannot be, nobody gets a number."""
+"""Corners read as width and height: one side or both, with and without image sizes (V101, V114)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.checks.boundary import boundary
-from verite.checks import examine
+from tests.checks.test_evidence import like_corners
+from verite.checks import boxes, examine
 from verite.checks.boxes import fit_both_readings
 from verite.cli import run
+from verite.model.annotations import Source
 
 
 def corners(count, seed=1):
@@ -77,7 +78,7 @@ def test_corners_fit_an_image_that_they_leave_by_a_tenth():
         assert "V114" not in codes(changed)
 
 
-def test_twelve_detections_of_corners_do_not_pass_beside_a_truth_that_knows_its_images(tmp_path):
+def test_twelve_detections_of_corners_do_not_pass_beside_a_ground_truth_that_knows_its_images(tmp_path):
     """The layout of a known toy example: class names, confidences, absolute corners; VOC files as the truth."""
     rng = np.random.default_rng(3)
     for i in range(12):
@@ -168,14 +169,12 @@ def test_boxes_of_one_reading_are_not_named(tmp_path):
     assert "V101" not in codes("large objects", ((10, 10, 70, 70), (15, 5, 75, 80), (12, 8, 80, 70)))  # to 92 of 80
 
 
-@boundary("boxes.FEW_LINES")
 def test_three_objects_may_fit_two_readings(tmp_path):
     for count, is_told in ((2, False), (3, True)):
         truth = vt.read(text_sides(tmp_path / str(count), THREE[:count])[0])
         assert fit_both_readings(truth, truth) == is_told
 
 
-@boundary("boxes.FARTHER")
 def test_boxes_that_reach_a_quarter_farther_leave_a_plausible_image(tmp_path):
     for left, is_told in ((25, False), (26, True)):  # 125 and 126 for 100
         boxes = ((0, 0, 100, 100), (0, 0, 90, 90), (left, 0, 100, 100))
@@ -223,3 +222,21 @@ def test_fractions_on_both_sides_are_named_however_well_they_fit(tmp_path, count
     truth, pred = json_sides(tmp_path, values)
     found = vt.voc(truth, pred, checks="warn").findings
     assert [finding.severity for finding in found if finding.code == "V103"] == ["warning"]
+
+
+def text_folder(values, confidence=None):
+    names = [f"{i}" for i in range(len(values))]
+    source = Source("x", "text", "numbers taken as left, top, width and height, the default")
+    made = vt.Annotations.of(names, ["cat"] * len(values), values, "xywh", confidence=confidence)
+    return made.with_source(source)
+
+
+def test_corners_on_one_side_alone_are_not_reported_of_both():
+    corners, widths = like_corners(20, 10), np.tile([50.0, 60, 20, 30], (20, 1))
+    sure = np.linspace(0, 1, 20)
+    assert list(boxes.corners_on_both_sides(text_folder(corners), text_folder(corners, sure)))
+    assert not list(boxes.corners_on_both_sides(text_folder(widths), text_folder(corners, sure)))
+    assert not list(boxes.corners_on_both_sides(text_folder(corners), text_folder(widths, sure)))
+    (found,) = boxes.corners_on_both_sides(text_folder(corners), text_folder(corners, sure))
+    assert (found.code, found.count, len(found.examples)) == ("V101", 40, 5)
+    assert "all 40 lines" in found.message

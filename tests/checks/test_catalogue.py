@@ -1,4 +1,4 @@
-"""A check is a record and a function; everything else follows from the record."""
+"""The catalogue of checks: every check has a function, a page, and runs at every entry point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from verite.checks import Check, Finding
 from verite.checks.check import add_check, every_check, reference
 
 SOURCE = Path(vt.__file__).parent
+
+
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "checks.md"
+
+
 CHECKS = {check.code: check for check in every_check()}
 
 
@@ -32,7 +36,7 @@ def test_the_reference_page_has_the_table_of_the_records():
 
 
 @pytest.mark.parametrize("check", CHECKS.values(), ids=CHECKS)
-def test_every_check_has_somebody_who_looks(check):
+def test_every_check_has_a_function(check):
     assert check.severity in ("error", "warning", "note")
     if check.look:
         assert callable(check.function())
@@ -73,7 +77,7 @@ def test_a_new_check_is_one_record_and_one_function():
     assert "V900" not in str(vt.inspect(truth, pred))
 
 
-def test_a_check_that_the_census_clears_does_not_run():
+def test_a_check_that_the_counts_rule_out_does_not_run():
     truth, pred = sides()
     with add_check(replace(TOY, cleared_by=("not_finite",))):
         assert vt.coco(truth, pred).findings == ()
@@ -86,7 +90,7 @@ def test_a_check_that_no_count_clears_runs_where_predictions_fit():
         assert [f.code for f in vt.coco(truth, pred).findings] == ["V900"]
 
 
-def test_an_error_in_a_truth_stops_every_evaluation_with_its_path():
+def test_an_error_in_a_ground_truth_stops_every_evaluation_with_its_path():
     truth, pred = sides()
     boxes = truth.regions.values.copy()
     boxes[0, 2] = np.nan
@@ -97,7 +101,7 @@ def test_an_error_in_a_truth_stops_every_evaluation_with_its_path():
     assert [f.code for f in vt.voc(broken, pred, checks="warn").findings] == ["V111"]
 
 
-def test_exchanged_sides_are_said_to_be_so_and_nothing_else_is():
+def test_swapped_sides_are_said_to_be_so_and_nothing_else_is():
     truth, pred = sides()
     with pytest.raises(vt.DataError, match=r"V221 .*swapped.*give the ground truth first"):
         vt.coco(pred, truth)

@@ -1,7 +1,8 @@
-"""Keypoints that are not where or what they should be, and good ones that are left in peace."""
+"""Polygons, masks and keypoints that contradict their boxes or images (V112, V406, V418, V420-V424)."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,73 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.checks.boundary import boundary
 from tests.formats.samples import sample
 from tests.oracles.people import MIRRORED, people
 from verite.errors import DataError
+
+
+def codes(tmp_path, *boxes, size=(100, 50)):
+    """What is found in one image of this width and height."""
+    images = [{"id": 1, "width": size[0], "height": size[1], "file_name": "a.jpg"}]
+    objects = [{"id": 1 + i, "image_id": 1, "category_id": 1, "area": 20} | box for i, box in enumerate(boxes)]
+    document = {"images": images, "categories": [{"id": 1, "name": "cat"}], "annotations": objects}
+    (tmp_path / "truth.json").write_text(json.dumps(document))
+    return {f.code: f for f in vt.inspect(tmp_path / "truth.json").findings}
+
+
+def ring(right, bottom):
+    return [[0, 0, right, 0, right, bottom, 0, bottom]]
+
+
+def test_a_box_agrees_with_its_polygon_from_three_quarters_on(tmp_path):
+    box = {"bbox": [0, 0, 40, 40]}
+    assert "V112" not in codes(tmp_path, box | {"segmentation": ring(30, 40)})
+    found = codes(tmp_path, box | {"segmentation": ring(29.9, 40)})["V112"]
+    assert (found.severity, found.count) == ("warning", 1)
+    assert found.examples == ("a.jpg, id 1: box 0 0 40 40, bounding box 0 0 29.9 40",)
+
+
+def test_edges_of_small_objects_may_be_off_by_two_pixels(tmp_path):
+    box = {"bbox": [0, 0, 4, 4]}
+    assert "V112" not in codes(tmp_path, box | {"segmentation": ring(2, 4)})
+    assert "V112" in codes(tmp_path, box | {"segmentation": ring(1.9, 4)})
+
+
+def test_a_box_is_compared_with_its_mask(tmp_path):
+    # Three columns of 50 pixels from the eleventh on.
+    mask = {"size": [50, 100], "counts": [500, 150, 4350]}
+    assert "V112" not in codes(tmp_path, {"bbox": [10, 0, 3, 50], "segmentation": mask})
+    assert "V112" in codes(tmp_path, {"bbox": [10, 0, 9, 50], "segmentation": mask})
+
+
+def test_a_mask_that_lies_on_its_side_is_named(tmp_path):
+    box = {"bbox": [0, 0, 50, 40]}
+    assert "V406" not in codes(tmp_path, box | {"segmentation": {"size": [50, 100], "counts": [0, 5000]}})
+    assert "V406" in codes(tmp_path, box | {"segmentation": {"size": [100, 50], "counts": [0, 5000]}})
+    square = {"size": [50, 50], "counts": [0, 2500]}
+    assert "V406" not in codes(tmp_path, box | {"segmentation": square}, size=(50, 50))
+
+
+def test_a_crowd_of_polygons_an_id_of_zero_and_missing_areas_are_noted(tmp_path):
+    crowd = {"bbox": [0, 0, 30, 40], "segmentation": ring(30, 40), "iscrowd": 1}
+    assert codes(tmp_path, crowd)["V418"].severity == "note"
+    assert "V418" not in codes(tmp_path, crowd | {"iscrowd": 0})
+    assert codes(tmp_path, crowd | {"id": 0})["V217"].severity == "note"
+    assert "V217" not in codes(tmp_path, crowd)
+    document = json.loads((tmp_path / "truth.json").read_text())
+    assert "V417" not in [f.code for f in vt.inspect(tmp_path / "truth.json").findings]
+    del document["annotations"][0]["area"]
+    (tmp_path / "truth.json").write_text(json.dumps(document))
+    assert "V417" in [f.code for f in vt.inspect(tmp_path / "truth.json").findings]
+
+
+def test_evaluations_do_not_read_outlines_to_look_at_them(tmp_path):
+    codes(tmp_path, {"bbox": [0, 0, 40, 40], "segmentation": ring(10, 40)})
+    truth = vt.read(tmp_path / "truth.json")
+    pred = [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 40, 40], "score": 0.5}]
+    assert vt.coco(truth, pred).findings == ()
+    assert vt.coco(truth, pred)["AP"].value == pytest.approx(1)
+
 
 LEFT_FIRST = [0, 2, 1, 4, 3, 6, 5, 8, 7, 10, 9, 12, 11, 14, 13, 16, 15]  # COCO's points with the sides exchanged
 
@@ -30,42 +94,42 @@ def poses(count: int = 8) -> tuple[Any, list[Any]]:
     return {"images": images, "annotations": records, "categories": [{"id": 1, "name": "person"}]}, results
 
 
-def codes(truth: Any, results: Any) -> list[str]:
+def pose_codes(truth: Any, results: Any) -> list[str]:
     found = vt.read(truth)
     return [finding.code for finding in vt.inspect(found, vt.read(results, like=found)).findings]
 
 
 def test_good_poses_are_left_in_peace() -> None:
-    assert not [code for code in codes(*poses()) if code.startswith("V42")]
+    assert not [code for code in pose_codes(*poses()) if code.startswith("V42")]
 
 
 def test_points_outside_of_their_image_are_found() -> None:
     truth, results = poses()
     truth["annotations"][2]["keypoints"][0] = 500.0
-    assert "V421" in codes(truth, results)
+    assert "V421" in pose_codes(truth, results)
 
 
-def test_a_truth_without_any_labelled_point_is_an_error() -> None:
+def test_a_ground_truth_without_any_labelled_point_is_an_error() -> None:
     truth, results = poses()
     for record in truth["annotations"]:
         record["keypoints"][2::3] = [0] * 17
-    assert "V422" in codes(truth, results)
+    assert "V422" in pose_codes(truth, results)
 
 
 def test_objects_with_another_number_of_points_are_found() -> None:
     truth, results = poses()
     truth["annotations"][3]["keypoints"] = truth["annotations"][3]["keypoints"][:48]
-    assert "V420" in codes(truth, results)
+    assert "V420" in pose_codes(truth, results)
 
 
 def test_a_mirrored_order_is_found_also_by_names() -> None:
     truth, results = poses()
     for record in results:
         record["keypoints"] = np.array(record["keypoints"]).reshape(17, 3)[LEFT_FIRST].ravel().tolist()
-    assert "V423" in codes(truth, results)
+    assert "V423" in pose_codes(truth, results)
     names = ["nose", *(f"{side}_{i}" for i in range(8) for side in ("left", "right"))]
     truth["categories"][0]["keypoints"] = names
-    assert "V423" in codes(truth, results)
+    assert "V423" in pose_codes(truth, results)
 
 
 def test_points_that_are_no_numbers_stop_and_else_find_nothing() -> None:
@@ -119,31 +183,30 @@ def test_yolo_poses_of_two_numbers_a_point_go_and_come(tmp_path: Path, shape: st
     assert results["AP"].value == pytest.approx(1.0)
 
 
-@boundary("poses.FEWEST")
 def test_it_takes_five_poses_to_call_their_order_mirrored() -> None:
     for count, is_told in ((5, True), (4, False)):
         truth, results = poses(count)
         for one in results:
             one["keypoints"] = np.array(one["keypoints"]).reshape(17, 3)[LEFT_FIRST].ravel().tolist()
-        assert ("V423" in codes(truth, results)) == is_told
+        assert ("V423" in pose_codes(truth, results)) == is_told
 
 
 @pytest.mark.slow
 def test_a_thousand_healthy_sets_are_left_in_peace() -> None:
     found: dict[str, int] = {}
     for seed in range(1000):
-        for code in codes(*people(seed)):
+        for code in pose_codes(*people(seed)):
             found[code] = found.get(code, 0) + 1
     assert not {code: count for code, count in found.items() if code.startswith("V42")}
 
 
 @pytest.mark.thorough
-def test_healthy_sets_with_left_and_right_exchanged_are_found() -> None:
+def test_healthy_sets_with_left_and_right_swapped_are_found() -> None:
     missed = []
     for seed in range(100):
         truth, results = people(seed, 12)
         for record in results:
             record["keypoints"] = np.reshape(record["keypoints"], (17, 3))[MIRRORED].ravel().tolist()
-        if "V423" not in codes(truth, results):
+        if "V423" not in pose_codes(truth, results):
             missed.append(seed)
     assert not missed

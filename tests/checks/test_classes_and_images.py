@@ -1,4 +1,4 @@
-"""What findings say of classes and images: the sentence, how many, which for example, and what to do."""
+"""Class and image ids and names: shifts, gaps, unknown and nearly equal names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import verite as vt
 from tests.checks.small import BOX, side, told, told_of
-from verite.checks import classes, images
+from verite.checks import boxes, classes, images
 from verite.checks.boxes import percent
 from verite.checks.check import Fix
 from verite.checks.classes import fold
@@ -19,7 +19,6 @@ from verite.model.classes import Labels
 from verite.model.images import Images
 
 # Classes.
-
 THEIRS = np.array([1, 2, 3])
 
 
@@ -38,7 +37,7 @@ def test_any_other_mapping_needs_three_pairs_for_each_that_agreed():
     assert not explained([1] * 6 + [2] * 5, 2, [1, 2], [2, 3])
 
 
-def test_one_class_taken_for_another_is_no_shift():
+def test_one_class_confused_with_another_is_no_shift():
     assert not explained([1] * 20, 0, [1, 2], [2, 3])
     assert not explained([1] * 20 + [2], 0, [1, 2], [2, 3])
     assert explained([1] * 20 + [2] * 2, 0, [1, 2], [2, 3])
@@ -82,7 +81,7 @@ def test_numbers_for_names_want_a_list_of_names():
     assert classes.advice_on_classes(["1", "dog"], named, is_all=False) == "the ground truth has 'cat', '7'"
 
 
-def test_shifted_class_ids_are_told_with_the_evidence():
+def test_shifted_class_ids_are_reported_with_the_evidence():
     plain = side(["a"], confidence=[0.5])
     found = classes.mapping_finding(plain, classes.Mapping("+1", 20, 3, 25, ("an example",)))
     assert (found.code, found.severity, found.count, found.examples) == ("V201", "error", 1, ("an example",))
@@ -92,13 +91,13 @@ def test_shifted_class_ids_are_told_with_the_evidence():
     assert classes.mapping_finding(yolo, classes.Mapping("-1", 2, 1, 3, ())).fix == Fix("pred", (("label_offset", -1),))
 
 
-def test_class_ids_counted_without_gaps_are_told_so():
+def test_class_ids_counted_without_gaps_are_reported_so():
     found = classes.mapping_finding(side(["a"], confidence=[0.5]), classes.Mapping("index from 0", 20, 3, 25, ()))
     assert found.code == "V202"
     assert all(part in found.message for part in ("positions from 0", "gaps", "3 of 25", "20"))
 
 
-def test_classes_that_the_truth_does_not_have_are_told_with_the_nearest():
+def test_classes_that_the_ground_truth_does_not_have_are_reported_with_the_nearest():
     truth = side(["a", "b", "c"], ["cat", "dog", "car"])
     pred = side(["a", "b", "c"], ["cat", "zebra", "zebra"], confidence=[0.9, 0.8, 0.7])
     found = told_of(truth, pred)["V203"]
@@ -111,11 +110,11 @@ def test_classes_that_the_truth_does_not_have_are_told_with_the_nearest():
     assert near.examples == ("'cet', nearest 'cat'",)
 
 
-def test_names_are_folded_by_case_and_blanks():
+def test_names_are_folded_by_case_and_white_space():
     assert fold("  Traffic   Light ") == fold("traffic light")
 
 
-def test_classes_that_differ_by_case_alone_are_told():
+def test_classes_that_differ_by_case_alone_are_reported():
     truth = side(["a", "b", "c"], ["cat", "Cat", "dog"])
     found = told(truth, is_truth=True)["V204"]
     assert found.message.endswith("'cat' and 'Cat'")
@@ -123,7 +122,7 @@ def test_classes_that_differ_by_case_alone_are_told():
     assert "V204" not in told(side(["a", "b"], ["cat", "dog"]), is_truth=True)
 
 
-def test_predictions_of_a_class_spelt_otherwise_are_told():
+def test_predictions_of_a_class_spelt_otherwise_are_reported():
     truth = side(["a", "b"], ["cat", "dog"])
     found = told_of(truth, side(["a", "b"], ["Cat", "dog"], confidence=[0.9, 0.8]))["V204"]
     assert (found.severity, found.count, found.examples) == ("warning", 1, ("'Cat' for 'cat'",))
@@ -141,7 +140,7 @@ def test_classes_without_predictions_and_without_objects_are_noted():
     assert all(found[code].message.startswith("1 of 3 classes") for code in ("V309", "V220"))
 
 
-def test_exchanged_classes_are_told_with_their_counts():
+def test_swapped_classes_are_reported_with_their_counts():
     truth, pred = side(["a", "b"], ["cat", "dog"]), side(["a", "b"], ["cat", "dog"], confidence=[0.5, 0.6])
     pair = SimpleNamespace(truth=truth, pred=pred, fit={"exchanges": [(0, 1, 7, 9), (1, 0, 5, 6)]})
     (found,) = find_exchanged_classes(pair)
@@ -160,8 +159,6 @@ def test_no_predictions_count_the_objects():
 
 
 # Images.
-
-
 def test_texts_of_eighteen_digits_may_be_ids():
     ids = np.array([7, 10**17])
     assert images.are_ids_as_texts(["7", "1" + "0" * 17], ids)
@@ -197,7 +194,7 @@ def test_a_shift_is_believed_where_six_objects_are_found_no_worse(monkeypatch, f
     assert images.shift_that_makes_known(known, used, SimpleNamespace(shifts=(1, -1)), plain) == shift
 
 
-def test_images_that_the_truth_does_not_have_are_told():
+def test_images_that_the_ground_truth_does_not_have_are_reported():
     truth = side(["a.jpg", "b.jpg"])
     pred = side(["a.jpg", "c.jpg", "c.jpg"], confidence=[0.9, 0.8, 0.7])
     found = told_of(truth, pred)["V213"]
@@ -210,3 +207,44 @@ def test_shares_of_found_objects_are_percent():
     assert percent(half) == "50 %"
     assert percent(SimpleNamespace(found=3, possible=2)) == "100 %"
     assert percent(SimpleNamespace(found=0, possible=0)) == "0 %"
+
+
+def test_a_detector_without_classes_is_advised_where_there_are_classes():
+    one, two = side(["a"], ["cat"]), side(["a", "b"], ["cat", "dog"])
+    assert "class_agnostic=True" in classes.advice_on_classes(["thing"], two, is_all=True)
+    assert classes.advice_on_classes(["thing"], one, is_all=True) == "the ground truth has 'cat'"
+    assert classes.advice_on_classes(["thing"], two, is_all=False) == "the ground truth has 'cat', 'dog'"
+    assert classes.advice_on_classes(["thing", "other"], two, is_all=True) == "the ground truth has 'cat', 'dog'"
+
+
+def test_overlaps_that_remain_are_enough_where_they_are_just_as_many():
+    def shift(kept):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(images, "overlaps_under", lambda *given: np.repeat([1.0, 0.0], [kept, 100 - kept]))
+            plain = SimpleNamespace(side="pred", reading=None, overlaps=np.ones(100))
+            return images.shift_that_makes_known(np.arange(1, 101), np.arange(100), SimpleNamespace(shifts=(1,)), plain)
+
+    assert (shift(98), shift(97)) == (1, 0)  # 0.98 of 100
+
+
+def test_a_share_of_one_object_is_all_of_it():
+    assert boxes.percent(SimpleNamespace(found=1, possible=1)) == "100 %"
+    assert boxes.percent(SimpleNamespace(found=0, possible=0)) == "0 %"
+
+
+def test_the_nearest_image_holds_the_name_or_is_held_by_it():
+    def nearest(name, *names):
+        return images.nearest_image(SimpleNamespace(images=Images(names)), name, is_number=False)
+
+    assert nearest("axb", "cat", "x") == "x"
+    assert nearest("in/x.png", "cat.jpg", "x.jpg") == "x.jpg"
+    assert nearest("x.png", "cat.jpg", "in/x.jpg", "in/deep/x.jpg") == "in/x.jpg"
+    assert nearest("plain", "cat.jpg", "explained") == "explained"
+
+
+def test_the_nearest_number_is_nearest_wherever_ids_begin():
+    truth = SimpleNamespace(images=Images(["x", "y"], [10, 20]))
+    assert images.nearest_image(truth, "19", is_number=True) == "20"
+    known = np.arange(1001, 1200, 2)
+    for many, shift in ((18, 1), (17, 0)):  # half of the numbers from the first to the last, as above
+        assert images.shift_that_makes_known(known, known[:many] - 1, None, None) == shift

@@ -1,4 +1,4 @@
-"""`inspect` lists all faults of a file with their places; everybody else stops at the first."""
+"""Records that violate their format are listed by inspect, in every format."""
 
 from __future__ import annotations
 
@@ -147,6 +147,8 @@ def test_every_wrong_line_of_a_yolo_folder_is_listed(tmp_path):
 
 
 VOC = "<annotation><filename>{}.jpg</filename>{}</annotation>"
+
+
 BOX = "<object><name>cat</name><bndbox><xmin>{}</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox></object>\n"
 
 
@@ -315,7 +317,7 @@ def test_void_pixels_of_a_panoptic_file_are_noted(tmp_path):
     assert finding.examples[0].endswith(": 1 of 16")
 
 
-def test_sizes_of_images_on_their_side_are_told_apart():
+def test_sizes_of_images_rotated_are_reported_apart():
     images = [{"id": i, "width": w, "height": h} for i, (w, h) in enumerate([(640, 480), (480, 640), (640, 480)])]
     found = vt.inspect({"images": images, "annotations": [], "categories": [{"id": 1, "name": "cat"}]})
     assert "480 x 640 to 640 x 480" in str(found)

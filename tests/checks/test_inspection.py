@@ -1,4 +1,4 @@
-"""What findings say: the sentence, how many, which for example, and what to do, each on the smallest case."""
+"""Findings, summaries of files, and safe fixes of annotation files."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from verite.checks import boxes as rotated
 from verite.checks import predictions as ties
 from verite.checks import regions as poses
 from verite.checks.check import Fix, near_word, stop_on_errors, warn_of
-from verite.checks.inspection import clip_boxes
+from verite.checks.inspection import clip_boxes, fix_annotations
+from verite.checks.readings import Reading
+from verite.cli import run
 from verite.model.annotations import Source
 
+
 # Values.
-
-
 def test_one_box_has_and_two_boxes_have():
     boxes = np.array([BOX, BOX, BOX])
     for many, verb in ((1, "1 of 3 boxes has"), (2, "2 of 3 boxes have")):
@@ -48,13 +49,13 @@ def test_corners_the_wrong_way_round_may_be_widths():
     assert sizes.remedy == "write the smaller corner first: x1 <= x2, y1 <= y2"
 
 
-def test_ids_that_occur_twice_are_told_with_their_images(tmp_path):
+def test_ids_that_occur_twice_are_reported_with_their_images(tmp_path):
     found = coco(tmp_path, {"id": 7}, {"id": 7, "image_id": 2})["V216"]
     assert found.message.startswith("1 of 2 objects")
     assert found.examples == ("id 7 again in b.jpg",)
 
 
-def test_an_area_larger_than_its_box_is_told(tmp_path):
+def test_an_area_larger_than_its_box_is_reported(tmp_path):
     found = coco(tmp_path, {"area": 1200}, {})["V113"]
     assert (found.severity, found.count) == ("warning", 1)
     assert "1 of 2 objects have a stated area larger than their box" in found.message
@@ -74,18 +75,18 @@ def test_areas_of_nothing_hide_no_area_larger_than_its_box(tmp_path):
     assert "larger than their box" in found[1]
 
 
-def test_areas_of_nothing_are_told(tmp_path):
+def test_areas_of_nothing_are_reported(tmp_path):
     found = coco(tmp_path, {"area": 0}, {})["V113"]
     assert found.message.startswith("1 of 2 objects have a stated area of zero or below")
     assert found.examples == ("a.jpg, id 1: area 0, box 3 x 4",)
 
 
-def test_an_id_of_zero_is_told_with_its_image(tmp_path):
+def test_an_id_of_zero_is_reported_with_its_image(tmp_path):
     found = coco(tmp_path, {"id": 0}, {"id": 5})["V217"]
     assert (found.count, found.examples) == (1, ("a.jpg, id 0",))
 
 
-def test_predictions_without_confidence_may_be_truths():
+def test_predictions_without_confidence_may_be_objects():
     found = told(side(["a", "b"]), is_truth=False)["V301"]
     assert found.message == "2 of 2 predictions have no confidence"
     assert "ground-truth file?" in found.remedy
@@ -112,7 +113,7 @@ def test_strange_confidences_are_shown():
     assert found(50, 0.5, 70)["V303"].examples == ("a: 50", "c: 70")
 
 
-def test_file_names_that_occur_twice_are_told(tmp_path):
+def test_file_names_that_occur_twice_are_reported(tmp_path):
     two = [{"id": i, "width": 100, "height": 50, "file_name": "a.jpg"} for i in (1, 2)]
     found = coco(tmp_path, {}, images=two)["V215"]
     assert found.message.startswith("1 of 2 images")
@@ -120,8 +121,6 @@ def test_file_names_that_occur_twice_are_told(tmp_path):
 
 
 # Poses and rotated boxes.
-
-
 @pytest.mark.parametrize(("compared", "better", "is_told"), [(9, 6, False), (8, 6, True), (5, 5, True), (4, 4, False)])
 def test_more_than_two_thirds_of_the_poses_must_be_mirrored(compared, better, is_told):
     found = list(poses.find_mirrored(SimpleNamespace(mirrored=(compared, better))))
@@ -130,14 +129,14 @@ def test_more_than_two_thirds_of_the_poses_must_be_mirrored(compared, better, is
     ] * is_told
 
 
-def test_truths_are_paired_with_predictions_that_overlap_by_half():
+def test_objects_are_paired_with_predictions_that_overlap_by_half():
     truth = side(["a", "b", "c"], boxes=[[0, 0, 10, 10]] * 3)
     boxes = [[0, 0, 10, 4], [0, 0, 10, 5], [0, 0, 10, 4.9]]
     pred = side(["a", "a", "b"], boxes=boxes, confidence=[0.9, 0.8, 0.7]).like(truth)
     assert list(poses.nearest(SimpleNamespace(truth=truth, pred=pred))) == [(0, 1)]
 
 
-def test_another_number_of_keypoints_is_told(tmp_path):
+def test_another_number_of_keypoints_is_reported(tmp_path):
     three, two = {"keypoints": [5, 5, 2] * 3, "num_keypoints": 3}, {"keypoints": [5, 5, 2] * 2, "num_keypoints": 2}
     found = coco(tmp_path, three, three, two, {}, {}, {}, {})["V420"]  # who has none may have none
     assert found.message.startswith("1 of 7 objects")
@@ -154,7 +153,7 @@ def test_keypoints_leave_the_image_by_a_tenth_of_its_side(tmp_path):
     assert "V421" not in unlabelled
 
 
-def test_truths_without_a_labelled_keypoint_are_counted(tmp_path):
+def test_objects_without_a_labelled_keypoint_are_counted(tmp_path):
     found = coco(tmp_path, {"keypoints": [5, 5, 0]}, {"keypoints": [6, 5, 0]}, {})["V422"]
     assert (found.count, "none of 2" in found.message) == (2, True)
 
@@ -181,9 +180,7 @@ def test_equal_confidences_are_counted_by_class():
 
 
 # Masks.
-
-
-def test_masks_on_their_side_are_told_with_both_sizes(tmp_path):
+def test_masks_rotated_are_reported_with_both_sizes(tmp_path):
     found = coco(tmp_path, {"segmentation": {"size": [100, 50], "counts": [0, 5000]}}, {})["V406"]
     assert found.message.startswith("1 of 2 masks")
     assert found.examples == ("a.jpg, id 1: 100 x 50, its image 50 x 100 (height x width)",)
@@ -198,8 +195,6 @@ def test_crowds_of_polygons_are_counted_among_crowds(tmp_path):
 
 
 # What is made of findings.
-
-
 def finding(code="V111", severity="error", side="pred", **more):
     return Finding(code, severity, more.pop("message", "something"), 1, more.pop("examples", ()), "mend it", side)
 
@@ -225,7 +220,7 @@ def test_the_file_at_fault_is_named():
     assert stopped(finding(side="truth"), truth="").startswith("truth: V111")
 
 
-def test_one_warning_tells_how_many_more_there_are():
+def test_one_warning_reports_how_many_more_there_are():
     def warned(*findings):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -260,9 +255,7 @@ def test_among_very_many_names_only_those_that_begin_or_end_alike_are_compared()
 
 
 # A file in numbers.
-
-
-def test_a_file_is_told_in_numbers():
+def test_a_file_is_reported_in_numbers():
     # Sides of boxes: square roots of 100, 400 and 900.
     annotations = vt.Annotations.of(
         ["a", "a", "b"], ["dog", "cat", "cat"], [[0, 0, 10, 10], [0, 0, 20, 20], [0, 0, 30, 30]],
@@ -284,7 +277,7 @@ def test_ten_labels_are_shown_and_the_rest_is_counted():
         assert f"  classes      {many}: {shown}{more}\n" in text
 
 
-def test_images_of_one_size_are_told_once_and_unknown_sizes_as_such():
+def test_images_of_one_size_are_reported_once_and_unknown_sizes_as_such():
     assert "with objects, 9 x 8\n" in str(vt.inspect(side(["a", "b"], sizes={"a": (9, 8), "b": (9, 8)})))
     assert "with objects, sizes unknown\n" in str(vt.inspect(side(["a"])))
 
@@ -296,7 +289,7 @@ def test_poses_are_counted(tmp_path):
     assert "  read as      coco: a JSON object" in text
 
 
-def test_an_inspection_as_a_document_is_one_line_unless_told():
+def test_an_inspection_as_a_document_is_one_line_unless_reported():
     found = vt.inspect(side(["a"]))
     assert "\n" not in found.to_json().strip()
     assert "\n " in found.to_json(indent=1)
@@ -309,3 +302,103 @@ def test_stated_areas_stay_unless_they_were_those_of_clipped_boxes():
     assert mended.area.tolist() == [100, 100, 55]
     assert mended.regions.boxes[0].tolist() == [0, 0, 10, 10]
     assert said == "clipped 2 of 3 boxes to their images"
+
+
+def test_exact_duplicates_go_and_near_ones_stay():
+    boxes = [[0, 0, 9, 9], [0, 0, 9, 9], [0, 0, 9, 9.1], [0, 0, 9, 9], [0, 0, 9, 9]]
+    names, labels = ["a", "a", "a", "b", "a"], ["cat", "cat", "cat", "cat", "dog"]
+    fixed, done = fix_annotations(vt.Annotations.of(names, labels, boxes))
+    assert fixed.regions.boxes[:, 3].tolist() == [9, 9.1, 9, 9]
+    assert done == ["removed 1 of 5 objects, exact duplicates of another one"]
+
+
+def test_predictions_of_another_confidence_are_others():
+    twice = vt.Annotations.of(["a", "a"], ["cat"] * 2, [[0, 0, 9, 9]] * 2, confidence=[0.5, 0.6])
+    assert fix_annotations(twice) == (twice, [])
+
+
+def test_outlines_distinguish_objects():
+    box = [0.0, 0, 9, 9]
+    polygons = vt.Polygons.of([[[0, 0, 9, 0, 9, 9]], [[0, 0, 9, 9, 0, 9]], [[0, 0, 9, 0, 9, 9]]])
+    plain = vt.Annotations.of(["a"] * 3, ["cat"] * 3, [box] * 3)
+    with_outlines = type(plain)(
+        plain.images, plain.labels, plain.image, plain.label, vt.Regions([box] * 3, "xyxy", polygons=polygons)
+    )
+    assert len(fix_annotations(with_outlines)[0]) == 2
+
+
+def test_boxes_are_clipped_to_images_of_known_size():
+    sizes = {"a": (20, 10)}
+    boxes = [[-5, 0, 30, 12], [30, 0, 40, 5], [1, 1, 2, 2], [-5, 0, 3, 3]]
+    old = vt.Annotations.of(["a", "a", "a", "b"], ["cat"] * 4, boxes, sizes=sizes)
+    fixed, done = fix_annotations(old)
+    assert fixed.regions.boxes.tolist() == [[0, 0, 20, 10], [20, 0, 20, 5], [1, 1, 2, 2], [-5, 0, 3, 3]]
+    assert done == ["clipped 2 of 4 boxes to their images; 1 of them lay outside of their image and have zero size now"]
+
+
+def test_names_are_trimmed_unless_two_classes_would_become_one():
+    def names(*given):
+        return fix_annotations(vt.Annotations.of(["a"], [given[0]], [[0, 0, 1, 1]], labels=given))
+
+    fixed, done = names(" person", "dog ")
+    assert fixed.labels.names == ("person", "dog")
+    assert done == ["trimmed 2 of 2 class names"]
+    fixed, done = names("person", "person ")
+    assert fixed.labels.names == ("person", "person ")
+    assert done == ["class names with white space not trimmed: two classes would become one"]
+
+
+def test_a_sound_file_is_left_alone():
+    sound = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], sizes={"a": (9, 9)})
+    assert fix_annotations(sound) == (sound, [])
+
+
+def test_inspect_writes_the_fixed_file_and_says_what_it_did(tmp_path, capsys):
+    box = {"image_id": 1, "category_id": 1, "bbox": [-50, 0, 60, 9], "area": 540}
+    truth = {"images": [{"id": 1, "width": 90, "height": 90}], "categories": [{"id": 1, "name": "cat "}]}
+    truth["annotations"] = [{"id": i, **box} for i in (1, 2)]
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    assert run(["inspect", str(tmp_path / "truth.json"), "--fix", str(tmp_path / "out.json")]) == 0
+    said = capsys.readouterr().err
+    for line in (
+        "removed 1 of 2 objects",
+        "clipped 1 of 1 boxes",
+        "trimmed 1 of 1 class names",
+        "out.json as COCO JSON",
+    ):
+        assert line in said
+    fixed = vt.read(tmp_path / "out.json")
+    assert (fixed.labels.name(0), fixed.regions.sizes.tolist()) == ("cat", [[0, 0, 10, 9]])
+    assert fixed.area is not None
+    assert np.array_equal(fixed.area, [90])
+
+
+def test_two_files_cannot_be_fixed_at_once(capsys):
+    assert run(["inspect", "a.json", "b.json", "--fix", "c.json"]) == 2
+    assert "--fix: expected one file, found 2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("word", ["map", "mAP", "eval"])
+def test_who_wants_ap_is_shown_the_verbs(word, capsys):
+    assert run([word, "a", "b"]) == 2
+    assert "AP is verite coco or verite voc" in capsys.readouterr().err
+
+
+def test_a_warning_points_at_who_asked():
+    finding = Finding("V101", "error", "something", 1, (), "nothing")
+
+    def evaluate():
+        warn_of([finding], "coco")
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evaluate()
+    here = test_a_warning_points_at_who_asked.__code__.co_firstlineno
+    assert caught[0].lineno == here + 8  # the line that called `evaluate`
+
+
+def test_a_file_is_named_by_its_path():
+    given = side(["a"])
+    assert str(vt.inspect(given)).startswith("truth: (not from a file)\n")
+    assert str(vt.inspect(given.with_source(Source("gt.json", "coco", "")))).startswith("truth: gt.json\n")
+    assert Reading("xyxy", "padded", (640.0, 480.0)).words.endswith("padded to 640 x 480")
