@@ -42,7 +42,7 @@ POINTS_PER_OBJECT = 750  # of precision-recall curves, 6 kB: a record of a file 
 
 MATCHES = {"free": _core.Match.greedy, "best": _core.Match.argmax, "nearest": _core.Match.nearest}
 
-BESIDE = 0.25  # numbers of bins are whole, ranges go this far on both sides
+BESIDE = 0.25  # half the width of the area range that stands for a bin: bins are numbered 0, 1, 2 …
 
 
 @dataclass(frozen=True)
@@ -329,11 +329,12 @@ class Evaluation(PrecisionRecall):
         changes: Changes | None = None,
         threads: int | None = None,
     ) -> Floats:
-        """Means of many draws, [draw, part]: weights [draw, image], and another truth in each draw.
+        """Return means on bootstrap samples of the images and simulations of the ground truth, [sample, part].
 
-        A part is what :meth:`mean` takes. Much faster than asking :meth:`weighted` and :meth:`changed` draw by draw,
-        and equal to them but for the last bits; the same bytes for any number of threads. Where the rules have no
-        recalls, precision is summed wherever recall changes.
+        A part is what :meth:`mean` takes; weights are [sample, image], and `changes` give the ground truth of each
+        sample. Much faster than :meth:`weighted` and :meth:`changed` sample by sample, and equal to them except for the
+        last bits; the same bytes for any number of threads. If the rules have no recalls, precision is summed at every
+        change of recall.
         """
         return self.simulate_means(parts, weights, changes, ((True, True),), threads)[:, 0]
 
@@ -345,7 +346,10 @@ class Evaluation(PrecisionRecall):
         doubts: Sequence[tuple[bool, bool]],
         threads: int | None = None,
     ) -> Floats:
-        """The same, [draw, doubt, part]: whether weights and whether changes hold, for each doubt."""
+        """Return the same for several sources of uncertainty, [sample, source, part].
+
+        Each source says whether weights (images) and whether changes (annotations) apply.
+        """
         if not parts:
             raise BadParameter("parts: expected what to average, found nothing")
         objects = None if changes is None else self.lay_beside(changes.objects)
@@ -368,7 +372,7 @@ def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Eval
 def evaluate(
     truth: Annotations, pred: Annotations, rules: Rules, threads: int, **cells: NDArray[Any] | int | None
 ) -> _core.Evaluation:
-    """The core's evaluation of two sides.
+    """Return the core's evaluation of ground truth and predictions.
 
     `verified` and `ignore_if_unmatched`: image × labels + label of the cells, ascending, in which predictions count
     besides those with ground truth, and in which unmatched predictions are ignored. `min_iou`: the IoU that each

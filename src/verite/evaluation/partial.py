@@ -103,7 +103,7 @@ class MergedNumbers(PrecisionRecall):
             raise DataError(f"parts: expected classes that have a name, found {min(unknown)}")
 
     def expect_rules(self, rules: Rules) -> None:
-        """Refuse parts whose rules are not those of their settings."""
+        """Raise `DataError` if the rules of the partial results are not those of their settings."""
         own = self.merger.rules
         if (
             tuple(own.thresholds) != rules.thresholds

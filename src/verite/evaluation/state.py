@@ -45,11 +45,14 @@ class PrecisionRecall:
     def mean(
         self, kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
     ) -> float:
-        """Of `precision` or `recall` at one threshold (None: all), area range and limit; of all classes or of some."""
+        """Return the mean of `precision` or `recall` at a threshold (None: all), area range and limit.
+
+        Threshold, area and limit are positions; `classes` is a flag per class, all by default.
+        """
         return self.native.mean(mean_query(kind, threshold, area, limit, classes))
 
     def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
-        """The same for each class."""
+        """Return the mean of precision or recall for each class."""
         return self.native.class_means(mean_query(kind, threshold, area, limit))
 
 
@@ -208,7 +211,7 @@ class Part:
     """Matches of some images without boxes and masks, to be merged with those of other images. Pickles."""
 
     def __init__(self, kept: _core.EvaluationState, notes: PartialMetadata | None = None) -> None:
-        """`notes` instead of those it has."""
+        """`notes` replace those it has."""
         self.kept = kept if notes is None else kept.with_notes(notes.to_text())
 
     def __len__(self) -> int:

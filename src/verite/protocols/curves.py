@@ -314,7 +314,7 @@ class KeptCurve(Curve):
         state: Callable[[], NDArray[np.int8]],
         summary: _core.CurveSummary,
     ) -> None:
-        """`place` of the class in the evaluation, and the `state` of its predictions."""
+        """`place` is the position of the class in the evaluation, `state` gives the outcomes of the predictions."""
         vars(self).update(
             label=label,
             truths=summary.truths,

@@ -317,6 +317,7 @@ class CocoEvaluator:
 
     @property
     def checks(self) -> str:
+        """The setting `checks`: stop, warn or off."""
         return str(self.settings["checks"])
 
     def update(self, preds: Sequence[Item] | Item, targets: Sequence[Item] | Item) -> None:
@@ -438,6 +439,7 @@ class CocoEvaluator:
 
     @property
     def takes_first(self) -> bool:
+        """Whether the first of several images with the same id counts."""
         return self.duplicates == "first"
 
     @property
@@ -478,6 +480,7 @@ class CocoEvaluator:
 
     @property
     def identity(self) -> tuple[Any, ...]:
+        """Arguments and settings that must be equal between merged evaluators."""
         return self.layout, self.names, self.settings, self.keep, self.duplicates
 
     def take_waiting(self, batches: Sequence[Batch]) -> None:
