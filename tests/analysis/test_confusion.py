@@ -41,11 +41,11 @@ def test_diagonal_rows_and_columns_are_the_protocols_own_counts(seed: int, tmp_p
     for cut in (0.0, 0.35, 0.7):
         found = results.analyse(confidence=cut).confusion
         alone = vt.coco(known, pred, confidence=cut, checks="off")  # the protocol on what is kept
-        finds = alone.finds(0.5)
+        finds = alone.matches(0.5)
         names = known.labels.all_names
-        right = np.bincount(known.label[finds.taken >= 0], minlength=len(names))
-        asked = np.bincount(known.label[finds.asked], minlength=len(names))
-        kept = np.bincount(alone.pred.label[finds.claims], minlength=len(names))
+        right = np.bincount(known.label[finds.matched_pred >= 0], minlength=len(names))
+        asked = np.bincount(known.label[finds.counted_truth], minlength=len(names))
+        kept = np.bincount(alone.pred.label[finds.counted_pred], minlength=len(names))
         chosen = [names.index(name) for name in found.labels]
         matrix = found.matrix
         assert matrix.diagonal()[:-1].tolist() == right[chosen].tolist()
@@ -75,8 +75,8 @@ def test_each_label_may_have_its_own_threshold(tmp_path: Path) -> None:
     kept = {name: int(found.matrix[:, i].sum()) for i, name in enumerate(found.labels)}
     whole = vt.analyse(known, pred, confidence=0.0).confusion
     assert kept["c4"] == int(whole.matrix[:, whole.labels.index("c4")].sum())
-    alone = vt.coco(known, pred, confidence=floors).finds(0.5)
-    assert sum(kept.values()) == alone.claims.sum()
+    alone = vt.coco(known, pred, confidence=floors).matches(0.5)
+    assert sum(kept.values()) == alone.counted_pred.sum()
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -92,9 +92,9 @@ def test_macro_f_is_the_mean_over_labels_at_every_threshold(beta: float, tmp_pat
 def test_true_positives_are_those_of_the_protocol(tmp_path: Path) -> None:
     results = vt.coco(*sides(*random_world(11), tmp_path))
     lowest = results.analyse().operating.micro
-    finds = results.finds(0.5)
-    assert lowest.right[-1] == (finds.taken >= 0).sum()
-    assert lowest.right[-1] + lowest.wrong[-1] == finds.claims.sum()
+    finds = results.matches(0.5)
+    assert lowest.right[-1] == (finds.matched_pred >= 0).sum()
+    assert lowest.right[-1] + lowest.wrong[-1] == finds.counted_pred.sum()
 
 
 def test_wilsons_interval_is_statsmodels(tmp_path: Path) -> None:
@@ -200,13 +200,13 @@ def test_thresholds_are_floors_of_ranks_and_drawings_too(tmp_path: Path) -> None
     known, pred = sides(*random_world(1), tmp_path)
     floors = {"c1": 0.7, "c2": 0.4, "c3": 0.1}
     (tmp_path / "thresholds.json").write_text(json.dumps(floors))
-    cut = vt.voc(known, pred, confidence=floors).finds()
+    cut = vt.voc(known, pred, confidence=floors).matches()
     finds = vt.DetectionTable.of(
         known, {"a": pred, "b": pred.take(np.arange(5))}, confidence=str(tmp_path / "thresholds.json")
     )
-    assert finds.answers[0].tolist() == (cut.taken[cut.asked] >= 0).astype(int).tolist()
+    assert finds.answers[0].tolist() == (cut.matched_pred[cut.counted_truth] >= 0).astype(int).tolist()
     assert finds.claims is not None
-    assert finds.claims[0] == cut.claims.sum()
+    assert finds.claims[0] == cut.counted_pred.sum()
     overlay = Overlay(vt.voc(known, pred), confidence=floors)
     shown = np.array([{"c1": 0.7, "c2": 0.4, "c3": 0.1}.get(n, 0.0) for n in known.labels.all_names])[pred.label]
     assert not (np.isin(overlay.fates[1], [3, 4]) & (pred.confidence < shown)).any()

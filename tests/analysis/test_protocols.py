@@ -88,9 +88,9 @@ def test_costs_add_up_to_what_is_missing_from_open_images_number(block: int, wei
         assert found.errors.label_base[present] == pytest.approx(expected[present], abs=1e-12)
         assert found.errors.label_cost[present].sum(axis=1) == pytest.approx(1 - expected[present], abs=1e-12)
         assert found.errors.label_cost[present].min(initial=0) >= 0
-        finds = results.finds(0.5)
-        assert found.operating.micro.right.max(initial=0) == (finds.taken >= 0).sum()
-        assert found.matches.is_asked.tolist() == finds.asked.tolist()
+        finds = results.matches(0.5)
+        assert found.operating.micro.right.max(initial=0) == (finds.matched_pred >= 0).sum()
+        assert found.matches.is_asked.tolist() == finds.counted_truth.tolist()
         compared += len(present)
     assert compared > 15
 
@@ -217,9 +217,9 @@ def test_thresholds_of_the_analysis_are_floors_of_the_protocols_verb(
     truth = vt.read(files[0], format="lvis") if protocol == "lvis" else vt.read(files[0])
     settings = {} if protocol == "lvis" else {"image_labels": open_images[2]}
     cut = getattr(vt, protocol)(truth, vt.read(files[1], like=truth), confidence=str(floors), checks="off", **settings)
-    found = cut.finds(0.5)
+    found = cut.matches(0.5)
     names = cut.truth.labels.all_names
-    right = np.bincount(cut.truth.label[found.taken >= 0], minlength=len(names))
+    right = np.bincount(cut.truth.label[found.matched_pred >= 0], minlength=len(names))
     for name, floor in json.loads(floors.read_text()).items():
         assert told[name]["confidence"] == floor
         assert right[names.index(name)] == told[name]["tp"]

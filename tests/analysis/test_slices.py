@@ -51,11 +51,11 @@ def test_a_property_of_boxes_is_evaluated_as_ranges_of_areas_are(tmp_path: Path)
 @pytest.mark.parametrize("name", ["size", "aspect", "position", "border", "crowding", "overlap", "frequency"])
 def test_bins_of_a_property_share_out_the_truths_and_what_is_found(name: str, tmp_path: Path) -> None:
     results = vt.coco(*sides(*random_world(5), tmp_path))
-    finds = results.finds(0.5)
+    finds = results.matches(0.5)
     rows = rows_of(results.analyse(slice=name), name).values()
-    assert sum(one["truths"] for one in rows) == finds.asked.sum()
+    assert sum(one["truths"] for one in rows) == finds.counted_truth.sum()
     found = sum(round(one["recall"] * one["truths"]) for one in rows if one["truths"])
-    assert found == (finds.taken >= 0).sum()
+    assert found == (finds.matched_pred >= 0).sum()
 
 
 def test_a_slice_of_everything_has_the_protocols_own_ap(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_sizes_by_quantiles_have_equally_many_truths(tmp_path: Path) -> None:
     counts = [one["truths"] for one in rows]
     assert len(counts) == 5
     assert max(counts) - min(counts) <= 1
-    assert sum(counts) == results.finds(0.5).asked.sum()
+    assert sum(counts) == results.matches(0.5).counted_truth.sum()
     assert all(0 <= one["AP"] <= 1 for one in rows)
 
 

@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError
+from verite.evaluation.settings import highest_floor
 from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, class_id, tell_as
 from verite.limits import limit
 from verite.model.complaints import translate_core_errors
 from verite.model.ragged import offsets_of
+from verite.model.results import Matches, choose_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from verite.evaluation.settings import ClassThresholds
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
@@ -200,6 +203,20 @@ class Evaluation(PrecisionRecall):
         """Whom every prediction took, and who found every truth."""
         with tell_as(BadParameter):
             return Outcomes(**self.kept.outcomes(threshold, area))
+
+    def matches(
+        self, thresholds: Sequence[float], iou: float | None, confidence: float | ClassThresholds | None = None
+    ) -> Matches:
+        """Which prediction is matched to which ground truth at one of the `thresholds` of the protocol's settings.
+
+        `iou` chooses it, None the only one; `confidence` is the confidence threshold of the settings, if any.
+        """
+        threshold = choose_threshold(thresholds, iou)
+        found = self.outcomes(threshold)
+        matched_pred = np.where(found.is_asked, found.pred, -1).astype(np.int64)
+        return Matches(
+            thresholds[threshold], found.is_asked, matched_pred, highest_floor(confidence), found.state >= WRONG
+        )
 
     def outcomes_at(self, threshold: float) -> Outcomes:
         """The same at a threshold that these rules do not have."""

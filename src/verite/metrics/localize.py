@@ -346,16 +346,13 @@ class LocalizationResults(Results):
         own = {f"{chosen.record.name}.{key}" if key in facts else key: value for key, value in own.items()}
         return Signature.of(chosen.record.name, **own, **facts, rev=rev)
 
-    def finds(self, iou: float | None = None) -> Matches:
-        """Object by object what was found; ignored ones were not asked for."""
+    def matches(self, iou: float | None = None) -> Matches:
+        """Which prediction is matched to which ground truth; ignored ones do not count."""
         choose_threshold((self.settings.iou,), iou)
-        taken = np.full(len(self.truth), -1, dtype=np.int64)
-        taken[self.matched.truth] = self.matched.pred
-        asked = taken >= 0
-        asked[self.matched.missed] = True
-        claims = np.zeros(len(self.pred), dtype=np.bool_)
-        claims[self.matched.pred] = claims[self.matched.spurious] = True
-        return Matches(self.settings.iou, asked, taken, highest_floor(self.settings.confidence), claims)
+        found, sizes = self.matched, (len(self.truth), len(self.pred))
+        confidence = highest_floor(self.settings.confidence)
+        pairs = found.truth, found.pred
+        return Matches.of_pairs(self.settings.iou, sizes, pairs, found.missed, found.spurious, confidence)
 
     @property
     def names(self) -> tuple[str, ...]:

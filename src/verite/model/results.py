@@ -55,13 +55,51 @@ class Score:
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Which objects of a truth were to be found, and what found them."""
+    """Which prediction is matched to which ground-truth object at one IoU threshold.
 
-    iou: float  # overlap from which on a prediction may take an object
-    asked: NDArray[np.bool_]  # for every object of the truth
-    taken: NDArray[np.int64]  # the row of the prediction that took it, -1 where none did
-    least: float | None = None  # confidence below which no prediction was looked at
-    claims: NDArray[np.bool_] | None = None  # predictions that count for or against; None: not known
+    Attributes
+    ----------
+    iou
+        The IoU threshold of a match.
+    counted_truth
+        For each ground-truth object, whether it counts as a positive; ignored ones (crowd, difficult) do not.
+    matched_pred
+        For each ground-truth object, the row of the prediction matched to it; -1 for none.
+    confidence_threshold
+        Confidence below which no prediction was evaluated; None where there was no threshold.
+    counted_pred
+        For each prediction, whether it is a true or a false positive; the others are ignored. None: not known.
+    """
+
+    iou: float
+    counted_truth: NDArray[np.bool_]
+    matched_pred: NDArray[np.int64]
+    confidence_threshold: float | None = None
+    counted_pred: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of_pairs(
+        cls,
+        iou: float,
+        sizes: tuple[int, int],
+        pairs: tuple[NDArray[Any], NDArray[Any]],
+        missed: NDArray[Any],
+        false_positives: NDArray[Any],
+        confidence_threshold: float | None = None,
+    ) -> Matches:
+        """Build matches from lists of rows.
+
+        `sizes` are the numbers of ground-truth objects and predictions; `pairs` the rows of both that are matched,
+        of which the last one stands where a ground truth has several; `missed` and `false_positives` the others that
+        count.
+        """
+        matched_pred = np.full(sizes[0], -1, dtype=np.int64)
+        matched_pred[pairs[0]] = pairs[1]
+        counted_truth = matched_pred >= 0
+        counted_truth[missed] = True
+        counted_pred = np.zeros(sizes[1], dtype=np.bool_)
+        counted_pred[pairs[1]] = counted_pred[false_positives] = True
+        return cls(iou, counted_truth, matched_pred, confidence_threshold, counted_pred)
 
 
 class Results(Display):
@@ -134,11 +172,29 @@ class Results(Display):
         """The protocol's own keys of the JSON document."""
         raise NotImplementedError
 
-    def finds(self, iou: float | None = None) -> Matches:
-        """Object by object what was found, at one of the thresholds (None: at the only one)."""
+    def matches(self, iou: float | None = None) -> Matches:
+        """Return which prediction is matched to which ground-truth object.
+
+        Parameters
+        ----------
+        iou
+            One of the IoU thresholds of the evaluation; may be left out where there is only one.
+
+        Raises
+        ------
+        BadParameter
+            If the evaluation has no such threshold, or matches no objects.
+        """
         raise BadParameter(
             f"results: expected evaluations that match objects, such as vt.voc's, found {type(self).__name__}"
         )
+
+    def finds(self, iou: float | None = None) -> Matches:
+        """Call `matches` under its earlier name, with a DeprecationWarning."""
+        from warnings import warn
+
+        warn("finds is now called matches", DeprecationWarning, stacklevel=2)
+        return self.matches(iou)
 
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         """How many right predictions each recall needs at which precision is read; AP of a class is its mean there."""

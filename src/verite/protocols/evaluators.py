@@ -241,7 +241,7 @@ class CocoEvaluator:
     `image_id` in every target. Settings are those of :func:`verite.coco`, checked at once.
 
     An image is complete when it arrives: a few of them are evaluated together, and only what became of their boxes and
-    masks is kept. ``keep=True`` keeps everything instead, for `results.objects()`, `results.finds()` and the table by
+    masks is kept. ``keep=True`` keeps everything instead, for `results.objects()`, `results.matches()` and the table by
     image. An image that comes twice is refused; ``duplicates="first"`` leaves out what comes later, as a sampler needs
     that repeats images to give every process as many.
 

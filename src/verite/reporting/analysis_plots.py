@@ -14,7 +14,7 @@ from verite.analysis.operating import FROC
 from verite.analysis.parts import AnalysisPart
 from verite.analysis.suspicious import KINDS
 from verite.model.results import Results
-from verite.reporting.plots import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
+from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,10 +20,11 @@ from verite.model.outcomes import FATES, FOUND, LEFT_OUT, MISSED, NOT_ASKED, RIG
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
 from verite.model.results import Results
+from verite.plotting import shorten
 from verite.progress import count_files
 from verite.protocols import REGISTRY, protocol_named
 from verite.reporting.pictures import Pictures, pixels
-from verite.reporting.plots import file_names, need_matplotlib, new_figure, render, shorten, without_glyph_warnings
+from verite.reporting.plots import file_names, need_matplotlib, new_figure, render, without_glyph_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,7 +189,7 @@ class Overlay:
         self.on = dict(results.signature).get("on", "box")
         if iou is None and len(known) > 1:
             iou = USUAL if USUAL in known else known[0]
-        self.finds = results.finds(iou)
+        self.finds = results.matches(iou)
         self.iou = self.finds.iou
         given = self.pred.confidence
         self.sureness = np.ones(len(self.pred)) if given is None else given
@@ -201,15 +202,19 @@ class Overlay:
     def is_right(self) -> NDArray[np.bool_]:
         """Predictions that take an object that was asked for, whatever their confidence."""
         found = np.zeros(len(self.pred), dtype=np.bool_)
-        found[self.finds.taken[self.finds.taken >= 0]] = True
+        found[self.finds.matched_pred[self.finds.matched_pred >= 0]] = True
         return found
 
     @cached_property
     def counts(self) -> NDArray[np.bool_]:
         """Predictions that count for or against."""
-        is_counted = np.ones(len(self.pred), dtype=np.bool_) if self.finds.claims is None else self.finds.claims.copy()
-        if self.finds.least is not None:
-            is_counted &= self.sureness >= self.finds.least
+        is_counted = (
+            np.ones(len(self.pred), dtype=np.bool_)
+            if self.finds.counted_pred is None
+            else self.finds.counted_pred.copy()
+        )
+        if self.finds.confidence_threshold is not None:
+            is_counted &= self.sureness >= self.finds.confidence_threshold
         return is_counted | self.is_right
 
     @cached_property
@@ -220,17 +225,17 @@ class Overlay:
         if not len(order) or not self.is_right.any():
             return float(self.sureness.min(initial=0.0))
         right = np.cumsum(self.is_right[order])
-        f1 = 2 * right / (np.arange(1, len(order) + 1) + int(self.finds.asked.sum()))
+        f1 = 2 * right / (np.arange(1, len(order) + 1) + int(self.finds.counted_truth.sum()))
         is_last = np.append(np.diff(self.sureness[order]) != 0, True)
         return float(self.sureness[order[int(np.argmax(np.where(is_last, f1, -1.0)))]])
 
     @cached_property
     def fates(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Of truths and of predictions, as `verite.model.outcomes` numbers them."""
-        taken = self.finds.taken
+        taken = self.finds.matched_pred
         is_sure = above_threshold(self.pred, self.confidence)
         is_found = (taken >= 0) & np.append(is_sure, False)[taken]
-        truths = np.where(is_found, FOUND, np.where(self.finds.asked, MISSED, NOT_ASKED))
+        truths = np.where(is_found, FOUND, np.where(self.finds.counted_truth, MISSED, NOT_ASKED))
         preds = np.where(self.is_right, RIGHT, np.where(self.counts, WRONG, LEFT_OUT))
         return truths.astype(np.int8), np.where(is_sure, preds, LEFT_OUT).astype(np.int8)
 
@@ -424,7 +429,7 @@ def save_overlays(
 
 def save_worst(results: Results, folder: Path, images: str | None = None, format: str = "png") -> list[Path]:
     """Save the images with the most errors; none without image files or objects to draw."""
-    if type(results).finds is Results.finds:
+    if type(results).matches is Results.matches:
         return []
     pictures = Pictures(results.truth, images)
     return [] if pictures.folder is None else save_overlays(Overlay(results), pictures, folder, format, worst=FEW)

@@ -13,7 +13,8 @@ from verite.errors import BadParameter, DataError
 from verite.files import write_atomically
 from verite.metrics.catalogue import metric
 from verite.model.shapes import binary
-from verite.reporting.plots import COLOURS, new_figure, render
+from verite.plotting import COLOURS
+from verite.reporting.plots import new_figure, render
 from verite.studies.alterations import alter
 from verite.studies.truths import disc, truths_of
 

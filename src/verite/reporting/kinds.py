@@ -13,20 +13,9 @@ import numpy as np
 from verite.errors import BadParameter, did_you_mean
 from verite.model.comparison import Comparison
 from verite.model.results import Results
+from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
 from verite.reporting.analysis_plots import PARTS, can_draw_part, count_rows, find_part
-from verite.reporting.plots import (
-    COLOURS,
-    MOST_IN_LEGEND,
-    MOST_OF_NAME,
-    draw_curves,
-    label_axes,
-    line_style,
-    new_figure,
-    save_stamped,
-    shorten,
-    shorten_apart,
-    take_literally,
-)
+from verite.reporting.plots import MOST_IN_LEGEND, draw_curves, line_style, new_figure, save_stamped, take_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -17,6 +17,7 @@ import numpy as np
 import verite
 from verite.errors import BadParameter
 from verite.files import write_atomically
+from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,14 +81,9 @@ def without_glyph_warnings() -> Iterator[None]:
         yield
 
 
-# Okabe and Ito's colours, told apart by readers of every kind of colour vision.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-
 DASHES = ("-", "--", "-.", ":")
 
 MOST_IN_LEGEND = 20
-
-MOST_OF_NAME = 24  # letters of a system in a title
 
 
 def save_curves(results: CurveResults, folder: Path, format: str = "png") -> list[Path]:
@@ -156,57 +152,12 @@ def line_style(i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "ls": DASHES[i // len(COLOURS) % len(DASHES)], "lw": 1.5}
 
 
-def shorten(name: str, most: int) -> str:
-    """A name that fits; both ends stay, since versions are told apart by theirs.
-
-    >>> shorten("wheelbarrow-v2", 9)
-    'whee…w-v2'
-    """
-    return name if len(name) <= most else name[: most // 2] + "…" + name[most // 2 + 1 - most :]
-
-
-def shorten_apart(names: Sequence[str], most: int) -> list[str]:
-    """Names that fit and differ: those whose ends are alike are cut around the place where they begin to differ.
-
-    >>> shorten_apart(["a bolt of type 1 on the left", "a bolt of type 2 on the left", "nut"], 12)
-    ['…ype 1 on t…', '…ype 2 on t…', 'nut']
-    """
-    cut = [shorten(name, most) for name in names]
-    alike: dict[str, list[str]] = {}
-    for name, short in zip(names, cut, strict=True):
-        alike.setdefault(short, []).append(name)
-    starts = {short: max(count_alike(same) - most // 3, 1) for short, same in alike.items() if len(set(same)) > 1}
-    return [
-        short if short not in starts else "…" + shorten_end(name[starts[short] :], most - 1)
-        for name, short in zip(names, cut, strict=True)
-    ]
-
-
-def count_alike(names: Sequence[str]) -> int:
-    """How many letters names begin with alike."""
-    return next(
-        (i for i, letters in enumerate(zip(*names, strict=False)) if len(set(letters)) > 1), min(map(len, names))
-    )
-
-
-def shorten_end(name: str, most: int) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"
-
-
 def canvas() -> tuple[Figure, Axes]:
     """An empty plot of precision against recall."""
     figure = new_figure((6.4, 4.8))
     axes = figure.add_subplot()
     label_axes(axes, "recall", "precision")
     return figure, axes
-
-
-def label_axes(axes: Axes, x: str, y: str) -> None:
-    """Two shares from 0 to 1 against each other."""
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05), xlabel=x, ylabel=y)
-    axes.grid(color="0.9", lw=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def first(curve: Curve) -> float:

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, did_you_mean
 from verite.files import write_atomically
 from verite.model.rasters import array_of
-from verite.reporting.plots import COLOURS, DASHES, file_names, new_figure, render
+from verite.plotting import COLOURS
+from verite.reporting.plots import DASHES, file_names, new_figure, render
 from verite.reporting.rank_plots import open_axes, write_note
 from verite.studies.local import Disc
 from verite.studies.properties import outward

@@ -187,18 +187,15 @@ class InterpretationResults(Results):
         found[self.judged.matches.pred] = True
         return found
 
-    def finds(self, iou: float | None = None) -> Matches:
-        """Object by object what it was matched with, the best overlap first where it may be several."""
+    def matches(self, iou: float | None = None) -> Matches:
+        """Which prediction is matched to which ground truth; of several, the one of highest IoU."""
         threshold = self.how.rules.least
         choose_threshold((threshold,), iou)
-        matches, taken = self.judged.matches, np.full(len(self.truth), -1, dtype=np.int64)
-        rising = np.argsort(matches.overlap, kind="stable")
-        taken[self.truth_rows[matches.truth[rising]]] = self.pred_rows[matches.pred[rising]]
-        asked = np.zeros(len(self.truth), dtype=np.bool_)
-        asked[self.truth_rows] = True
-        claims = np.zeros(len(self.pred), dtype=np.bool_)
-        claims[self.pred_rows[~self.excused | self.is_matched]] = True
-        return Matches(threshold, asked, taken, claims=claims)
+        found, sizes = self.judged.matches, (len(self.truth), len(self.pred))
+        rising = np.argsort(found.overlap, kind="stable")
+        pairs = self.truth_rows[found.truth[rising]], self.pred_rows[found.pred[rising]]
+        false_positives = self.pred_rows[~self.excused | self.is_matched]
+        return Matches.of_pairs(threshold, sizes, pairs, self.truth_rows, false_positives)
 
     def is_error(self, score: str) -> bool:
         return True

@@ -182,7 +182,7 @@ class System:
     def tell_images(self) -> list[dict[str, Any]]:
         """The worst images at the best confidence."""
         counts = self.overlay.by_image
-        truths = np.bincount(self.overlay.truth.image[self.overlay.finds.asked], minlength=len(counts["found"]))
+        truths = np.bincount(self.overlay.truth.image[self.overlay.finds.counted_truth], minlength=len(counts["found"]))
         cost = None if self.analysis is None else self.analysis.worst.of_images
         key = counts["missed"] + counts["wrong"] if cost is None else cost[: len(truths)]
         errors = counts["missed"] + counts["wrong"]
@@ -225,7 +225,7 @@ def plain_errors(system: System) -> list[dict[str, Any]]:
     overlay = system.overlay
     wrong = np.flatnonzero(system.tally.kind > 0)
     wrong = wrong[np.argsort(-overlay.sureness[wrong], kind="stable")][: MOST_CROPS // 2]
-    missed = np.flatnonzero(overlay.finds.asked & (overlay.finds.taken < 0))
+    missed = np.flatnonzero(overlay.finds.counted_truth & (overlay.finds.matched_pred < 0))
     sizes = overlay.truth.regions.sizes[missed]
     missed = missed[np.argsort(-(sizes[:, 2] * sizes[:, 3]), kind="stable")][: MOST_CROPS // 2]
     none: dict[str, Any] = {"cost": None, "iou": None}
@@ -291,7 +291,7 @@ def file_name(path: str) -> str:
 
 def tell_truth(systems: Sequence[System]) -> dict[str, Any]:
     truth, first = systems[0].results.truth, systems[0]
-    asked = first.overlay.finds.asked
+    asked = first.overlay.finds.counted_truth
     return {
         "file": file_name(truth.source.path),
         "format": truth.source.format,

@@ -150,7 +150,7 @@ class ConfidenceTally:
         """Of each truth the last step at which it is taken or an error is after it, -1 for none; and [choice, truth]
         whether it is so there. A truth to which nobody comes near is missed.
         """
-        asked, taken = self.overlay.finds.asked, self.overlay.finds.taken
+        asked, taken = self.overlay.finds.counted_truth, self.overlay.finds.matched_pred
         rows, pairs = np.flatnonzero((self.kind > 0) & (self.target >= 0)), np.flatnonzero(taken >= 0)
         truth, pred = np.append(self.target[rows], pairs), np.append(rows, taken[pairs])
         truth, pred = truth[asked[truth]], pred[asked[truth]]
@@ -174,7 +174,7 @@ class ConfidenceTally:
     @cached_property
     def truths(self) -> NDArray[np.int64]:
         """Objects to be found of each label."""
-        return np.bincount(self.truth.label[self.overlay.finds.asked], minlength=len(self.names))
+        return np.bincount(self.truth.label[self.overlay.finds.counted_truth], minlength=len(self.names))
 
     def curve(self) -> dict[str, Any]:
         """Right and wrong predictions of all labels at each step."""
@@ -265,7 +265,7 @@ def right_ones(tally: ConfidenceTally) -> Iterator[Change]:
 def others(tally: ConfidenceTally) -> Iterator[Change]:
     """Pairs of what is left, image by image."""
     matches, step = tally.analysis.matches, tally.step.tolist()
-    taken = tally.overlay.finds.taken
+    taken = tally.overlay.finds.matched_pred
     is_first = tally.analysis.settings.matching == MATCHING[0]
     pred, truth = find_claims(tally)
     columns = (pred, truth, matches.truth_label[truth], matches.pred_label[pred])
@@ -414,7 +414,7 @@ class Packer:
     def __init__(self, tallies: Sequence[ConfidenceTally], images: Sequence[int]) -> None:
         """`images`: those named on the page, which can always be opened."""
         first = tallies[0]
-        self.truth, self.asked = first.truth, first.overlay.finds.asked
+        self.truth, self.asked = first.truth, first.overlay.finds.counted_truth
         self.scale = max(scale_of(one.truth, one.pred) for one in tallies)
         self.can_be_opened = np.zeros(len(self.truth.images), dtype=np.bool_)
         self.can_be_opened[images if len(self.truth.images) > MOST_IMAGES else slice(None)] = True
@@ -471,7 +471,7 @@ class Packer:
         columns = spread("labels", tally.by_label) | spread("reached", tally.reached)
         columns |= spread("right", tally.by_image(images, True)) | spread("wrong", tally.by_image(images, False))
         columns |= find_mixups(tally)
-        taken = tally.overlay.finds.taken[self.order]
+        taken = tally.overlay.finds.matched_pred[self.order]
         # Up to which step, counted from 1; 0 is at none.
         columns["found"] = (np.append(tally.step, -1)[taken] + 1).astype(np.uint8)
         columns["found+"] = np.append(bits(tally), 0)[taken].astype(np.uint8)

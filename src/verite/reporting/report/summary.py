@@ -248,7 +248,7 @@ def tell_sides(systems: list[System]) -> dict[str, Any]:
         return {}
     first, second = systems[:2]
     found = [one.overlay.fates[0] == 0 for one in (first, second)]
-    asked = first.overlay.finds.asked
+    asked = first.overlay.finds.counted_truth
     only = [int((mine & ~other & asked).sum()) for mine, other in (found, found[::-1])]
     both = int((found[0] & found[1] & asked).sum())
     return {
