@@ -10,7 +10,7 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import scene, sides, write_pair
 from tests.oracles.analysis import random_world
-from verite.analysis.calibration import TemperatureScaling, fit_rising, fit_temperature
+from verite.analysis.calibration import TemperatureScaling, fit_isotonic, fit_temperature
 
 
 def test_two_predictions_by_hand() -> None:
@@ -48,8 +48,8 @@ def test_errors_equal_hotcocos(seed: int, tmp_path: Path) -> None:
     known = vt.read(paths[0])
     found = vt.analyse(known, vt.read(paths[1], like=known)).calibration
     matches = found.matches
-    rows = matches.counted
-    ece, mce = hotcoco.metrics.calibration_error(matches.confidence[rows], matches.is_right[rows], 10)
+    rows = matches.counted_rows
+    ece, mce = hotcoco.metrics.calibration_error(matches.confidence[rows], matches.is_tp[rows], 10)
     assert (found.pooled["ece"], found.pooled["mce"]) == pytest.approx((ece, mce), abs=1e-12)
     truth = hotcoco.COCO(paths[0])
     theirs = hotcoco.COCOeval(truth, truth.load_res(paths[1]), "bbox")
@@ -64,8 +64,8 @@ def test_errors_equal_hotcocos(seed: int, tmp_path: Path) -> None:
 def test_scores_equal_scikit_learns(seed: int, tmp_path: Path) -> None:
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is in the group 'peers'")
     found = vt.analyse(*sides(*random_world(seed), tmp_path)).calibration
-    rows = found.matches.counted
-    given, right = found.matches.confidence[rows], found.matches.is_right[rows]
+    rows = found.matches.counted_rows
+    given, right = found.matches.confidence[rows], found.matches.is_tp[rows]
     assert found.pooled["brier"] == pytest.approx(metrics.brier_score_loss(right, given), abs=1e-12)
     assert found.pooled["log_loss"] == pytest.approx(metrics.log_loss(right, given), abs=1e-12)
 
@@ -85,7 +85,7 @@ def test_the_rising_map_is_scikit_learns(seed: int) -> None:
     right = random.random(300) < given**2
     model = isotonic.IsotonicRegression(out_of_bounds="clip").fit(given, right.astype(float))
     asked = random.random(50) * 1.2 - 0.1
-    assert fit_rising(given, right)(asked) == pytest.approx(model.predict(asked), abs=1e-12)
+    assert fit_isotonic(given, right)(asked) == pytest.approx(model.predict(asked), abs=1e-12)
 
 
 def test_bins_of_equally_many_predictions(tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_confidences_that_are_no_probabilities_leave_this_part_out_and_no_other(
     pair = scene([("a", [0, 0, 10, 10])], [("a", 0.9, [0, 0, 10, 10]), ("a", 1.5, [50, 50, 10, 10])])
     found = vt.analyse(*pair, checks="off")
     assert found.calibration.to_dict()["absent"] == ("expected confidences from 0 to 1, found 1.5 in prediction 1")
-    assert "no calibration: expected confidences from 0 to 1" in str(found)
+    assert "No calibration: expected confidences from 0 to 1" in str(found)
     assert found.to_dict()["errors"]["counts"]["background"] == 1
 
 
@@ -122,7 +122,7 @@ def test_a_strictly_rising_map_of_confidences_changes_no_bit_of_ap(tmp_path: Pat
 
 def test_a_detector_that_was_cut_says_so() -> None:
     pair = scene([("a", [0, 0, 10, 10])], [("a", 0.9, [0, 0, 10, 10]), ("a", 0.3, [50, 50, 10, 10])])
-    assert "no confidence is below 0.3" in vt.analyse(*pair).calibration.sentence()
+    assert "lowest confidence is 0.3" in vt.analyse(*pair).calibration.sentence()
 
 
 def test_a_map_mends_what_is_wrong_everywhere_alike() -> None:
@@ -192,4 +192,4 @@ def test_a_temperature_mends_what_is_too_sure() -> None:
     found = vt.analyse(truth, vt.Annotations.of(names, ["a"] * 2000, boxes, confidence=sure), checks="off").calibration
     assert found.temperatures["a"] == pytest.approx(3, rel=0.15)
     assert found.remedy["temperature"] < 0.4 * found.remedy["before"]
-    assert "a temperature per class to" in str(found)
+    assert "(temperature scaling)" in str(found)

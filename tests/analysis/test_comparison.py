@@ -11,7 +11,7 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import scene, write_pair
 from tests.oracles.analysis import random_world
-from verite.analysis.comparison import FATES
+from verite.analysis.comparison import OUTCOMES
 from verite.leaderboards.bootstrap import paired_interval
 
 TRUTHS = [("a", [0, 0, 10, 10]), ("a", [20, 0, 10, 10]), ("b", [40, 0, 10, 10]), ("b", [60, 0, 10, 10])]
@@ -34,7 +34,7 @@ def test_objects_fates_and_lonely_predictions_by_hand() -> None:
     assert pair.objects == {"both": 1, "only_first": 1, "only_second": 1, "neither": 1}
     assert pair.p_objects == 1.0
     assert pair.only_wrong == (0, 1)
-    at = {name: i for i, name in enumerate(FATES)}
+    at = {name: i for i, name in enumerate(OUTCOMES)}
     assert pair.migration[at["right"], at["right"]] == 1
     assert pair.migration[at["right"], at["missed"]] == 1
     assert pair.migration[at["missed"], at["right"]] == 1
@@ -85,7 +85,7 @@ def test_mcnemar_is_statsmodels(pair: Any) -> None:
     counts = pair.objects
     table = [[counts["both"], counts["only_first"]], [counts["only_second"], counts["neither"]]]
     assert pair.p_objects == pytest.approx(tables.mcnemar(table, exact=True).pvalue, rel=1e-9)
-    assert sum(counts.values()) == pair.matches.truths.sum()
+    assert sum(counts.values()) == pair.matches.truth_counts.sum()
 
 
 def test_flipped_signs_of_images_agree_with_counting_all_of_them() -> None:
@@ -138,7 +138,7 @@ def test_swings_are_differences_of_whole_evaluations(pair: Any) -> None:
     """Each record taken out of the truth, and both systems evaluated again."""
     truth = pair.matches.truth
     one, two = pair.one.results, pair.two.results
-    for row in np.flatnonzero(pair.matches.is_asked)[::7]:
+    for row in np.flatnonzero(pair.matches.counted_truth)[::7]:
         rest = truth.where(np.arange(len(truth)) != row)
         again = [vt.coco(rest, each.pred, checks="off")["AP"].value for each in (one, two)]
         expected = (again[1] - again[0]) - (two["AP"].value - one["AP"].value)
@@ -216,6 +216,6 @@ def test_suspicions_are_rates_of_records_for_a_rank(tmp_path: Path) -> None:
     preds = {name: vt.read(demo / f"{name}.json", like=truth) for name in ("hawk", "magpie")}
     found = vt.analyse(truth, preds)
     finds = vt.DetectionTable.of(truth, preds)
-    rates = np.minimum(found.comparison[0].doubt, 0.5)[np.flatnonzero(found["hawk"].matches.is_asked)]
+    rates = np.minimum(found.comparison[0].probability_wrong, 0.5)[np.flatnonzero(found["hawk"].matches.counted_truth)]
     ranked = vt.rank(finds, errors=vt.annotation_errors.PerItem(rates))
     assert 0 < ranked.to_dict()["pairs"][0]["kept"] < 1

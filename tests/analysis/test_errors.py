@@ -12,8 +12,8 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import SIX, scene, sides, write_pair
 from tests.oracles.analysis import TYPES, Breakdown, random_world, raw_precision, shapley
-from verite.analysis.errors import find_types, value_sets
-from verite.analysis.worst import RankedLabel
+from verite.analysis.errors import ap_of_fixed_sets, error_types
+from verite.analysis.worst import ClassRanking
 from verite.evaluation.evaluation import WRONG
 
 WORLDS = [
@@ -117,8 +117,8 @@ def test_fixing_more_is_never_worse(tmp_path: Path) -> None:
     """All 192 pairs of a set and the same with one type more."""
     for seed in range(30):
         matches = vt.coco(*sides(*random_world(seed, ties=seed % 2 == 1), tmp_path), iou=0.5).analyse().matches
-        types = find_types(matches, 0)
-        table, _ = value_sets(matches, types)
+        types = error_types(matches, 0)
+        table, _ = ap_of_fixed_sets(matches, types)
         for k in matches.present:
             values = table[k]
             gains = [values[s | 1 << i] - values[s] for s in range(64) for i in range(6) if not s >> i & 1]
@@ -179,7 +179,7 @@ def test_ignored_and_unseen_predictions_are_outside_every_part() -> None:
     assert found.to_dict()["set_aside_reasons"] == {"crowd": 2, "limit": 1}
     assert found.to_dict()["set_aside"] == 3
     assert sum(found.errors.counts.values()) == 0
-    assert "3 predictions are set aside" in str(found)
+    assert "3 predictions are ignored" in str(found)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -187,26 +187,26 @@ def test_single_costs_are_what_one_change_gains(seed: int) -> None:
     r = np.random.default_rng(seed)
     flags = r.random(r.integers(1, 50)) < r.random()
     truths = int(flags.sum() + r.integers(1, 10))
-    line = RankedLabel(flags, truths)
+    line = ClassRanking(flags, truths)
     base = raw_precision(flags, truths)
     assert line.ap == pytest.approx(base, abs=1e-15)
     for k in np.flatnonzero(~flags):
-        assert line.remove(np.array([k]))[0] == pytest.approx(
+        assert line.gain_of_removing(np.array([k]))[0] == pytest.approx(
             raw_precision(np.delete(flags, k), truths) - base, abs=1e-14
         )
         mended = flags.copy()
         mended[k] = True
-        assert line.mend(np.array([k]))[0] == pytest.approx(raw_precision(mended, truths) - base, abs=1e-14)
+        assert line.gain_of_fixing(np.array([k]))[0] == pytest.approx(raw_precision(mended, truths) - base, abs=1e-14)
     for k in range(len(flags) + 1):
         more = np.insert(flags, k, True)
-        assert line.insert(np.array([k]))[0] == pytest.approx(raw_precision(more, truths) - base, abs=1e-14)
+        assert line.gain_of_inserting(np.array([k]))[0] == pytest.approx(raw_precision(more, truths) - base, abs=1e-14)
     if truths > 1:
-        assert line.forget() == pytest.approx(raw_precision(flags, truths - 1) - base, abs=1e-14)
+        assert line.gain_of_dropping_truth() == pytest.approx(raw_precision(flags, truths - 1) - base, abs=1e-14)
 
 
 def test_forgetting_the_only_truth_of_a_class_gains_all_of_it_unless_something_wrong_is_left() -> None:
-    assert RankedLabel(np.zeros(0, dtype=bool), 1).forget() == 1
-    assert RankedLabel(np.zeros(2, dtype=bool), 1).forget() == 0
+    assert ClassRanking(np.zeros(0, dtype=bool), 1).gain_of_dropping_truth() == 1
+    assert ClassRanking(np.zeros(2, dtype=bool), 1).gain_of_dropping_truth() == 0
 
 
 def test_the_worst_image_has_the_costliest_errors() -> None:

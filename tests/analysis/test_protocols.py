@@ -64,8 +64,8 @@ def test_what_lvis_does_not_judge_is_set_aside_with_its_reason(tmp_path: Path) -
     assert found.errors.counts == dict.fromkeys(found.errors.counts, 0) | {"background": 1, "missed": 1}
     assert found.to_dict()["set_aside_reasons"] == {"spared": 1, "unjudged": 1}
     for part in found.parts.values():
-        assert "2 predictions are set aside: 1 where not every object is marked" in str(part)
-        assert "1 of a class that nobody looked for in its image" in str(part)
+        assert "2 predictions are ignored: 1 in images that are not fully annotated" in str(part)
+        assert "1 of a class that was not verified" in str(part)
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
@@ -89,8 +89,8 @@ def test_costs_add_up_to_what_is_missing_from_open_images_number(block: int, wei
         assert found.errors.label_cost[present].sum(axis=1) == pytest.approx(1 - expected[present], abs=1e-12)
         assert found.errors.label_cost[present].min(initial=0) >= 0
         finds = results.matches(0.5)
-        assert found.operating.micro.right.max(initial=0) == (finds.matched_pred >= 0).sum()
-        assert found.matches.is_asked.tolist() == finds.counted_truth.tolist()
+        assert found.operating.micro.tp.max(initial=0) == (finds.matched_pred >= 0).sum()
+        assert found.matches.counted_truth.tolist() == finds.counted_truth.tolist()
         compared += len(present)
     assert compared > 15
 
@@ -130,7 +130,7 @@ def test_a_group_is_found_by_its_best_prediction_and_the_others_are_set_aside() 
 def test_where_groups_are_worth_nothing_all_that_hit_them_are_set_aside() -> None:
     found = vt.openimages(GROUP, FOUND, metric="v2", unverified="drop", checks="off").analyse()
     assert found.to_dict()["set_aside_reasons"] == {"group_of": 2, "unjudged": 1}
-    assert found.matches.truths.tolist() == [1, 1]
+    assert found.matches.truth_counts.tolist() == [1, 1]
 
 
 def test_a_group_that_is_worth_a_part_of_an_object_cannot_be_analysed() -> None:

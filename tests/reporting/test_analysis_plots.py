@@ -38,13 +38,13 @@ def test_bars_of_errors_are_as_long_as_the_costs(results: vt.CocoResults) -> Non
     ("kind", "label"),
     [
         ("errors", "AP"),
-        ("froc", "wrong per image"),
+        ("froc", "false positives per image"),
         ("confusion", "predicted"),
         ("calibration", "confidence"),
         ("slices", "recall"),
         ("lrp", "error"),
-        ("worst", "AP gained if all errors of the image were mended one by one"),
-        ("suspicious", "records"),
+        ("worst", "AP gained by fixing the errors of the image one by one"),
+        ("suspicious", "annotations"),
     ],
 )
 def test_results_analyses_and_parts_draw_the_same(results: vt.CocoResults, kind: str, label: str) -> None:
@@ -112,7 +112,7 @@ def test_titles_and_names_stay_inside_the_picture_and_apart(kind: str) -> None:
 
 
 def test_of_very_many_labels_the_most_confused_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verite.reporting.analysis_plots.MOST_CONFUSED", 2)
+    monkeypatch.setattr("verite.analysis.confusion.PLOTTED_CLASSES", 2)
     axes = many_labels(9).plot("confusion", new_axes())
     counts = [int(text.get_text()) for text in axes.texts]
     assert counts == [1, 1]  # the first label is found, and the last one taken for it

@@ -128,7 +128,7 @@ class System:
         analysis, found = self.analysis, {}
         places = {name: k for k, name in enumerate(analysis.matches.names)}
         if "errors" in analysis.settings.only:
-            cost, truths = analysis.errors.label_cost, analysis.matches.truths
+            cost, truths = analysis.errors.label_cost, analysis.matches.truth_counts
             known = [places.get(name, -1) for name in names]
             found["cost"] = [cost[k].round(5).tolist() if k >= 0 and truths[k] else None for k in known]
         if "lrp" in analysis.settings.only:
@@ -204,8 +204,8 @@ class System:
 def costly_errors(analysis: Any) -> list[dict[str, Any]]:
     """Return false positives and missed objects by falling cost in AP."""
     worst = analysis.worst
-    told = [worst.tell_pred(int(row)) | {"side": "pred"} for row in worst.preds(MOST_CROPS)]
-    told += [worst.tell_truth(int(row)) | {"side": "truth"} for row in worst.truths(MOST_CROPS)]
+    told = [worst.pred_dict(int(row)) | {"side": "pred"} for row in worst.preds(MOST_CROPS)]
+    told += [worst.truth_dict(int(row)) | {"side": "truth"} for row in worst.truths(MOST_CROPS)]
     told.sort(key=lambda one: -one["cost"])
     return [
         {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.analysis.parts import BEST_F1, MATCHING
+from verite.analysis.confusion import BEST_F1, MATCHING
 from verite.evaluation.settings import ClassThresholds
 from verite.reporting.draw import thin
 
@@ -236,18 +236,18 @@ def find_claims(tally: ConfidenceTally) -> tuple[NDArray[Any], NDArray[Any]]:
     """Predictions and the truths that each overlaps enough to be paired with, as they are asked: image by image, the
     surest prediction first, and for it the largest overlap.
     """
-    matches, pairs = tally.analysis.matches, tally.analysis.matches.overlaps
+    matches, pairs = tally.analysis.matches, tally.analysis.matches.pairs
     is_first = tally.analysis.settings.matching == MATCHING[0]
-    is_unassigned = matches.is_counted & ~matches.is_right if is_first else matches.is_counted
+    is_unassigned = matches.counted_pred & ~matches.is_tp if is_first else matches.counted_pred
     chosen = (
-        (pairs.overlap >= matches.thresholds[matches.single])
+        (pairs.overlap >= matches.thresholds[matches.main_threshold])
         & is_unassigned[pairs.pred]
-        & matches.is_asked[pairs.truth]
+        & matches.counted_truth[pairs.truth]
     )
-    chosen = np.flatnonzero(chosen & ~pairs.is_same if is_first else chosen)
+    chosen = np.flatnonzero(chosen & ~pairs.same_class if is_first else chosen)
     pred, truth = pairs.pred[chosen], pairs.truth[chosen].astype(np.int64)
     later = truth if is_first else -truth
-    order = np.lexsort((later, -pairs.overlap[chosen], matches.place[pred], matches.pred.image[pred]))
+    order = np.lexsort((later, -pairs.overlap[chosen], matches.rank[pred], matches.pred.image[pred]))
     return pred[order], truth[order]
 
 
@@ -483,7 +483,7 @@ class Packer:
     def pred_columns(self, tally: ConfidenceTally, rows: NDArray[Any], lines: Lines) -> Columns:
         """Predictions image by image, in an image by falling confidence."""
         pred, sure = tally.pred, tally.overlay.sureness
-        place = -sure if tally.analysis is None else tally.analysis.matches.place
+        place = -sure if tally.analysis is None else tally.analysis.matches.rank
         rows = rows[np.lexsort((place[rows], pred.image[rows]))]
         low, high = float(tally.steps[0]), float(tally.steps[-1])
         step = tally.step[rows] * FINE
@@ -536,5 +536,5 @@ def overlaps(tally: ConfidenceTally) -> NDArray[np.float64]:
     """Of each prediction: with the truth it takes, or with the one it comes nearest to."""
     matches = tally.analysis.matches
     near = np.maximum(matches.nearest_same.overlap, matches.nearest_other.overlap)
-    found = np.where(matches.is_right, matches.outcomes.overlap, near)
+    found = np.where(matches.is_tp, matches.outcomes.overlap, near)
     return np.asarray(np.clip(np.nan_to_num(found), 0, 1))

@@ -231,7 +231,7 @@ def tell_slices(slices: Any) -> list[dict[str, Any]]:
 def tell_confusion(confusion: Any) -> dict[str, Any]:
     """The matrix of all labels that have objects or predictions at any confidence, and the most frequent pairs."""
     matches = confusion.matches
-    used = np.flatnonzero(matches.truths + matches.count(matches.pred_label[matches.is_counted]))
+    used = np.flatnonzero(matches.truth_counts + matches.count_classes(matches.pred_label[matches.counted_pred]))
     matrix = confusion.count_among(used)
     told = {key: value for key, value in confusion.to_dict().items() if key != "signature"}
     told |= {"labels": [matches.names[k] for k in used], "pairs": told["pairs"][:TEN], "matrix": matrix.tolist()}
@@ -268,10 +268,10 @@ def tell_fates(first: System, second: System) -> dict[str, Any] | None:
     """Return the matrix of object outcomes under two detectors, at any confidence."""
     if first.analysis is None or second.analysis is None:
         return None
-    from verite.analysis.comparison import FATES, SystemPair
+    from verite.analysis.comparison import OUTCOMES, DetectorPair
 
-    pair = SystemPair(first.analysis, second.analysis, (first.name, second.name))
-    return {"names": list(FATES), "matrix": pair.migration.tolist()}
+    pair = DetectorPair(first.analysis, second.analysis, (first.name, second.name))
+    return {"names": list(OUTCOMES), "matrix": pair.migration.tolist()}
 
 
 def exact_mcnemar(a: int, b: int) -> float:
