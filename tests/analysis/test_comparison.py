@@ -17,7 +17,7 @@ from verite.leaderboards.bootstrap import paired_interval
 TRUTHS = [("a", [0, 0, 10, 10]), ("a", [20, 0, 10, 10]), ("b", [40, 0, 10, 10]), ("b", [60, 0, 10, 10])]
 
 
-def test_objects_fates_and_lonely_predictions_by_hand() -> None:
+def test_objects_outcomes_and_unshared_false_positives_by_hand() -> None:
     """One finds the first two and has a wrong one both have; two finds the second and third, and one more is wrong."""
     truth, one = scene(TRUTHS, [("a", 0.9, [0, 0, 10, 10]), ("a", 0.8, [20, 0, 10, 10]), ("a", 0.7, [80, 80, 9, 9])])
     _, two = scene(
@@ -122,7 +122,7 @@ def two_finders() -> tuple[vt.Annotations, dict[str, vt.Annotations]]:
     return truth, {"good": good, "poor": scene(TRUTHS[:2], [("a", 0.9, TRUTHS[0][1])])[1]}
 
 
-def test_a_record_swings_the_lead_by_what_changes_without_it() -> None:
+def test_an_annotation_swings_the_lead_by_its_removal() -> None:
     """Area below all points. 1 and 1/2. Without the second object, which good alone finds: 1 and 1, the lead of poor
     changes by 1/2. Without the first: its finders are wrong, 1/2 (second of two) and 0: the lead stays.
     """
@@ -158,7 +158,7 @@ def test_so_many_records_turn_the_order_and_what_is_looked_at_first_matters_most
     assert weight == sorted(weight, reverse=True)
 
 
-def test_what_two_systems_see_alike_is_suspicious_once() -> None:
+def test_an_annotation_that_two_detectors_contradict_is_listed_once() -> None:
     """Both see an object where the truth has none, and another label on a truth: two rows, not four."""
     truths = [*TRUTHS, ("b", [80, 80, 10, 10])]
     right = [(label, 0.9, box) for label, box in TRUTHS]

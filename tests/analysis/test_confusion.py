@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.analysis.worlds import scene, sides, write_pair
+from tests.analysis.worlds import analyse_case, evaluate_by_hotcoco, scene, sides, write_pair
 from tests.oracles.analysis import pair_greedily, random_world
 from verite.analysis.confusion import ConfusionMatcher, confusion_by_threshold
 from verite.statistics.intervals import sign_test
@@ -161,3 +161,13 @@ def test_changes_by_threshold_add_up_to_the_matrix_at_every_threshold(matching: 
             found[truth, pred] += change if later >= at else 0
         alone = results.analyse(matching=matching, confidence=at / 10 - 0.05).confusion
         assert found.tolist() == alone.counts[:-1, :-1].tolist()
+
+
+def test_a_person_on_a_horse_is_a_person() -> None:
+    assert analyse_case("confusion-same-label-first").confusion.matrix.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 0]]
+
+
+def test_hotcoco_takes_the_person_for_the_horse_though_its_own_ap_counts_it() -> None:
+    run = evaluate_by_hotcoco("confusion-same-label-first")
+    assert np.asarray(run.confusion_matrix(iou_thr=0.5)["matrix"]).tolist() == [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
+    assert run.tide_errors()["ap_base"] == pytest.approx(0.5)

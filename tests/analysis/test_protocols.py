@@ -47,7 +47,7 @@ def test_costs_add_up_to_what_is_missing_from_lviss_number(seed: int, tmp_path: 
         assert found.errors.label_cost[k].sum() == pytest.approx(1 - by_class[found.matches.names[k]], abs=1e-12)
 
 
-def test_what_lvis_does_not_judge_is_set_aside_with_its_reason(tmp_path: Path) -> None:
+def test_predictions_that_lvis_does_not_evaluate_are_ignored_with_their_reason(tmp_path: Path) -> None:
     """Of three predictions without a truth one is of a class known to be absent, one of a class that not every object
     is marked of, and one of a class nobody looked for.
     """
@@ -111,7 +111,7 @@ def test_masks_of_open_images_are_analysed(block: int) -> None:
     assert compared > 5
 
 
-def test_a_group_is_found_by_its_best_prediction_and_the_others_are_set_aside() -> None:
+def test_a_group_is_matched_by_its_best_prediction_and_the_others_are_ignored() -> None:
     """By hand: cat 2 of 2 found, AP 1; dog: its only one is missed, with a wrong prediction beside, AP 0."""
     found = vt.analyse(GROUP, FOUND, protocol="openimages", checks="off")
     assert found.errors.base == 0.5
@@ -127,7 +127,7 @@ def test_a_group_is_found_by_its_best_prediction_and_the_others_are_set_aside() 
     assert str(found)
 
 
-def test_where_groups_are_worth_nothing_all_that_hit_them_are_set_aside() -> None:
+def test_where_groups_have_no_weight_all_predictions_on_them_are_ignored() -> None:
     found = vt.openimages(GROUP, FOUND, metric="v2", unverified="drop", checks="off").analyse()
     assert found.to_dict()["set_aside_reasons"] == {"group_of": 2, "unjudged": 1}
     assert found.matches.truth_counts.tolist() == [1, 1]
@@ -225,3 +225,10 @@ def test_thresholds_of_the_analysis_are_floors_of_the_protocols_verb(
         assert right[names.index(name)] == told[name]["tp"]
     assert run([protocol, *files, *more, "--confidence", str(floors), "--json"]) == 0
     assert "confidence:by label" in json.loads(capsys.readouterr().out)["signature"]
+
+
+def test_finds_is_the_earlier_name_of_matches(tmp_path: Path) -> None:
+    results = vt.coco(GROUP, FOUND, iou=0.5, checks="off")
+    with pytest.warns(DeprecationWarning, match="finds is now called matches"):
+        earlier = results.finds()
+    assert earlier.matched_pred.tolist() == results.matches().matched_pred.tolist() == [-1, 2, -1]

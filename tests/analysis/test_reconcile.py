@@ -165,12 +165,12 @@ def test_an_unknown_protocol_or_tool_is_named() -> None:
 
 
 @pytest.mark.thorough
-def test_a_score_that_nobody_has_is_named() -> None:
+def test_an_unknown_score_is_named() -> None:
     with pytest.raises(BadParameter, match=r"number: expected scores that exist, such as mAP, .* found AP99=0\.5"):
         vt.reconcile(TRUTH, PRED, "AP99=0.5", protocols=["voc"])
 
 
-def test_data_that_look_wrong_are_told_before_anything_is_explained() -> None:
+def test_suspicious_data_are_an_error_before_the_search() -> None:
     truth = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]])
     pred = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]], confidence=[nan, nan])
     with pytest.raises(vt.DataError, match="V302"):

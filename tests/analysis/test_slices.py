@@ -131,7 +131,7 @@ def test_fields_and_columns_of_a_table_are_slices(tmp_path: Path, capsys: pytest
     assert len([one for one in rows if one["slice"] == "blur"]) == 5
 
 
-def test_what_does_not_fit_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_images_and_properties_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pair = write_pair(tmp_path, *random_world(9))
     meta = tmp_path / "meta.csv"
     meta.write_text("image,light\nelsewhere.jpg,day\n")

@@ -69,7 +69,7 @@ def test_the_probability_follows_from_the_prior() -> None:
     assert found.posterior(np.array([0.9, 0.5])) == pytest.approx([0.045 / 0.14, 0.05])
 
 
-def test_who_finds_nothing_of_a_label_makes_no_record_suspicious() -> None:
+def test_a_detector_without_matches_of_a_class_makes_no_annotation_suspicious() -> None:
     truth, none = scene([("a", [0, 0, 10, 10]), ("b", [50, 50, 10, 10])], [])
     found = vt.analyse(truth, none, checks="off")
     assert found.suspicious.listed == ()

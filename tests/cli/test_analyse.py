@@ -105,7 +105,9 @@ def test_systems_with_very_long_names_are_kept(tmp_path: Path) -> None:
     assert len([path for path in (tmp_path / "out").iterdir() if path.is_dir()]) == 3
 
 
-def test_of_many_systems_neighbours_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_of_many_detectors_neighbours_in_the_ranking_are_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     copy = tmp_path / "copy.json"
     copy.write_bytes(Path(MOLE).read_bytes())
     words = ["analyse", TRUTH, HAWK, MOLE, MAGPIE, str(copy), "--only", "errors,comparison", "--quiet"]
@@ -187,7 +189,7 @@ def test_every_style_has_the_costs(style: str, capsys: pytest.CaptureFixture[str
         (["--protocol", "voc", "--on", "mask"], "on: expected box or rotated, found 'mask'"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(
+def test_wrong_settings_are_refused_in_one_line(
     words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["analyse", TRUTH, HAWK, *words]) == 2

@@ -77,7 +77,7 @@ def test_expected_numbers_of_wrong_records_are_sums_of_probabilities(results: vt
 
 
 @pytest.mark.parametrize("kind", ["froc", "lrp", "worst", "suspicious", "slices"])
-def test_nothing_is_drawn_of_nothing_without_a_complaint(kind: str) -> None:
+def test_plots_of_empty_data_are_drawn(kind: str) -> None:
     truth = vt.Annotations.of([], [], [], images=["i"], labels=["a"])
     pred = vt.Annotations.of([], [], [], confidence=[])
     assert vt.analyse(truth, pred, checks="off").plot(kind, new_axes()).get_title()
@@ -96,7 +96,7 @@ def many_labels(count: int = 80) -> vt.Analysis:
 
 
 @pytest.mark.parametrize("kind", ["errors", "froc", "confusion", "calibration", "slices", "lrp", "worst", "suspicious"])
-def test_titles_and_names_stay_inside_the_picture_and_apart(kind: str) -> None:
+def test_titles_and_names_stay_inside_the_figure_and_do_not_overlap(kind: str) -> None:
     axes = many_labels().plot(kind)
     figure: Any = axes.figure
     figure.draw_without_rendering()

@@ -313,6 +313,23 @@ class Analyses(ReportWriter, Document):
         each = [part for one in self.systems.values() for part in one.contents()]
         return [self.main_table(), *compared, *hidden, *each]
 
+    def draw(self, axes: Axes) -> None:
+        """Draw one bar per detector, the highest AP on top: AP and the cost of each error type, which add up to 1."""
+        systems = sorted(self.systems.items(), key=lambda one: -one[1].errors.base)
+        at, left = np.arange(len(systems)), np.zeros(len(systems))
+        pieces = {"AP": [one.errors.base for _, one in systems]}
+        pieces |= {key: [one.errors.cost[key] for _, one in systems] for key in systems[0][1].errors.cost}
+        for (label, widths), colour in zip(pieces.items(), SEGMENT_COLOURS, strict=True):
+            axes.barh(at, widths, 0.8, left, color=colour, edgecolor="white", lw=0.6, label=label)
+            for i, width in enumerate(widths):
+                if width >= NARROWEST_LABELLED:
+                    ink = "white" if label == "AP" else "black"
+                    axes.text(left[i] + width / 2, i, f"{width:.2f}", ha="center", va="center", fontsize=8, color=ink)
+            left = left + np.nan_to_num(widths)
+        label_rows(axes, shorten_apart([name for name, _ in systems], MOST_OF_NAME))
+        axes.set(xlim=(0, 1), xlabel="AP and cost of each error type")
+        axes.legend(frameon=False, fontsize=8, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), handlelength=1)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, the content of the JSON document; the keys are documented and stable."""
         return {
@@ -326,24 +343,6 @@ class Analyses(ReportWriter, Document):
     def plot(self, kind: str = "systems", ax: Any = None) -> Axes:
         """Draw the costs of all detectors on matplotlib's axes, or on new ones; return the axes."""
         return plot_result(self, kind, ax)
-
-
-def plot_systems(shown: Analyses, axes: Axes) -> None:
-    """Draw one bar per detector, the highest AP on top: AP and the cost of each error type, which add up to 1."""
-    systems = sorted(shown.systems.items(), key=lambda one: -one[1].errors.base)
-    at, left = np.arange(len(systems)), np.zeros(len(systems))
-    pieces = {"AP": [one.errors.base for _, one in systems]}
-    pieces |= {key: [one.errors.cost[key] for _, one in systems] for key in systems[0][1].errors.cost}
-    for (label, widths), colour in zip(pieces.items(), SEGMENT_COLOURS, strict=True):
-        axes.barh(at, widths, 0.8, left, color=colour, edgecolor="white", lw=0.6, label=label)
-        for i, width in enumerate(widths):
-            if width >= NARROWEST_LABELLED:
-                ink = "white" if label == "AP" else "black"
-                axes.text(left[i] + width / 2, i, f"{width:.2f}", ha="center", va="center", fontsize=8, color=ink)
-        left = left + np.nan_to_num(widths)
-    label_rows(axes, shorten_apart([name for name, _ in systems], MOST_OF_NAME))
-    axes.set(xlim=(0, 1), xlabel="AP and cost of each error type")
-    axes.legend(frameon=False, fontsize=8, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), handlelength=1)
 
 
 P = ParamSpec("P")

@@ -391,6 +391,20 @@ class Calibration(AnalysisPart):
         shown: list[Part] = [self.sentence(), self.table(), self.class_table()]
         return [*shown, *([] if isnan(remedy["after"]) else [gained]), *ending]
 
+    def draw(self, axes: Axes) -> None:
+        """Draw the reliability diagram: share of true positives against confidence, with 95 % intervals."""
+        label_axes(axes, "confidence", "precision")
+        axes.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", label="calibrated")
+        bins = self.reliability
+        at, share = ([one[key] for one in bins] for key in ("confidence", "right"))
+        gaps = [[one["right"] - one["right_low"] for one in bins], [one["right_high"] - one["right"] for one in bins]]
+        axes.errorbar(
+            at, share, np.maximum(gaps, 0), color=COLOURS[0], marker="o", ms=4, lw=1.5, capsize=2, label="all classes"
+        )
+        error = self.pooled.get("ece", float("nan"))
+        self.set_title(axes, self.absent or f"ECE {error:.3f}")
+        axes.legend(frameon=False, fontsize=8, loc="upper left")
+
     def to_dict(self) -> dict[str, Any]:
         """Return means, pooled errors, bins, remedies and classes; or why there are none."""
         if self.absent:
@@ -407,26 +421,11 @@ class Calibration(AnalysisPart):
         }
 
 
-def plot_calibration(calibration: Calibration, axes: Axes) -> None:
-    """Draw the reliability diagram: share of true positives against confidence, with 95 % intervals."""
-    label_axes(axes, "confidence", "precision")
-    axes.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", label="calibrated")
-    bins = calibration.reliability
-    at, share = ([one[key] for one in bins] for key in ("confidence", "right"))
-    gaps = [[one["right"] - one["right_low"] for one in bins], [one["right_high"] - one["right"] for one in bins]]
-    axes.errorbar(
-        at, share, np.maximum(gaps, 0), color=COLOURS[0], marker="o", ms=4, lw=1.5, capsize=2, label="all classes"
-    )
-    error = calibration.pooled.get("ece", float("nan"))
-    calibration.set_title(axes, calibration.absent or f"ECE {error:.3f}")
-    axes.legend(frameon=False, fontsize=8, loc="upper left")
-
-
 PART = PartRecord(
     name="calibration",
     about="Calibration of confidences: ECE, Brier score, LaECE, reliability table.",
     build=lambda analysis: Calibration(analysis.matches, analysis.settings.bins, analysis.settings.seed),
-    plot=plot_calibration,
+    plot=Calibration.draw,
     settings=CalibrationSettings,
     json="""\
 "calibration": {"signature", "ece", "mce", "ace", "brier", "log_loss", "laece", "laece0", "laace0",

@@ -286,6 +286,18 @@ class DetectorPair(Document):
         """Draw the costs of both detectors on matplotlib's axes, or on new ones; return the axes."""
         return plot_result(self, self.name, ax)
 
+    def draw(self, axes: Axes) -> None:
+        """Draw the costs of the error types of two detectors."""
+        at = np.arange(len(self.difference))
+        names = shorten_apart(self.names, MOST_OF_NAME)
+        for i, (name, detector) in enumerate(zip(names, (self.one, self.two), strict=True)):
+            label = f"{name}, AP {detector.errors.base:.3f}"
+            axes.barh(at + 0.4 * i - 0.2, list(detector.errors.cost.values()), 0.38, color=COLOURS[i], label=label)
+        label_rows(axes, list(self.difference))
+        axes.set(xlabel="cost in AP (adds up to 1 − AP)")
+        axes.set_title(" and ".join(names))
+        axes.legend(frameon=False, fontsize=8, loc="best")
+
     def to_dict(self) -> dict[str, Any]:
         """Return all differences as plain values."""
         return {
@@ -430,24 +442,11 @@ def audit_comparison(detectors: Sequence[Analysis], pairs: Sequence[DetectorPair
     return [row for *_, row in found[:most]]
 
 
-def plot_pair(pair: DetectorPair, axes: Axes) -> None:
-    """Draw the costs of the error types of two detectors."""
-    at = np.arange(len(pair.difference))
-    names = shorten_apart(pair.names, MOST_OF_NAME)
-    for i, (name, detector) in enumerate(zip(names, (pair.one, pair.two), strict=True)):
-        label = f"{name}, AP {detector.errors.base:.3f}"
-        axes.barh(at + 0.4 * i - 0.2, list(detector.errors.cost.values()), 0.38, color=COLOURS[i], label=label)
-    label_rows(axes, list(pair.difference))
-    axes.set(xlabel="cost in AP (adds up to 1 − AP)")
-    axes.set_title(" and ".join(names))
-    axes.legend(frameon=False, fontsize=8, loc="best")
-
-
 PART = PartRecord(
     name="comparison",
     about="Every two detectors: classes, objects and errors in which they differ.",
     build=None,
-    plot=plot_pair,
+    plot=DetectorPair.draw,
     json="""\
 "comparison": null | [{"signature", "first": NAME, "second": NAME,
     "AP": {"first", "second", "difference", "low", "high"}, "cost_difference": {TYPE: …},

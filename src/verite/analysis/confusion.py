@@ -294,6 +294,31 @@ class Confusion(AnalysisPart):
         ending: list[Part] = [describe_ignored(self.matches), self.signature]
         return [head, self.table(), *self.sentences(), *self.describe_left(), *ending]
 
+    def plotted_classes(self) -> Ints:
+        """Positions in the matrix that are drawn: all or the most confused classes, and the last row and column."""
+        inside = self.matrix[:-1, :-1]
+        wrong = inside.sum(axis=0) + inside.sum(axis=1) - 2 * np.diag(inside)
+        chosen = np.sort(np.argsort(-wrong, kind="stable")[:PLOTTED_CLASSES])
+        return np.append(chosen, len(inside))
+
+    def draw(self, axes: Axes) -> None:
+        """Draw the matrix, ground truth by row and prediction by column, shaded by the share of the row."""
+        chosen = self.plotted_classes()
+        shares = np.nan_to_num(self.by_truth())[np.ix_(chosen, chosen)]
+        axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1, aspect="equal")
+        labels = [self.labels[k] for k in chosen[:-1]]
+        for set_ticks, last, turn in ((axes.set_xticks, MISSED, 90), (axes.set_yticks, "background", 0)):
+            set_ticks(np.arange(len(chosen)), [*shorten_apart(labels, 20), last], rotation=turn, fontsize=8)
+        matrix = self.matrix[np.ix_(chosen, chosen)]
+        size = min(11, max(5, 90 / len(matrix)))
+        for i, j in zip(*np.nonzero(matrix), strict=True):
+            colour = "white" if shares[i, j] > 0.4 else "black"
+            axes.text(j, i, f"{matrix[i, j]:,}", ha="center", va="center", fontsize=size, color=colour)
+        axes.set(xlabel="predicted", ylabel="ground truth")
+        few = "" if len(labels) == len(self.labels) else f", most confused {len(labels)} of {len(self.labels):,}"
+        at = self.matches.words.at(self.matches.iou)
+        self.set_title(axes, f"confusion{few}\nat {at}, {self.describe_threshold()}")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the matrix and the confused pairs."""
         threshold = self.confidence
@@ -322,39 +347,12 @@ def build_confusion(analysis: Analysis) -> Confusion:
     return Confusion(analysis.matches, analysis.confidence, settings.matching, is_given=is_given)
 
 
-def plotted_classes(confusion: Confusion) -> Ints:
-    """Positions in the matrix that are drawn: all classes or the most confused ones, and the last row and column."""
-    inside = confusion.matrix[:-1, :-1]
-    wrong = inside.sum(axis=0) + inside.sum(axis=1) - 2 * np.diag(inside)
-    chosen = np.sort(np.argsort(-wrong, kind="stable")[:PLOTTED_CLASSES])
-    return np.append(chosen, len(inside))
-
-
-def plot_confusion(confusion: Confusion, axes: Axes) -> None:
-    """Draw the matrix, ground truth by row and prediction by column, shaded by the share of the row."""
-    chosen = plotted_classes(confusion)
-    shares = np.nan_to_num(confusion.by_truth())[np.ix_(chosen, chosen)]
-    axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1, aspect="equal")
-    labels = [confusion.labels[k] for k in chosen[:-1]]
-    for set_ticks, last, turn in ((axes.set_xticks, MISSED, 90), (axes.set_yticks, "background", 0)):
-        set_ticks(np.arange(len(chosen)), [*shorten_apart(labels, 20), last], rotation=turn, fontsize=8)
-    matrix = confusion.matrix[np.ix_(chosen, chosen)]
-    size = min(11, max(5, 90 / len(matrix)))
-    for i, j in zip(*np.nonzero(matrix), strict=True):
-        colour = "white" if shares[i, j] > 0.4 else "black"
-        axes.text(j, i, f"{matrix[i, j]:,}", ha="center", va="center", fontsize=size, color=colour)
-    axes.set(xlabel="predicted", ylabel="ground truth")
-    few = "" if len(labels) == len(confusion.labels) else f", most confused {len(labels)} of {len(confusion.labels):,}"
-    at = confusion.matches.words.at(confusion.matches.iou)
-    confusion.set_title(axes, f"confusion{few}\nat {at}, {confusion.describe_threshold()}")
-
-
 PART = PartRecord(
     name="confusion",
     about="Confusion matrix, with background and missed objects.",
     build=build_confusion,
-    plot=plot_confusion,
-    rows=lambda confusion: len(plotted_classes(confusion)),
+    plot=Confusion.draw,
+    rows=lambda confusion: len(confusion.plotted_classes()),
     is_square=True,
     settings=ConfusionSettings,
     json="""\

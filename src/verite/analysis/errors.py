@@ -318,6 +318,21 @@ class Errors(AnalysisPart):
         """Return costs, all classes and the signature."""
         return [*self.breakdown(), self.class_table(), describe_ignored(self.matches), self.signature]
 
+    def draw(self, axes: Axes) -> None:
+        """Draw two bars per error type: its cost, and the gain of fixing it alone."""
+        types = list(self.cost)
+        at = np.arange(len(types))
+        axes.barh(at - 0.2, list(self.cost.values()), 0.38, color=COLOURS[0], label="cost (adds up to 1 − AP)")
+        axes.barh(at + 0.2, list(self.alone.values()), 0.38, color=COLOURS[4], label="fixed alone (TIDE)")
+        for i, cost in enumerate(self.cost.values()):
+            axes.text(cost, i - 0.2, f" {cost:.3f}", va="center", fontsize=8)
+        axes.margins(x=0.12)
+        axes.set_yticks(at, types)
+        axes.set(xlabel="AP", ylim=(len(types) - 0.5, -0.5))
+        self.set_title(axes, f"AP {self.base:.3f}, lost {1 - self.base:.3f}")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=8, loc="best")
+
     def to_dict(self) -> dict[str, Any]:
         """Return costs, gains and counts, in total and per class."""
         special = self.mean(self.label_special)
@@ -346,27 +361,11 @@ class Errors(AnalysisPart):
         }
 
 
-def plot_errors(errors: Errors, axes: Axes) -> None:
-    """Draw two bars per error type: its cost, and the gain of fixing it alone."""
-    types = list(errors.cost)
-    at = np.arange(len(types))
-    axes.barh(at - 0.2, list(errors.cost.values()), 0.38, color=COLOURS[0], label="cost (adds up to 1 − AP)")
-    axes.barh(at + 0.2, list(errors.alone.values()), 0.38, color=COLOURS[4], label="fixed alone (TIDE)")
-    for i, cost in enumerate(errors.cost.values()):
-        axes.text(cost, i - 0.2, f" {cost:.3f}", va="center", fontsize=8)
-    axes.margins(x=0.12)
-    axes.set_yticks(at, types)
-    axes.set(xlabel="AP", ylim=(len(types) - 0.5, -0.5))
-    errors.set_title(axes, f"AP {errors.base:.3f}, lost {1 - errors.base:.3f}")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8, loc="best")
-
-
 PART = PartRecord(
     name="errors",
     about="Six error types whose costs add up to 1 − AP.",
     build=lambda analysis: Errors(analysis.matches, analysis.bootstrap),
-    plot=plot_errors,
+    plot=Errors.draw,
     settings=ErrorSettings,
     json="""\
 "errors": {"signature", "AP", "deviation": null | {"sd", "bias", "draws", "seed", "resample"},

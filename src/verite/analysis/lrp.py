@@ -126,6 +126,21 @@ class LRP(AnalysisPart):
         """Return the sentence, the table and the signature."""
         return [self.sentence(), *super().contents()]
 
+    def draw(self, axes: Axes) -> None:
+        """Draw the optimal LRP error of the classes with the largest one, and its components as markers."""
+        names, optima = self.matches.names, self.optima
+        order = sorted(optima, key=lambda k: -optima[k].olrp)[:PLOTTED_CLASSES]
+        at = np.arange(len(order))
+        axes.barh(at, [optima[k].olrp for k in order], 0.8, color="0.88", label="oLRP")
+        labels = {"loc": f"1 − {self.matches.words.overlap}", "fp": "FP share", "fn": "FN share"}
+        for i, (key, label) in enumerate(labels.items()):
+            values = [getattr(optima[k], key) for k in order]
+            axes.plot(values, at, ls="none", marker="osD"[i], ms=4, color=COLOURS[i], clip_on=False, label=label)
+        label_rows(axes, [names[k] for k in order])
+        axes.set(xlim=(0, 1.02), xlabel="error")
+        self.set_title(axes, f"optimal LRP {self.mean.olrp:.3f}")
+        axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the mean and every class."""
         return {
@@ -135,27 +150,11 @@ class LRP(AnalysisPart):
         }
 
 
-def plot_lrp(lrp: LRP, axes: Axes) -> None:
-    """Draw the optimal LRP error of the classes with the largest one, and its components as markers."""
-    names, optima = lrp.matches.names, lrp.optima
-    order = sorted(optima, key=lambda k: -optima[k].olrp)[:PLOTTED_CLASSES]
-    at = np.arange(len(order))
-    axes.barh(at, [optima[k].olrp for k in order], 0.8, color="0.88", label="oLRP")
-    labels = {"loc": f"1 − {lrp.matches.words.overlap}", "fp": "FP share", "fn": "FN share"}
-    for i, (key, label) in enumerate(labels.items()):
-        values = [getattr(optima[k], key) for k in order]
-        axes.plot(values, at, ls="none", marker="osD"[i], ms=4, color=COLOURS[i], clip_on=False, label=label)
-    label_rows(axes, [names[k] for k in order])
-    axes.set(xlim=(0, 1.02), xlabel="error")
-    lrp.set_title(axes, f"optimal LRP {lrp.mean.olrp:.3f}")
-    axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
-
-
 PART = PartRecord(
     name="lrp",
     about="Optimal LRP error: localization, precision and recall in one number.",
     build=lambda analysis: LRP(analysis.matches),
-    plot=plot_lrp,
+    plot=LRP.draw,
     json="""\
 "lrp": {"signature", "oLRP", "loc", "fp", "fn", "classes": {NAME: {"oLRP", "loc", "fp", "fn", "confidence"}}}
 `loc` is the mean 1 − IoU of true positives, `fp` FP / (TP + FP), `fn` FN / (TP + FN), all at `confidence`.""",

@@ -405,6 +405,23 @@ class Operating(AnalysisPart):
         """Return the sentence, the table and the signature."""
         return [self.sentence(), *super().contents()]
 
+    def draw(self, axes: Axes) -> None:
+        """Draw recall against false positives per image, with the seven points of FROC."""
+        sweep = self.micro
+        last = np.maximum(sweep.per_image[-1:], 2 * FROC[-1])  # beyond the last prediction recall stays as it is
+        line = np.append(sweep.per_image, last), np.append(sweep.recall, sweep.recall[-1:])
+        axes.step(*line, where="post", color=COLOURS[0], lw=1.5)
+        axes.plot(FROC, self.froc, ls="none", marker="o", color=COLOURS[1], label=f"CPM {self.cpm:.3f}")
+        axes.set_xscale("log", base=2)
+        axes.set(
+            xlim=(FROC[0] / 2, FROC[-1] * 2), ylim=(-0.02, 1.05), xlabel="false positives per image", ylabel="recall"
+        )
+        axes.set_xticks(FROC, [f"{k:g}" for k in FROC])
+        axes.grid(color="0.9", lw=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        self.set_title(axes, "FROC")
+        axes.legend(frameon=False, fontsize=8, loc="lower right")
+
     def to_dict(self) -> dict[str, Any]:
         """Return micro, macro and class points, FROC, and intervals."""
         between = self.intervals(self.confidence) if not isnan(self.confidence) else {}
@@ -446,29 +463,13 @@ def mean_present(values: list[float]) -> float:
     return sum(present) / len(present) if present else nan
 
 
-def plot_froc(operating: Operating, axes: Axes) -> None:
-    """Draw recall against false positives per image, with the seven points of FROC."""
-    sweep = operating.micro
-    last = np.maximum(sweep.per_image[-1:], 2 * FROC[-1])  # beyond the last prediction recall stays as it is
-    line = np.append(sweep.per_image, last), np.append(sweep.recall, sweep.recall[-1:])
-    axes.step(*line, where="post", color=COLOURS[0], lw=1.5)
-    axes.plot(FROC, operating.froc, ls="none", marker="o", color=COLOURS[1], label=f"CPM {operating.cpm:.3f}")
-    axes.set_xscale("log", base=2)
-    axes.set(xlim=(FROC[0] / 2, FROC[-1] * 2), ylim=(-0.02, 1.05), xlabel="false positives per image", ylabel="recall")
-    axes.set_xticks(FROC, [f"{k:g}" for k in FROC])
-    axes.grid(color="0.9", lw=0.6)
-    axes.spines[["top", "right"]].set_visible(False)
-    operating.set_title(axes, "FROC")
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
-
-
 PART = PartRecord(
     name="operating",
     about="Best confidence thresholds, precision, recall and F1 there, and FROC.",
     build=lambda analysis: Operating(
         analysis.matches, analysis.settings.beta, analysis.bootstrap, analysis.settings.seed
     ),
-    plot=plot_froc,
+    plot=Operating.draw,
     plot_kind="froc",
     settings=OperatingSettings,
     json="""\

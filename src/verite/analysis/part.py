@@ -146,6 +146,10 @@ class AnalysisPart(Document):
         """Every setting that can change the numbers of the part."""
         return part_signature(self.name, self.matches)
 
+    def draw(self, axes: Axes) -> None:
+        """Draw the part on matplotlib's axes."""
+        raise NotImplementedError
+
     def plot(self, ax: Any = None) -> Axes:
         """Draw the part on matplotlib's axes, or on new ones; return the axes."""
         from verite.analysis.parts import part_named

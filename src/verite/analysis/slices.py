@@ -212,6 +212,18 @@ class Slices(AnalysisPart):
         ending: list[Part] = [describe_ignored(self.matches), self.signature]
         return [self.table(), *self.sentences(), *notes, *self.absent, legend, *ending]
 
+    def draw(self, axes: Axes) -> None:
+        """Draw recall of each slice with its 95 % interval; slices with few ground truths are pale."""
+        rows = [one for one in self.rows if one["truths"]]
+        for i, one in enumerate(rows):
+            gaps = [[max(one["recall"] - one["recall_low"], 0)], [max(one["recall_high"] - one["recall"], 0)]]
+            alpha = 1.0 if one["is_ranked"] else 0.35
+            axes.errorbar([one["recall"]], [i], xerr=gaps, fmt="o", ms=4, capsize=2, color=COLOURS[0], alpha=alpha)
+        label_rows(axes, [f"{one['slice']}: {one['bin']}" for one in rows])
+        axes.set(xlim=(-0.02, 1.02), xlabel="recall")
+        axes.grid(color="0.9", lw=0.6, axis="x")
+        self.set_title(axes, f"recall at {self.matches.words.at(self.matches.iou)}")
+
     def to_dict(self) -> list[dict[str, Any]]:
         """Return one row per bin."""
         return self.rows
@@ -254,24 +266,11 @@ def build_slices(analysis: Analysis) -> Slices:
     return Slices(analysis.matches, settings.slice or (), meta, analysis.bootstrap, settings.seed)
 
 
-def plot_slices(slices: Slices, axes: Axes) -> None:
-    """Draw recall of each slice with its 95 % interval; slices with few ground truths are pale."""
-    rows = [one for one in slices.rows if one["truths"]]
-    for i, one in enumerate(rows):
-        gaps = [[max(one["recall"] - one["recall_low"], 0)], [max(one["recall_high"] - one["recall"], 0)]]
-        alpha = 1.0 if one["is_ranked"] else 0.35
-        axes.errorbar([one["recall"]], [i], xerr=gaps, fmt="o", ms=4, capsize=2, color=COLOURS[0], alpha=alpha)
-    label_rows(axes, [f"{one['slice']}: {one['bin']}" for one in rows])
-    axes.set(xlim=(-0.02, 1.02), xlabel="recall")
-    axes.grid(color="0.9", lw=0.6, axis="x")
-    slices.set_title(axes, f"recall at {slices.matches.words.at(slices.matches.iou)}")
-
-
 PART = PartRecord(
     name="slices",
     about="Recall and AP by size, aspect, position, crowding, class or metadata.",
     build=build_slices,
-    plot=plot_slices,
+    plot=Slices.draw,
     rows=lambda slices: len(slices.rows),
     settings=SliceSettings,
     json="""\

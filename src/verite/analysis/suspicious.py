@@ -283,24 +283,23 @@ class Suspicious(AnalysisPart):
         )
         return [self.table(SHOWN * 4), about, describe_ignored(self.matches), self.signature]
 
+    def draw(self, axes: Axes) -> None:
+        """Draw two bars per kind: how many annotations are listed, and how many of them are expected to be wrong."""
+        kinds = [*KINDS.values(), SPURIOUS, DUPLICATE]
+        listed = [[one.probability for one in self.listed if one.kind == kind] for kind in kinds]
+        at = np.arange(len(kinds))
+        axes.barh(at - 0.2, [len(values) for values in listed], 0.38, color=COLOURS[4], label="listed")
+        axes.barh(at + 0.2, [sum(values) for values in listed], 0.38, color=COLOURS[0], label="expected to be wrong")
+        for i, values in enumerate(listed):
+            axes.text(sum(values), i + 0.2, f" {sum(values):.1f}", va="center", fontsize=8)
+        label_rows(axes, kinds)
+        axes.set(xlabel="annotations")
+        self.set_title(axes, "suspicious annotations")
+        axes.legend(frameon=False, fontsize=8, loc="best")
+
     def to_dict(self) -> list[dict[str, Any]]:
         """Return the first thousand suspicions."""
         return [self.suspicion_dict(one) for one in self.listed[:MOST_IN_JSON]]
-
-
-def plot_suspicious(suspicious: Suspicious, axes: Axes) -> None:
-    """Draw two bars per kind: how many annotations are listed, and how many of them are expected to be wrong."""
-    kinds = [*KINDS.values(), SPURIOUS, DUPLICATE]
-    listed = [[one.probability for one in suspicious.listed if one.kind == kind] for kind in kinds]
-    at = np.arange(len(kinds))
-    axes.barh(at - 0.2, [len(values) for values in listed], 0.38, color=COLOURS[4], label="listed")
-    axes.barh(at + 0.2, [sum(values) for values in listed], 0.38, color=COLOURS[0], label="expected to be wrong")
-    for i, values in enumerate(listed):
-        axes.text(sum(values), i + 0.2, f" {sum(values):.1f}", va="center", fontsize=8)
-    label_rows(axes, kinds)
-    axes.set(xlabel="annotations")
-    suspicious.set_title(axes, "suspicious annotations")
-    axes.legend(frameon=False, fontsize=8, loc="best")
 
 
 PART = PartRecord(
@@ -309,7 +308,7 @@ PART = PartRecord(
     build=lambda analysis: Suspicious(
         analysis.matches, analysis.errors.types, analysis.worst, analysis.settings.prior, analysis.settings.audit
     ),
-    plot=plot_suspicious,
+    plot=Suspicious.draw,
     settings=SuspiciousSettings,
     json="""\
 "suspicious": [{"kind": "label?" | "missing?" | "box?" | "is it there?" | "twice?", "truth", "pred", "other", "image",

@@ -153,6 +153,18 @@ class Worst(AnalysisPart):
         shown: list[Part] = [self.table(SHOWN), *self.object_tables(SHOWN), LEGEND]
         return [*shown, describe_ignored(self.matches), self.signature]
 
+    def draw(self, axes: Axes) -> None:
+        """Draw one bar per image, those of highest cost."""
+        chosen = self.images(PLOTTED_IMAGES)
+        axes.barh(np.arange(len(chosen)), self.of_images[chosen], 0.8, color=COLOURS[0])
+        for i, image in enumerate(chosen.tolist()):
+            count = int(self.error_counts[image])
+            axes.text(self.of_images[image], i, f" {count} error{'s' if count > 1 else ''}", va="center", fontsize=7)
+        label_rows(axes, [self.matches.image_name(i) for i in chosen.tolist()])
+        axes.margins(x=0.15)
+        axes.set(xlabel="AP gained by fixing the errors of the image one by one")
+        self.set_title(axes, "images of highest cost")
+
     def to_dict(self) -> dict[str, Any]:
         """Return the first hundred images, false positives and missed ground truths."""
         table = self.table(MOST_IN_JSON)
@@ -212,24 +224,11 @@ def suffix_sums(values: Floats) -> Floats:
     return np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
 
 
-def plot_worst(worst: Worst, axes: Axes) -> None:
-    """Draw one bar per image, those of highest cost."""
-    chosen = worst.images(PLOTTED_IMAGES)
-    axes.barh(np.arange(len(chosen)), worst.of_images[chosen], 0.8, color=COLOURS[0])
-    for i, image in enumerate(chosen.tolist()):
-        count = int(worst.error_counts[image])
-        axes.text(worst.of_images[image], i, f" {count} error{'s' if count > 1 else ''}", va="center", fontsize=7)
-    label_rows(axes, [worst.matches.image_name(i) for i in chosen.tolist()])
-    axes.margins(x=0.15)
-    axes.set(xlabel="AP gained by fixing the errors of the image one by one")
-    worst.set_title(axes, "images of highest cost")
-
-
 PART = PartRecord(
     name="worst",
     about="Cost in AP of every false positive, missed object and image.",
     build=lambda analysis: Worst(analysis.matches, analysis.errors.types),
-    plot=plot_worst,
+    plot=Worst.draw,
     json="""\
 "worst": {"signature",
           "images": [{"image", "cost", "errors"}, …],

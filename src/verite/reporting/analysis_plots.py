@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from verite.analysis.analyse import Analyses, Analysis, analyse, plot_systems
+from verite.analysis.analyse import Analyses, Analysis, analyse
 from verite.analysis.comparison import DetectorPair
 from verite.analysis.part import AnalysisPart, PartRecord
 from verite.analysis.parts import all_parts
@@ -61,7 +61,7 @@ class DetectorsPlot:
 
     def draw(self, shown: Any, axes: Axes) -> None:
         """Draw one bar per detector."""
-        plot_systems(shown, axes)
+        shown.draw(axes)
 
     def rows(self, shown: Any) -> int:
         """Zero: the figure has its usual height."""

@@ -1,4 +1,4 @@
-"""Intervals over the choice of images: what is drawn, of what, and what groups of images change."""
+"""Bootstrap intervals over images: against loops over resamples, and with groups of images."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_images_that_belong_together_are_drawn_together(tmp_path: Path) -> None:
     assert not (ImageBootstrap(known, 50, 3).weights[:, :40] == ImageBootstrap(known, 50, 3).weights[:, 40:]).all()
 
 
-def test_copies_of_images_make_nothing_surer_where_they_are_one_group(tmp_path: Path) -> None:
+def test_copies_of_images_in_one_group_narrow_no_interval(tmp_path: Path) -> None:
     """Drawn one by one, twice as many images would narrow an interval by √2 and a deviation, too."""
     truth, results = doubled(2)
     pair = sides(truth, results, tmp_path)
@@ -136,7 +136,7 @@ def test_differences_of_two_systems_have_paired_intervals(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("option", ["--resample", "--group"])
-def test_what_is_drawn_is_asked_for_on_the_command_line(
+def test_the_bootstrap_unit_is_an_option_of_the_command_line(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = write_pair(tmp_path, *doubled(1, images=10))
@@ -149,7 +149,7 @@ def test_what_is_drawn_is_asked_for_on_the_command_line(
     assert set(told["operating"]["classes"]["c1"]["intervals"]) == {"precision", "recall", "f"}
 
 
-def test_a_column_that_is_not_there_and_draws_of_nothing_are_told(
+def test_an_unknown_column_and_draws_without_a_unit_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = write_pair(tmp_path, *doubled(1, images=4))
