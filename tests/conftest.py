@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections import Counter
@@ -12,6 +13,7 @@ import pytest
 
 from verite.metrics import catalogue
 
+os.environ["COLUMNS"] = "300"  # tests look at what is printed, not at where a terminal of 80 columns wraps it
 ROOT = Path(__file__).parent.parent
 QUICK = 1  # set of parameters
 SHARE = 10  # of a loop's random cases one in ten

@@ -260,6 +260,18 @@ def test_a_file_that_may_not_be_read_is_no_unknown_format(tmp_path, monkeypatch)
         vt.read(path)
 
 
+def test_a_folder_or_table_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    (tmp_path / "table.csv").write_text("item,truth,a,b\n1,1,1,0\n2,1,1,1\n")
+    (tmp_path / "truth.json").write_text('{"images": [], "annotations": [], "categories": []}')
+    monkeypatch.setattr(os, "scandir", refuse_to_open)
+    for act in (lambda: vt.read(tmp_path), lambda: vt.read(tmp_path / "truth.json", images=tmp_path)):
+        with pytest.raises(vt.ReadError, match="expected a readable folder, found permission denied"):
+            act()
+    monkeypatch.setattr(Path, "open", refuse_to_open)
+    with pytest.raises(vt.ReadError, match=r"table\.csv: expected a readable file, found permission denied"):
+        vt.rank(tmp_path / "table.csv", vt.annotation_errors.Bernoulli(0.1))
+
+
 def refuse_to_open(path, *_, **__):
     raise PermissionError(13, "Permission denied", str(path))
 

@@ -209,6 +209,7 @@ void bind_objects(nb::class_<CocoFile>& file) {
                      })
         .def_prop_ro("object_count", [](const CocoFile& file) { return file.document().annotations.count; })
         .def_prop_ro("image_count", [](const CocoFile& file) { return file.document().images.count; })
+        .def_prop_ro("class_count", [](const CocoFile& file) { return file.document().categories.count; })
         .def("missing_ids", missing_ids, "Objects whose id is a text or missing, where some have one.")
         .def("class_ids", class_ids)
         .def("class_names", class_names, "None for a class that has none.")

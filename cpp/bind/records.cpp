@@ -102,7 +102,7 @@ void read_row(Row& row, const RecordReader::Values& said, const Places& images, 
     if (said[bbox]) read_box(record, said[bbox], row.box);
     row.area = said[area] ? number_of(record, said[area], "a number as area") : row.box[2] * row.box[3];
     row.id = whole_of(record, said[id], "a whole number as id");
-    row.crowd = said[iscrowd] && PyObject_IsTrue(said[iscrowd]) == 1;
+    row.crowd = said[iscrowd] && truth_of(record, said[iscrowd], "0 or 1 as iscrowd");
     if (is_pred) row.score = number_of(record, said[score], "a number as score");
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -38,11 +39,22 @@ inline double number_of(PyObject* record, PyObject* value, const char* expected)
 
 inline std::int64_t whole_of(PyObject* record, PyObject* value, const char* expected) {
     if (!value) complain(record, expected, value);
-    if (PyFloat_Check(value)) return static_cast<std::int64_t>(number_of(record, value, expected));
+    if (PyFloat_Check(value)) {
+        const double number = number_of(record, value, expected);
+        if (!(std::abs(number) < 0x1p63)) complain(record, expected, value);
+        return static_cast<std::int64_t>(number);
+    }
     const nb::object index = PyLong_Check(value) ? nb::borrow(value) : nb::steal(PyNumber_Index(value));
     const long long found = index ? PyLong_AsLongLong(index.ptr()) : -1;
     if (found == -1 && PyErr_Occurred()) complain(record, expected, value);
     return found;
+}
+
+// Whether Python takes a value for true; an array of several values is neither.
+inline bool truth_of(PyObject* record, PyObject* value, const char* expected) {
+    const int found = PyObject_IsTrue(value);
+    if (found < 0) complain(record, expected, value);
+    return found == 1;
 }
 
 // Items of a list, a tuple, an array or a tensor, each handed to `take`.

@@ -16,13 +16,11 @@ namespace {
 
 void look_at_box(const Surveyed& side, std::size_t row, const CensusRules& rules, Census& found) {
     const double* at = &side.numbers[4 * row];
-    if (!std::isfinite(at[0] + at[1] + at[2] + at[3])) {  // a sum of finite numbers may be infinite, too
-        if (!std::isfinite(at[0]) || !std::isfinite(at[1]) || !std::isfinite(at[2]) || !std::isfinite(at[3])) {
-            found.not_finite.add(row);
-            return;
-        }
-    }
     const double width = side.is_corners ? at[2] - at[0] : at[2], height = side.is_corners ? at[3] - at[1] : at[3];
+    if (!std::isfinite(at[0] + at[1] + at[2] + at[3]) || !(std::abs(width * height) <= rules.most_area)) [[unlikely]] {
+        found.not_finite.add(row);
+        return;
+    }
     if (!(width > 0) || !(height > 0)) [[unlikely]] {
         if (width < -rules.rounding || height < -rules.rounding)
             found.negative.add(row);

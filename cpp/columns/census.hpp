@@ -58,6 +58,7 @@ inline double overlap_of(const Corners& a, const Corners& b) {
 }
 
 struct CensusRules {
+    double most_area = 1e300;  // of a box; the areas of larger ones overflow where they are added
     double rounding = 1e-6;    // a width this far below zero is rounding
     double leaves = 0.1;       // a box is outside when it leaves its image by more than this part of the side
     double small_area = 0.01;  // a stated area below this part of the box is no area of the object ...

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "columns/pause.hpp"
 #include "regions/masks.hpp"
 #include "regions/rasters.hpp"
 
@@ -71,21 +72,36 @@ void fill_outline(std::span<const std::uint32_t> outline, Size size, std::vector
     const std::int64_t height = frame.height() + 2, width = frame.width() + 2;
     constexpr std::uint8_t free = 0, wall = 1, outside = 2;
     std::vector<std::uint8_t> place(static_cast<std::size_t>(height * width), free);
-    std::vector<Pixel> pixels;
-    curve.pixels(pixels);
-    for (const Pixel& pixel : pixels) place[(pixel.x - frame.x1 + 1) * height + (pixel.y - frame.y1 + 1)] = wall;
+    std::int64_t from = 0;
+    bool is_curve = false;
+    for (const std::uint32_t count : outline) {
+        for (const std::int64_t to = from + count; is_curve && from < to;) {  // column by column
+            const std::int64_t x = from / size.height, y = from % size.height;
+            const std::int64_t pixels = std::min(to - from, size.height - y);
+            std::fill_n(place.begin() + (x - frame.x1 + 1) * height + (y - frame.y1 + 1), pixels, wall);
+            from += pixels;
+        }
+        if (!is_curve) from += count;
+        is_curve = !is_curve;
+    }
+    // Free stretches of columns that can be reached from the border, each known by one of its pixels.
+    Pause pause(1024);
     std::vector<std::int64_t> open{0};
-    place[0] = outside;
     while (!open.empty()) {
-        const std::int64_t at = open.back(), x = at / height, y = at % height;
+        pause();
+        const std::int64_t at = open.back(), top = at / height * height, bottom = top + height;
         open.pop_back();
-        const auto visit = [&](bool exists, std::int64_t next) {
-            if (exists && place[next] == free) place[next] = outside, open.push_back(next);
-        };
-        visit(y > 0, at - 1);
-        visit(y + 1 < height, at + 1);
-        visit(x > 0, at - height);
-        visit(x + 1 < width, at + height);
+        if (place[at] != free) continue;
+        std::int64_t first = at, last = at + 1;
+        while (first > top && place[first - 1] == free) --first;
+        while (last < bottom && place[last] == free) ++last;
+        std::fill(place.begin() + first, place.begin() + last, outside);
+        for (const std::int64_t aside : {-height, height}) {
+            if (first + aside < 0 || first + aside >= height * width) continue;
+            for (std::int64_t next = first; next < last; ++next)
+                if (place[next + aside] == free && (next == first || place[next + aside - 1] != free))
+                    open.push_back(next + aside);
+        }
     }
     RunWriter writer(size, counts);
     for (std::int64_t x = 1; x + 1 < width; ++x)

@@ -24,15 +24,20 @@ from dataclasses import dataclass
 IS_COMMAND_LINE: ContextVar[bool] = ContextVar("is_command_line", default=False)
 
 
-def give_sizes() -> str:
+def give_sizes(argument: str = "") -> str:
     """What to do where the size of an image is missing: options on the command line, arguments in Python.
+
+    `argument` is the size that the called function takes itself, where it takes one.
 
     >>> give_sizes()
     'give image_size=(WIDTH, HEIGHT) or images=FOLDER to verite.read'
+    >>> give_sizes("size=(WIDTH, HEIGHT)")
+    'give size=(WIDTH, HEIGHT), or image_size=(WIDTH, HEIGHT) or images=FOLDER to verite.read'
     """
     if IS_COMMAND_LINE.get():
         return "give --image-size WIDTH,HEIGHT or --images FOLDER"
-    return "give image_size=(WIDTH, HEIGHT) or images=FOLDER to verite.read"
+    first = f"{argument}, or " if argument else ""
+    return f"give {first}image_size=(WIDTH, HEIGHT) or images=FOLDER to verite.read"
 
 
 def ignore_classes() -> str:
@@ -98,7 +103,10 @@ def excerpt(value: object, limit: int = 60) -> str:
     >>> excerpt("0 0.5 0.5")
     "'0 0.5 0.5'"
     """
-    text = repr(value) if isinstance(value, str) else str(value)
+    try:
+        text = repr(value) if isinstance(value, str) else str(value)
+    except Exception:  # a number of thousands of digits, an object that cannot show itself
+        text = type(value).__name__
     return one_line(text if len(text) <= limit else text[: limit - 1] + "…")
 
 
@@ -155,11 +163,11 @@ def is_listing() -> bool:
 class ErrorCollector:
     """What is done about wrong records of one file.
 
-    >>> tolerance = Tolerance()
+    >>> tolerance = ErrorCollector()
     >>> with list_faults(), tolerance:
     ...     raise ReadError("a.txt:3", expected="4 numbers", found="3")
     >>> tolerance.flaws
-    (Flaw(code='V402', what='expected 4 numbers', count=1, places=('a.txt:3: found 3',), remedy=''),)
+    (SkippedRecord(code='V402', what='expected 4 numbers', count=1, places=('a.txt:3: found 3',), remedy=''),)
     """
 
     def __init__(self) -> None:

@@ -21,11 +21,19 @@ def path_of(given: Any, name: str = "path") -> Path:
 
 
 def find_path(path: str | os.PathLike[str]) -> Path:
-    """The path, if something is there; otherwise an error that shows the nearest name beside it."""
-    found = path_of(path)
+    """The path, if something readable is there; otherwise an error that shows the nearest name beside it."""
+    found, kind = path_of(path), "file or folder"
     try:
+        if found.is_dir():
+            kind = "folder"
+            os.scandir(found).close()
+        elif found.is_file():
+            kind = "file"
+            found.open("rb").close()
         if found.exists():
             return found
+    except PermissionError as error:
+        raise ReadError(path, expected=f"a readable {kind}", found=reason(error)) from None
     except (OSError, ValueError) as error:  # names too long, embedded null bytes
         raise ReadError(path, expected="a file or folder", found=f"an unusable name ({reason(error)})") from None
     beside = found.parent if found.parent.is_dir() else None

@@ -1,10 +1,13 @@
-"""What can be asked of an evaluation? Every setting is declared once: its name is the parameter in Python, the long
-option on the command line and the key in signatures; its check and its help are declared beside it.
+"""Declarative settings: each parameter of an evaluation is declared once.
+
+A setting's name is the keyword argument in Python, the long option on the command line and the key in signatures. Its
+default, validation and help text stand beside it, so that function signatures, option parsers and the reference
+documentation are derived from the declaration.
 
 >>> class Rules(Settings):
-...     iou: Setting[float | Sequence[float], tuple[float, ...]] = Thresholds(0.5, "IoU from which a box is right.")
-...     pixel: Setting[str, str] = Choice("plus1", "How wide a box is.", ("plus1", "continuous"))
-...     ties = Fact("stable")
+...     iou: Setting[float | Sequence[float], tuple[float, ...]] = Thresholds(0.5, "IoU threshold of a true positive.")
+...     pixel: Setting[str, str] = Choice("plus1", "Width of a box.", ("plus1", "continuous"))
+...     ties = Constant("stable")
 >>> print(Rules(iou=[0.5, 0.75]).signature("ap"))
 ap|iou:0.50,0.75|pixel:plus1|ties:stable|rev:1
 >>> Rules(pixel="plus2")
@@ -18,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import inf, isfinite
+from operator import index
 from os import PathLike
 from typing import (
     TYPE_CHECKING,
@@ -41,20 +45,40 @@ if TYPE_CHECKING:
 Given = TypeVar("Given", contravariant=True)
 Held = TypeVar("Held", covariant=True)
 Plain = TypeVar("Plain")
-MOST_THRESHOLDS = 64  # the core keeps a bit for each in one word
+MAX_THRESHOLDS = 64  # matching keeps one bit per IoU threshold in a 64-bit word
 
 
 class Setting(Generic[Given, Held]):
-    """One setting, as a descriptor: what is given is checked and held in one form.
+    """One setting, as a descriptor that validates what is assigned and stores it in one form.
 
-    `short` is its short option, `names` are other long ones, `flags` options that stand for one value. `is_signed`:
-    it can change a number, and signatures have it; an `is_quiet` one only where it is not the default. `is_common` ones
-    come after the others, in help and signatures.
-    None stands for the default, which `default_text` tells a person where it is not a plain value.
+    Parameters
+    ----------
+    default
+        The value if none is given. ``None`` stands for "not set".
+    help
+        One sentence for the command line and the reference.
+    short
+        Short option, such as ``-t``.
+    names
+        Further long options without dashes.
+    flags
+        Options without an argument that stand for one value: ``{"exact": "pycocotools"}``.
+    metavar
+        Placeholder of the value in the help.
+    default_text
+        The default in words, where it is not a plain value.
+    is_signed
+        Whether the setting can change a number and therefore belongs to the signature.
+    is_common
+        Whether many evaluations share it: listed after the others in help and signatures.
+    omit_default
+        Whether the signature leaves it out while it has its default.
+    has_option
+        Whether it is an option of the command line, too.
     """
 
     name: str
-    kind = "text"  # what the command line parses
+    kind = "text"  # what the command line parses: a key of verite.cli.options.TYPES
     is_repeated = False
 
     def __init__(
@@ -89,47 +113,62 @@ class Setting(Generic[Given, Held]):
 
     def __set__(self, settings: object, value: Given) -> None:
         if self.name in vars(settings):
-            raise AttributeError(f"cannot change {self.name!r} of settings; change(...) makes others")
-        asked = self.default if value is None else value
+            raise AttributeError(f"cannot change {self.name!r} of settings; change(...) returns a changed copy")
+        chosen = self.default if value is None else value
         try:
-            vars(settings)[self.name] = None if asked is None else self.hold(asked)
+            vars(settings)[self.name] = None if chosen is None else self.validate(chosen)
         except (TypeError, AttributeError):  # a value of another kind, such as a number for a list of names
             raise self.refuse(f"a value such as {self.default_words or self.kind}", excerpt(value)) from None
 
-    def hold(self, value: Any) -> Any:
-        """The value in the form in which it is kept; wrong ones are refused."""
+    def validate(self, value: Any) -> Any:
+        """Return the value in the form in which it is stored, or raise `BadParameter`."""
         return value
 
-    def spell(self, value: Any) -> object:
-        """The value as signatures have it; None: they do not mention it."""
+    def format(self, value: Any) -> object:
+        """Return the value as signatures show it; ``None`` leaves it out."""
         return value
+
+    def is_in_signature(self, value: object) -> bool:
+        """Whether signatures show this value: not where it is a default that they omit."""
+        return self.is_signed and not (self.omit_default and value == self.default)
 
     def refuse(self, expected: str, found: object) -> BadParameter:
+        """Return the error for a value that is not allowed."""
         return BadParameter(f"{self.name}: expected {expected}, found {found}")
+
+    def validate_number(self, value: Any, is_allowed: Callable[[float], bool], expected: str) -> float:
+        """Return a value as a float, or raise `BadParameter` if it is no number or is not allowed."""
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise self.refuse(expected, excerpt(value)) from None
+        if not is_allowed(number):
+            raise self.refuse(expected, excerpt(value))
+        return number
 
     @property
     def default_words(self) -> str:
-        """The default as a person reads it."""
+        """The default as help and documentation show it."""
         if self.default_text or self.default is None:
             return self.default_text
         return ", ".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
 
     @property
     def option(self) -> str:
-        """The long option."""
+        """The long option of the command line."""
         return "--" + self.name.replace("_", "-")
 
 
-Option = Setting[Plain, Plain]  # one that is held as it is given
+Option = Setting[Plain, Plain]  # stored as it is given
 Overlaps = Setting[float | Sequence[float] | None, tuple[float, ...]]
 
 
-# What other tools call the kinds of regions: pycocotools' iouType, Ultralytics' tasks.
+# What other tools call the region types: pycocotools' iouType, Ultralytics' tasks.
 OTHER_WORDS = {"bbox": "box", "segm": "mask", "obb": "rotated", "pose": "keypoints", "boxes": "box", "masks": "mask"}
 
 
 class Choice(Setting[Given, Held]):
-    """One of a few words: those of a Literal, or listed."""
+    """One of a few words: those of a `Literal`, or a list of them."""
 
     kind = "choice"
 
@@ -137,27 +176,28 @@ class Choice(Setting[Given, Held]):
         super().__init__(default, help, **more)
         self.choices: tuple[str, ...] = tuple(choices) if isinstance(choices, (tuple, list)) else get_args(choices)
 
-    def hold(self, value: Any) -> Any:
-        value = OTHER_WORDS.get(value, value) if isinstance(value, str) and value not in self.choices else value
-        if value not in self.choices:
-            words = f"{', '.join(self.choices[:-1])} or {self.choices[-1]}" if self.choices[1:] else self.choices[0]
-            raise self.refuse(words, f"{value!r}{did_you_mean(str(value), self.choices)}")
-        return value
+    def validate(self, value: Any) -> Any:
+        if isinstance(value, str) and value in self.choices:
+            return value
+        if isinstance(value, str) and OTHER_WORDS.get(value) in self.choices:
+            return OTHER_WORDS[value]
+        words = f"{', '.join(self.choices[:-1])} or {self.choices[-1]}" if self.choices[1:] else self.choices[0]
+        raise self.refuse(words, excerpt(value) + (did_you_mean(value, self.choices) if isinstance(value, str) else ""))
 
 
 class Flag(Setting[Given, Held]):
-    """Yes or no."""
+    """True or False."""
 
     kind = "flag"
 
-    def hold(self, value: Any) -> bool:
+    def validate(self, value: Any) -> bool:
         if not isinstance(value, bool):
             raise self.refuse("True or False", excerpt(value))
         return value
 
 
 class Number(Setting[Given, Held]):
-    """A number within bounds."""
+    """A finite number within bounds."""
 
     kind = "number"
 
@@ -167,73 +207,75 @@ class Number(Setting[Given, Held]):
         super().__init__(default, help, **more)
         self.least, self.most = least, most
 
-    def hold(self, value: Any) -> float:
+    def validate(self, value: Any) -> float:
         bounds = "" if self.least == -inf else f" from {self.least:g} "
         bounds += "" if self.least == -inf else "up" if self.most == inf else f"to {self.most:g}"
-        return number_of(self, value, lambda v: self.least <= v <= self.most and isfinite(v), f"a number{bounds}")
+        return self.validate_number(value, lambda v: self.least <= v <= self.most and isfinite(v), f"a number{bounds}")
 
 
 class Whole(Setting[Given, Held]):
-    """A whole number from 0 up."""
+    """A non-negative integer."""
 
     kind = "whole"
 
-    def hold(self, value: Any) -> int:
+    def validate(self, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-            raise self.refuse("a whole number from 0 up", repr(value))
+            raise self.refuse("a whole number from 0 up", excerpt(value))
         return value
 
 
 class Count(Setting[Given, Held]):
-    """A whole number from 1 up."""
+    """A positive integer."""
 
     kind = "count"
 
-    def hold(self, value: Any) -> int:
-        return count_of(self, value)
+    def validate(self, value: Any) -> Any:
+        expected = "a whole number from 1 up"
+        return int(self.validate_number(value, lambda v: 1 <= v < 2**31 and v == int(v), expected))
 
 
 class Counts(Count[Given, Held]):
-    """Several whole numbers, by size."""
+    """Several positive integers, sorted."""
 
     is_repeated = True
 
-    def hold(self, value: Any) -> Any:
+    def validate(self, value: Any) -> Any:
         values = list(value) if isinstance(value, Iterable) and not isinstance(value, str) else [value]
         if not values:
             raise self.refuse("whole numbers from 1 up", "none")
-        return tuple(sorted({count_of(self, v) for v in values}))
+        return tuple(sorted({super(Counts, self).validate(v) for v in values}))
 
 
 class Threshold(Setting[Given, Held]):
-    """An overlap above 0 and up to 1."""
+    """An IoU threshold in (0, 1]."""
 
     kind = "number"
 
-    def hold(self, value: Any) -> Any:
-        return number_of(self, value, lambda v: 0 < v <= 1, "a threshold above 0 and up to 1")
+    def validate(self, value: Any) -> Any:
+        return self.validate_number(value, lambda v: 0 < v <= 1, "a threshold above 0 and up to 1")
 
 
 class Thresholds(Threshold[Given, Held]):
-    """Several overlaps, in the order in which they are asked for."""
+    """Several IoU thresholds, in the order in which they are given."""
 
     is_repeated = True
 
-    def hold(self, value: Any) -> Any:
-        values = tuple(super(Thresholds, self).hold(v) for v in (value if isinstance(value, Iterable) else [value]))
-        if not 0 < len(values) <= MOST_THRESHOLDS:
-            raise self.refuse(f"1 to {MOST_THRESHOLDS} thresholds", len(values) or "none")
+    def validate(self, value: Any) -> Any:
+        given = value if isinstance(value, Iterable) else [value]
+        values = tuple(super(Thresholds, self).validate(v) for v in given)
+        if not 0 < len(values) <= MAX_THRESHOLDS:
+            raise self.refuse(f"1 to {MAX_THRESHOLDS} thresholds", len(values) or "none")
         if len(set(values)) < len(values):
             raise self.refuse("each threshold once", list(values))
         return values
 
 
 class Names(Setting[Given, Held]):
-    """Some of the names that there are; None: all of them, and signatures do not mention it."""
+    """Some of the names that exist, such as classes. ``None`` means all, and leaves the setting out of signatures."""
 
     is_repeated = True
 
-    def hold(self, value: Any) -> Any:
+    def validate(self, value: Any) -> Any:
         names = tuple([value] if isinstance(value, str) else value)
         if not all(isinstance(name, str) for name in names):
             raise self.refuse("names", excerpt(value))
@@ -241,38 +283,39 @@ class Names(Setting[Given, Held]):
 
 
 class FileOrContent(Setting[Given, Held]):
-    """A file, or what is in it."""
+    """The path of a file, or an object with the file's content."""
 
     kind = "path"
 
-    def hold(self, value: Any) -> Any:
+    def validate(self, value: Any) -> Any:
         is_ours = type(value).__module__.startswith("verite.")  # class distances, a hierarchy
         if isinstance(value, (bool, int, float)) or not (is_ours or isinstance(value, (str, PathLike, Iterable))):
             raise self.refuse("a file or what is in it", excerpt(value))
         return value
 
-    def spell(self, value: Any) -> object:
+    def format(self, value: Any) -> object:
         return "none" if value is None else "given"
 
 
 class Constant:
-    """What signatures say besides the settings: always the same, or following from them."""
+    """A key of signatures that is not a setting: always the same value, or a function of the settings."""
 
-    is_signed, is_common = True, False
+    is_common = False
 
     def __init__(self, value: object) -> None:
         self.value = value
 
     def of(self, settings: Settings) -> object:
+        """Return the value for these settings."""
         return self.value(settings) if callable(self.value) else self.value
 
 
 @dataclass_transform(kw_only_default=True)
 class Settings:
-    """The settings of one evaluation. A subclass declares them; an object holds values that have been checked."""
+    """Validated settings of one evaluation; subclasses declare them as class attributes."""
 
     declared: ClassVar[dict[str, Setting[Any, Any]]] = {}
-    entries: ClassVar[dict[str, Setting[Any, Any] | Constant]] = {}  # the settings, and the facts between them
+    entries: ClassVar[dict[str, Setting[Any, Any] | Constant]] = {}  # settings and constants, in signature order
     REVISION: ClassVar[int] = 1
 
     def __init_subclass__(cls) -> None:
@@ -288,43 +331,53 @@ class Settings:
             if name not in self.declared:
                 near = did_you_mean(name, self.declared)
                 raise BadParameter(f"settings: expected {', '.join(self.declared)}, found {name!r}{near}")
-        usual = self.usual(given)
+        # Words first: other defaults follow from them, whatever another tool calls them.
+        words = {name for name in given if isinstance(self.declared[name], Choice) and given[name] is not None}
+        given = {name: self.declared[name].validate(value) if name in words else value for name, value in given.items()}
+        defaults = self.defaults(given)
         for name, setting in self.declared.items():
             value = given.get(name)
-            setattr(self, name, usual.get(name, setting.default) if value is None else value)
+            setattr(self, name, defaults.get(name, setting.default) if value is None else value)
         self.check()
 
-    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Defaults that follow from what is given, where they are not those declared."""
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return defaults that depend on other settings, such as ten thresholds for boxes but one for keypoints."""
         return {}
 
     def check(self) -> None:
-        """Refuses values that do not go together."""
+        """Raise `BadParameter` for values that contradict each other."""
 
     def for_truth(self, truth: Any) -> Self:
-        """The same with defaults that follow from the ground truth's format, e.g. what it marks as ignored."""
+        """Return settings with the defaults of the ground truth's format, such as which flags are ignored."""
         return self
 
     def change(self, **given: Any) -> Self:
-        """The same with other values for some."""
+        """Return a copy with some values changed."""
         return type(self)(**(vars(self) | given))
 
     def signature(self, name: str, **one: Any) -> Signature:
-        """Everything that can change a number, defaults included; `one` gives the values of a single score."""
-        present = {key: value for key, value in (self.facts | one).items() if value is not None}
+        """Return everything that can change a number, defaults included.
+
+        Parameters
+        ----------
+        name
+            What is computed, such as ``coco_ap``.
+        **one
+            Values of a single score that replace the settings', such as one IoU threshold out of ten.
+        """
+        present = {key: value for key, value in (self.signed_values | one).items() if value is not None}
         return Signature.of(name, **present, rev=self.REVISION)
 
     @property
-    def facts(self) -> dict[str, object]:
-        """What signatures say, by key; None where they say nothing."""
-        return {
-            key: entry.of(self) if isinstance(entry, Constant) else entry.spell(getattr(self, key))
-            for key, entry in self.entries.items()
-            if entry.is_signed and not (isinstance(entry, Setting) and self.is_unsaid(entry))
-        }
-
-    def is_unsaid(self, setting: Setting[Any, Any]) -> bool:
-        return setting.omit_default and getattr(self, setting.name) == setting.default
+    def signed_values(self) -> dict[str, object]:
+        """The keys and values of the signature; ``None`` where a key is left out."""
+        values: dict[str, object] = {}
+        for key, entry in self.entries.items():
+            if isinstance(entry, Constant):
+                values[key] = entry.of(self)
+            elif entry.is_in_signature(value := getattr(self, key)):
+                values[key] = entry.format(value)
+        return values
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)
@@ -336,23 +389,33 @@ class Settings:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
-def number_of(setting: Setting[Any, Any], value: Any, is_fine: Callable[[float], bool], expected: str) -> float:
+def check_whole(name: str, value: Any, least: int) -> int:
+    """A parameter that is no setting of a protocol, which must be a whole number.
+
+    >>> check_whole("draws", 200, 1)
+    200
+    """
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise setting.refuse(expected, excerpt(value)) from None
-    if not is_fine(number):
-        raise setting.refuse(expected, excerpt(value))
+        number = index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool) or not least <= number < 2**63:
+        raise BadParameter(f"{name}: expected a whole number from {least:,} up, found {excerpt(value)}")
     return number
 
 
-def count_of(setting: Setting[Any, Any], value: Any) -> int:
-    expected = "a whole number from 1 up"
-    return int(number_of(setting, value, lambda v: 1 <= v < 2**31 and v == int(v), expected))
-
-
 def call_signature(settings: type[Settings], first: Mapping[str, str], returns: str) -> CallSignature:
-    """What `help` and documentation show of a function that takes these settings after its first arguments."""
+    """Return the call signature of a function that takes these settings as keywords after its first arguments.
+
+    Parameters
+    ----------
+    settings
+        The declared settings.
+    first
+        Names and annotations of the leading arguments.
+    returns
+        Annotation of the result.
+    """
     from inspect import Parameter, Signature
 
     leading = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=kind) for name, kind in first.items()]
@@ -364,20 +427,16 @@ def call_signature(settings: type[Settings], first: Mapping[str, str], returns: 
 
 
 def given_type(settings: type[Settings], name: str) -> object:
-    """The type of what may be given for a setting, as its declaration says it; of a choice, its words."""
+    """Return the type that may be given for a setting, as its annotation declares it; of a choice, its words."""
     setting = settings.declared[name]
     if isinstance(setting, Choice):
         return Literal[setting.choices if setting.default else (*setting.choices, None)]
     owner = next(one for one in settings.__mro__ if name in vars(one))
-    said = vars(owner).get("__annotations__", {}).get(name, type(setting).__name__)
-    if said.startswith(("Option[", "Setting[")):
-        return first_argument(said.partition("[")[2][:-1])
-    alias = getattr(sys.modules[owner.__module__], said)
+    written = vars(owner).get("__annotations__", {}).get(name, type(setting).__name__)
+    if written.startswith(("Option[", "Setting[")):
+        inner = written.partition("[")[2][:-1]  # of "a[b, c], d" the first argument is "a[b, c]"
+        depths = accumulate((char in "[(") - (char in "])") for char in inner)
+        end = next((at for at, depth in enumerate(depths) if depth == 0 and inner[at] == ","), len(inner))
+        return inner[:end]
+    alias = getattr(sys.modules[owner.__module__], written)
     return getattr(alias, "__orig_bases__", [alias])[0].__args__[0]
-
-
-def first_argument(text: str) -> str:
-    """``a[b, c]`` of ``a[b, c], d``."""
-    depths = accumulate((char in "[(") - (char in "])") for char in text)
-    end = next((at for at, depth in enumerate(depths) if depth == 0 and text[at] == ","), len(text))
-    return text[:end]

@@ -1,7 +1,7 @@
 """Does anything kill it, hang it, or get past its own errors? `make fuzz` asks for as long as it is told.
 
-Cases run in a process of their own with 4 GB of memory. A case that takes ten seconds is a hang, a process that ends
-is a death; both are counted, and the run goes on with the next case.
+Cases run in a process of their own with 4 GB of memory. A case that takes ten seconds of a processor, or says nothing
+for two minutes, is a hang; a process that ends is a death. Both are counted, and the run goes on with the next case.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+import tests.campaign.cases as hostile
 from tests.campaign.cases import KINDS, run_case
 from tests.campaign.interrupts import interrupt_commands
-from tests.campaign.processes import fill_disks, kill_writers, race_readers
+from tests.campaign.processes import fill_disks, kill_writers, race_readers, working_time
 from tests.campaign.targets import HOME, home
 from verite.cli.output import show_progress
 from verite.progress import begin
@@ -31,9 +32,11 @@ COMMANDS = {
     "races": (race_readers, 200),
     "interrupts": (interrupt_commands, 100),
 }
-HANG = 10.0  # seconds
-LOADING = 120.0  # more, before the first case: good files are made
+HANG = 10.0  # seconds of a processor; on a busy machine a case may take much longer by the clock
+SILENCE = 120.0  # seconds by the clock: it waits for something that does not come
+LOADING = 120.0  # more of both, before the first case: good files are made
 MEMORY = 4 * 2**30
+LOADED = "loaded"  # a worker's word for: the clock of this case begins here
 
 
 def work(kind: str, seed: int, first: int, last: int) -> None:
@@ -42,6 +45,7 @@ def work(kind: str, seed: int, first: int, last: int) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     for targets in getattr(KINDS[kind], "args", ()):
         targets()  # is no part of the first case
+    hostile.when_loaded = lambda: print(LOADED, flush=True)
     for number in range(first, last):
         print(number, flush=True)
         print(run_case(kind, seed, number), flush=True)
@@ -50,15 +54,19 @@ def work(kind: str, seed: int, first: int, last: int) -> None:
 def lines_of(worker: subprocess.Popen[bytes]) -> Iterator[str | None]:
     """What a worker says, line by line; None when it has said nothing for too long. It ends when the worker does."""
     assert worker.stdout is not None
-    descriptor, rest, patience = worker.stdout.fileno(), b"", HANG + LOADING
+    descriptor, rest = worker.stdout.fileno(), b""
+    start, worked, loading = time.monotonic(), 0.0, LOADING
     while True:
-        if not select.select([descriptor], [], [], patience)[0]:
-            yield None
-            return
-        patience = HANG
+        if not select.select([descriptor], [], [], HANG / 4)[0]:
+            is_hanging = working_time(worker.pid) > worked + HANG + loading
+            if is_hanging or time.monotonic() > start + SILENCE + loading:
+                yield None
+                return
+            continue
         data = os.read(descriptor, 65536)
         if not data:
             return
+        start, worked, loading = time.monotonic(), working_time(worker.pid), 0.0
         *whole, rest = (rest + data).split(b"\n")
         yield from (line.decode() for line in whole)
 
@@ -84,6 +92,8 @@ def watch_cases(
                     outcomes["hang"] += 1
                     wrong.append(f"{kind} {seed} {number}: hangs")
                     is_over = True
+                elif line == LOADED:
+                    continue
                 elif line.isdecimal():
                     number = int(line)
                     continue

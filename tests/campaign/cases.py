@@ -86,7 +86,14 @@ def worse(data: bytes, path: Path, chance: random.Random) -> bytes:
 @cache
 def good_outcome(target: Target) -> Outcome:
     """What comes out of the file as it should be; everything that the target needs is loaded then."""
-    return target.run()
+    try:
+        return target.run()
+    finally:
+        when_loaded()
+
+
+def when_loaded() -> None:
+    """Called when a target was tried for the first time, which is no part of its first case."""
 
 
 def spoil(target: Target, chance: random.Random) -> str:
@@ -333,8 +340,9 @@ KINDS: dict[str, Case] = {
 
 
 def run_case(kind: str, seed: int, number: int) -> str:
-    """The outcome of one case."""
+    """The outcome of one case, in a line."""
     try:
-        return KINDS[kind](random.Random(f"{kind.split(' of ')[0]} {seed} {number}"))
+        said = KINDS[kind](random.Random(f"{kind.split(' of ')[0]} {seed} {number}"))
     except Exception as error:
-        return f"undocumented {type(error).__name__}: {error}"[:300].replace("\n", " ")
+        said = f"undocumented {type(error).__name__}: {error}"
+    return " ".join(said.split())[:300]

@@ -54,6 +54,12 @@ def write_inputs(home: Path) -> None:
     for side in ("one", "two"):
         middle = numbers.uniform(120, 200, 3)
         np.save(home / f"{side}.npy", sum((s - m) ** 2 for s, m in zip(steps, middle, strict=True)) < 100**2)
+    steps = np.ogrid[:160, :160, :160]
+    for side in ("truths", "preds"):
+        (home / side).mkdir()
+        for i in range(8):
+            distance = sum((s - m) ** 2 for s, m in zip(steps, numbers.uniform(60, 100, 3), strict=True))
+            np.save(home / side / f"{i}.npy", (distance < 50**2).astype(np.uint8) + (distance < 20**2))
 
 
 # Each command with the seconds of work during which it is interrupted; short ones have taken no longer alone.
@@ -62,6 +68,7 @@ COMMANDS: tuple[tuple[float, str], ...] = (
     (2.0, "rank table.csv --audit 5/50 --method montecarlo --draws 3000000"),
     (2.0, "localize truth.json pred.json --all"),
     (2.0, "localize one.npy two.npy --all"),
+    (2.0, "localize truths preds --all"),
     (2.0, "study -m iou -m baddeley"),
     (2.0, "convert truth.json out --to voc"),
     (2.0, "leaderboard truth.json pred.json pred.json --errors missing=0.05"),

@@ -149,6 +149,16 @@ def test_a_hundredth_of_predictions_may_be_without_a_size():
     assert side(100, rows=1, c2=0, is_truth=True)["V110"] == "warning"
 
 
+def test_fewer_than_one_in_a_thousand_objects_there_twice_are_a_note():
+    def severity(count):
+        boxes = [[10.0, 10, 60, 60], *([10.0, 10, 60, 60] for _ in range(count - 1))]
+        names = ["0.jpg", *(f"{max(i, 1) - 1}.jpg" for i in range(1, count))]  # the first two are in one image
+        truth = vt.Annotations.of(names, ["cat"] * count, boxes)
+        return {f.code: f.severity for f in examine(truth, is_truth=True, notes=True)}["V306"]
+
+    assert (severity(1000), severity(1001)) == ("warning", "note")
+
+
 def test_a_twentieth_of_predictions_twice_is_a_warning():
     def found(repeated):
         rows = list(range(100 - repeated)) + list(range(repeated))

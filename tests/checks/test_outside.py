@@ -51,6 +51,30 @@ def test_a_tenth_of_predictions_may_be_wholly_outside():
     assert findings(boxes)["V109"].severity == "warning"
 
 
+def test_corners_read_as_sizes_are_not_to_be_clipped():
+    # Corners up to 900 and 700 of images of 1000 x 800, read as left, top, width and height; one image is too small
+    # for its box in either reading, so that nothing is proven (V114).
+    first = np.array([[40 * i + 10, 30 * i + 10] for i in range(20)], dtype=np.float64)
+    corners = np.concatenate([first, first + 100], axis=1)
+    corners[0] = [900, 10, 1300, 700]
+    names = [f"{i}.jpg" for i in range(20)]
+
+    def found(values):
+        side = vt.Annotations(
+            vt.Images(names, widths=[1000] * 20, heights=[800] * 20), vt.Labels(["cat"]), np.arange(20, dtype=np.int32),
+            np.zeros(20, np.int32), vt.Regions(values, "xywh"),
+        )  # fmt: skip
+        return {f.code: f for f in without_consequences(examine(side, is_truth=True))}
+
+    misread = found(corners)
+    assert "V114" not in misread
+    assert "--truth-boxes xyxy" in misread["V109"].remedy
+    assert "clip" not in misread["V109"].remedy
+    # One box whose width is below its left edge cannot be corners: these are sizes, and boxes too large.
+    corners[5, 2] = 100
+    assert "clip" in found(corners)["V109"].remedy
+
+
 def test_predictions_that_nobody_clipped_have_a_part_in_their_image():
     boxes = inside(20)
     boxes[:] = [999, 10, 1500, 90]

@@ -115,3 +115,33 @@ def test_what_is_not_finite_finds_nothing_and_is_found_by_nothing_where_one_goes
     found = vt.coco(truth, unsure, checks="warn")  # one of two classes has its object found
     assert found.scores["AP"].value == pytest.approx(0.5)
     assert [f.code for f in found.findings] == ["V302"]
+
+
+@pytest.mark.parametrize("side", [1e154, 1e160, 1e300])
+@pytest.mark.parametrize("name", ["voc", "coco", "openimages", "imagenet_det", "localize", "partial", "analyse"])
+def test_boxes_whose_areas_overflow_are_an_error_everywhere(side, name):
+    """Their IoU with themselves is inf / inf: half of an AP was lost without a word where the image has no size."""
+    truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, side, side], [10, 10, 30, 30]])
+    pred = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, side, side], [10, 10, 30, 30]], confidence=[0.9, 0.8])
+    metrics = ["iou"] if name == "localize" else []
+    with pytest.raises(vt.DataError, match=r"V111 1 of 2 boxes has coordinates .* too large to have an area"):
+        getattr(vt, name)(truth, pred, *metrics)
+
+
+def test_of_boxes_whose_areas_overflow_the_others_are_evaluated():
+    truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 1e160, 1e160], [10, 10, 30, 30]])
+    pred = vt.Annotations.of(
+        ["a", "a"], ["cat", "cat"], [[0, 0, 1e160, 1e160], [10, 10, 30, 30]], confidence=[0.9, 0.8]
+    )
+    found = vt.voc(truth, pred, checks="warn")
+    assert found.findings[0].code == "V111"
+    assert found["mAP"].value == pytest.approx(0.25)  # the first prediction is wrong, the second finds 1 of 2
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, 1e160])
+@pytest.mark.parametrize("pixel", ["plus1", "continuous"])
+def test_boxes_that_are_no_boxes_do_not_find_each_other(odd, pixel):
+    """By VOC's rules a box without a size has a pixel: those of both sides must not be put at one place."""
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, odd, odd]])
+    pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, odd, odd]], confidence=[0.9])
+    assert vt.voc(truth, pred, checks="warn", pixel=pixel)["mAP"].value == 0

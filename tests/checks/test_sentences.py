@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from dataclasses import replace
 from types import SimpleNamespace
@@ -40,6 +41,9 @@ def test_numbers_are_shown_as_the_file_has_them():
 def test_corners_the_wrong_way_round_may_be_widths():
     corners = told(side(["a", "b"], boxes=[[50, 20, 10, 60], BOX]), is_truth=True)["V106"]
     assert corners.remedy.endswith("then leave out boxes=xyxy")
+    names = [f"{i}" for i in range(30)]
+    slip = told(side(names, boxes=[[50, 20, 10, 60], *[BOX] * 29]), is_truth=True)["V106"]  # one of thirty is a slip
+    assert slip.remedy == "write the smaller corner first: x1 <= x2, y1 <= y2"
     sizes = told(side(["a", "b"], boxes=[[50, 20, -10, 60], BOX], layout="xywh"), is_truth=True)["V106"]
     assert sizes.remedy == "write the smaller corner first: x1 <= x2, y1 <= y2"
 
@@ -55,6 +59,19 @@ def test_an_area_larger_than_its_box_is_told(tmp_path):
     assert (found.severity, found.count) == ("warning", 1)
     assert "1 of 2 objects have a stated area larger than their box" in found.message
     assert found.examples == ("a.jpg, id 1: area 1200, box 3 x 4",)
+
+
+def test_areas_of_nothing_hide_no_area_larger_than_its_box(tmp_path):
+    areas = [{"area": 0}, {"area": 1200}]
+    (tmp_path / "truth.json").write_text(json.dumps({
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 99, "height": 99}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{"id": i, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], **area}
+                        for i, area in enumerate(areas, start=1)],
+    }))  # fmt: skip
+    found = [f.message for f in vt.inspect(tmp_path / "truth.json").findings if f.code == "V113"]
+    assert ["0 or below" in message for message in found] == [True, False]
+    assert "larger than their box" in found[1]
 
 
 def test_areas_of_nothing_are_told(tmp_path):

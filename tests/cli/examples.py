@@ -100,7 +100,8 @@ def write_truths(home: Path) -> None:
     truth = vt.read(home / "truth.json")
     hawk, mole = (vt.read(DEMO / f"{name}.json", like=truth) for name in ("hawk", "mole"))
     write(truth, home / "Annotations", "voc")
-    shutil.copytree(home / "Annotations", home / "VOC2008" / "Annotations")
+    for folder in ("VOC2008", "VOCdevkit/VOC2008"):
+        shutil.copytree(home / "Annotations", home / folder / "Annotations")
     write(hawk, home / "detections.json", "coco")
     masks = replace(truth, confidence=np.linspace(0.1, 0.9, len(truth))).where(~truth.flags["crowd"])
     write(masks, home / "segments.json", "coco-results")
@@ -136,6 +137,9 @@ def write_pictures(home: Path) -> None:
         Image.fromarray(values).save(home / "semantic" / name / "one.png")
     for name in ("truth.png", "pred.png"):
         Image.fromarray(values).save(home / "semantic" / name)
+    mask = np.zeros((64, 64), dtype=np.uint8)
+    mask[20:44, 16:48] = 255
+    Image.fromarray(mask).save(home / "mask.png")
     (home / "semantic" / "classes.txt").write_text("background\nboat\ngull\n")
     for name, image in (("cat", "beach-4013"), ("dog", "park-2011"), ("car", "town-3007")):
         (home / "learned" / name).mkdir(parents=True)

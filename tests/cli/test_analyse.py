@@ -133,7 +133,7 @@ def test_a_part_that_is_asked_for_alone_shows_its_table(
     assert run(["analyse", TRUTH, HAWK, "--only", part, "--quiet"]) == 0
     shown = capsys.readouterr().out
     assert told in shown
-    assert shown.splitlines()[-1].startswith(f"{part}|of:coco_ap|")
+    assert shown.splitlines()[-1].startswith(f"settings: {part}|of:coco_ap|")
 
 
 def test_a_matrix_that_is_too_wide_for_a_screen_is_elsewhere(
@@ -159,7 +159,7 @@ def test_comparing_alone_shows_costs_and_classes_of_both(capsys: pytest.CaptureF
     heads = [line.split() for line in shown.splitlines()]
     assert ["cost", "hawk", "mole", "difference"] in heads
     assert ["class", "hawk", "mole", "difference"] in heads
-    assert shown.splitlines()[-1].startswith("comparison|of:coco_ap|")
+    assert shown.splitlines()[-1].startswith("settings: comparison|of:coco_ap|")
 
 
 def test_one_system_alone_is_not_compared(capsys: pytest.CaptureFixture[str]) -> None:

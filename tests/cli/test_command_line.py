@@ -125,28 +125,52 @@ def test_wrong_verb_gets_a_suggestion(typed):
 
 
 @pytest.mark.parametrize(
-    ("word", "name"), [("--threshold", "--iou"), ("--jobs", "--threads"), ("--conf", "--confidence")]
+    ("words", "meant"),
+    [
+        (["--iou-thr", "0.5"], ["--iou", "0.5"]),
+        (["--threshold=0.75"], ["--iou", "0.75"]),
+        (["--score-thr", "0.5"], ["--confidence", "0.5"]),
+        (["--conf-thres=0.5"], ["--confidence", "0.5"]),
+        (["--iou-type", "bbox"], ["--on", "box"]),
+        (["--jobs", "1"], ["--threads", "1"]),
+        (["--per-class"], ["--per", "class"]),
+    ],
 )
-def test_what_others_call_an_option_leads_to_it(typed, word, name):
-    status, _, err = typed("voc" if name != "--threads" else "coco", TRUTH, PRED, word, "0.5")
-    assert status == 2
-    assert f"did you mean '{name}'?" in complaint(err)
+def test_spellings_of_other_tools_mean_the_same_option(typed, words, meant):
+    demo = Path(str(files("verite") / "data" / "demo"))
+    sides = (str(demo / "truth.json"), str(demo / "hawk.json"), "--json")
+    assert typed("coco", *sides, *words) == typed("coco", *sides, *meant)
+
+
+@pytest.mark.parametrize("words", [["--gt", "{truth}", "--dt", "{pred}"], ["--dt={pred}", "--gt={truth}"]])
+def test_sides_may_be_named(typed, words):
+    demo = Path(str(files("verite") / "data" / "demo"))
+    truth, pred = str(demo / "truth.json"), str(demo / "hawk.json")
+    named = [word.format(truth=truth, pred=pred) for word in words]
+    assert typed("coco", "--json", *named) == typed("coco", "--json", truth, pred)
+    assert typed("coco", truth, pred, "--json", "--pred", str(demo / "mole.json")) == typed(
+        "coco", truth, pred, str(demo / "mole.json"), "--json"
+    )
+
+
+def test_options_of_pascalvoc_are_answered_with_the_spelling_here(typed):
+    assert "--truth-boxes" in complaint(typed("voc", "-gtformat", "xyrb")[2])
+    assert "TRUTH PRED" in complaint(typed("voc", "-gt", TRUTH, "-det", PRED)[2])
 
 
 def test_words_of_other_tools_work(typed):
-    """`--on bbox`, lists and ranges of numbers, `help COMMAND`, and arguments that others have as options."""
+    """`--on bbox`, lists and ranges of numbers, and `help COMMAND`."""
     demo = Path(str(files("verite") / "data" / "demo"))
     truth, pred = str(demo / "truth.json"), str(demo / "hawk.json")
     plain = typed("coco", truth, pred, "--json")[1]
     for words in (["--on", "bbox"], ["-t", "0.5:0.95"], ["--iou", "0.5:0.05:0.95"], ["--max-dets", "1,10,100"]):
         assert json.loads(typed("coco", truth, pred, "--json", *words)[1]) == json.loads(plain)
     assert typed("help", "coco")[1] == typed("coco", "--help")[1]
-    assert "TRUTH PRED" in typed("coco", "--gt", truth, pred)[2]
-    assert "--confidence" in typed("coco", truth, pred, "--score-thr", "0.5")[2]
     assert "expected numbers such as" in typed("coco", truth, pred, "-t", "0.5:x")[2]
 
 
-def test_help_is_short_and_all_of_it_is_there(typed):
+def test_help_is_short_and_all_of_it_is_there(typed, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     short, whole = typed("coco", "--help")[1], typed("coco", "--help-all")[1]
     assert len(short.splitlines()) <= 90
     assert "--pred-angle" in whole
@@ -156,6 +180,23 @@ def test_help_is_short_and_all_of_it_is_there(typed):
     for summary in (summary for _, summary in COMMANDS.values()):
         assert len(summary) <= 48
         assert summary in typed("--help")[1]
+
+
+def test_legend_explains_the_scores(typed):
+    demo = Path(str(files("verite") / "data" / "demo"))
+    sides = (str(demo / "truth.json"), str(demo / "hawk.json"), "--quiet")
+    plain, explained = typed("coco", *sides)[1], typed("coco", *sides, "--legend")[1]
+    assert "interpolated at 101 recalls" not in plain
+    assert "AP: mean over classes of average precision at IoU 0.50 to 0.95" in explained
+    assert "small 0 to 1024 px²" in explained
+
+
+def test_wide_tables_and_lines_fit_the_terminal(typed, monkeypatch):
+    demo = Path(str(files("verite") / "data" / "demo"))
+    monkeypatch.setenv("COLUMNS", "80")
+    out = typed("analyse", str(demo / "truth.json"), str(demo / "hawk.json"), "--quiet")[1]
+    wide = [line for line in out.splitlines() if len(line) > 80 and not line.startswith("settings: ")]
+    assert wide == []
 
 
 def test_formats_are_listed_and_described(typed):

@@ -25,6 +25,18 @@ def test_the_table_says_who_is_sure_to_be_first(typed):  # noqa: F811
         assert words in out
 
 
+def test_a_folder_or_a_glob_is_the_files_of_several_detectors(typed, tmp_path):  # noqa: F811
+    for path in (HAWK, MOLE):
+        (tmp_path / Path(path).name).write_bytes(Path(path).read_bytes())
+    for several in (tmp_path, f"{tmp_path}/*.json"):
+        status, out, err = typed("leaderboard", TRUTH, several, "--draws", "20", "--quiet")
+        assert (status, err) == (0, "")
+        assert [line.split()[0] for line in out.splitlines()[2:4]] == ["hawk", "mole"]
+    status, _, err = typed("leaderboard", TRUTH, HAWK, "--quiet")
+    assert status == 2
+    assert "at least two detectors, found 1" in err
+
+
 def test_few_draws_give_no_interval_and_say_so(typed):  # noqa: F811
     status, out, err = typed("leaderboard", TRUTH, HAWK, MOLE, *ERRORS, "--draws", "1", "--quiet")
     assert (status, err) == (0, "")

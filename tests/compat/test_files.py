@@ -14,6 +14,7 @@ import pytest
 from tests.compat.beside import OURS, compare, modules, same_bits
 from tests.compat.test_clients import random_keypoint_set
 from tests.oracles.coco_sets import random_mask_set, random_set
+from verite.errors import ReadError
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 pytestmark = pytest.mark.filterwarnings("ignore:COCOeval:verite.errors.DataWarning")
@@ -136,3 +137,17 @@ def test_a_file_that_is_broken_says_so(tmp_path):
     (tmp_path / "a.json").write_text("[]")
     with pytest.raises(ValueError, match=r"a\.json: expected a JSON object, found list"):
         modules(OURS).coco.COCO(str(tmp_path / "a.json"))
+
+
+def test_a_number_of_thousands_of_digits_is_named_when_records_are_asked_for(tmp_path: Path) -> None:
+    document = {
+        "images": [{"id": 1, "width": 9, "height": 9}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 4, 4], "area": 16, "note": "@"}],
+    }
+    path = tmp_path / "truth.json"
+    path.write_text(json.dumps(document).replace('"@"', "9" * 5000))
+    coco = modules(OURS).coco.COCO(str(path))
+    for _ in range(2):  # what was refused once is refused again, not called another mistake
+        with pytest.raises(ReadError, match=r"truth\.json: expected JSON, found .*digits"):
+            coco.loadAnns([1])

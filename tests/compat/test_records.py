@@ -138,6 +138,21 @@ def test_an_annotation_that_the_index_lacks_is_told():
         _core.read_records(coco.imgToAnns, coco.anns, {1: 0}, {1: 0}, True, False)
 
 
+@pytest.mark.parametrize("crowd", [np.zeros(3), np.zeros((2, 0)), np.array([0, 1])])
+def test_a_crowd_flag_that_is_neither_true_nor_false_is_told(crowd):
+    """numpy raises where an array of several values, or of none, is asked whether it is true."""
+    record = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1], "iscrowd": crowd}
+    with pytest.raises(ValueError, match=r"\(id 1\): expected 0 or 1 as iscrowd, found array"):
+        _core.read_records({1: [record]}, {1: record}, {1: 0}, {1: 0}, True, False)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), 1e308, 2.0**63])
+def test_an_id_beyond_64_bits_is_told(number):
+    record = {"id": number, "image_id": 1, "category_id": 1, "bbox": [0, 0, 1, 1]}
+    with pytest.raises(ValueError, match="expected a whole number as id, found"):
+        _core.read_records({1: [record]}, {number: record}, {1: 0}, {1: 0}, True, False)
+
+
 def test_ids_are_found_as_dictionaries_find_them():
     """Whole numbers, others equal to them, texts, and what is beyond 64 bits."""
     ids = [3, 2**70, -1, "one", 7.0, 2**63 - 1]
@@ -200,3 +215,16 @@ def test_a_height_that_does_not_fit_is_refused(height):
     evaluation = COCOeval(gt, gt.loadRes([{**box, "score": 0.9}]), "segm")
     with pytest.raises(DataError, match=r"images: expected a height in pixels.*for image 1"):
         evaluation.evaluate()
+
+
+@pytest.mark.parametrize(
+    ("key", "odd"), [("iscrowd", np.zeros((2, 0))), ("iscrowd", np.array([0, 1])), ("id", float("nan")), ("id", 1e300)]
+)
+def test_a_flag_or_id_that_is_neither_true_nor_a_number_is_refused(key, odd):
+    record = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 4, 4], "area": 16, "iscrowd": 0, key: odd}
+    known = COCO()
+    known.dataset = {"images": [{"id": 1}], "categories": [{"id": 1}], "annotations": [record]}
+    known.createIndex()
+    found = known.loadRes([{"image_id": 1, "category_id": 1, "bbox": [0, 0, 4, 4], "score": 0.5}])
+    with pytest.raises(DataError, match=rf"expected .* as {key}, found"):
+        COCOeval(known, found, "bbox").evaluate()

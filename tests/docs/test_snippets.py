@@ -49,6 +49,7 @@ def place(tmp_path, monkeypatch):
     for source, name in FOLDERS.items():
         shutil.copytree(str(bundled / source), tmp_path / name)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.syspath_prepend(tmp_path)  # metrics of one's own are modules of the folder at hand
     known = set(sys.modules)
     yield tmp_path

@@ -108,3 +108,49 @@ def test_rules_that_are_none_are_refused() -> None:
     ):
         with pytest.raises(DataError, match=message):
             Evaluation(truth, truth, rules)
+
+
+def one_of_many_classes(count: int) -> tuple[vt.Annotations, vt.Annotations]:
+    """An object that is found, in a list of very many classes."""
+    classes = [{"id": i, "name": f"c{i}"} for i in range(count)]
+    box = {"image_id": 1, "category_id": 1, "bbox": [10, 10, 40, 40]}
+    truth = {
+        "images": [{"id": 1}],
+        "categories": classes,
+        "annotations": [{"id": 1, "area": 1600, "iscrowd": 0, **box}],
+    }
+    return vt.read(truth), vt.read([{"score": 0.5, **box}], like=vt.read(truth))
+
+
+@pytest.mark.parametrize("ask", [vt.coco, vt.analyse, lambda *sides: vt.coco(*sides).precision])
+def test_curves_of_very_many_classes_for_few_objects_are_refused_by_name(ask: Any) -> None:
+    """1,485 classes by COCO's rules: 4 areas × 10 thresholds × 101 recalls each, 6,000,000 points and 750 an object."""
+    sides = one_of_many_classes(1485)
+    assert vt.coco(*sides)["AP"].value == pytest.approx(1)
+    with pytest.raises(
+        DataError, match=r"6,001,500 points .* for 2 objects, found 6,003,440 of 1,486 classes; .*CURVE_P"
+    ):
+        ask(*one_of_many_classes(1486))
+
+
+def test_curves_are_allowed_for_where_objects_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """80 classes ask for 323,200 points; a truth and the 100 predictions of an image that count have 75,750."""
+    truth, pred = one_of_many_classes(80)
+    many = pred.take(np.zeros(430, dtype=np.int64))
+    monkeypatch.setenv("VERITE_LIMIT_CURVE_POINTS", str(323_200 - 75_750))
+    assert vt.coco(truth, many, checks="off")["AP50"].value == pytest.approx(1)
+    monkeypatch.setenv("VERITE_LIMIT_CURVE_POINTS", str(323_200 - 75_751))
+    with pytest.raises(DataError, match="VERITE_LIMIT_CURVE_POINTS"):
+        vt.coco(truth, many, checks="off")
+
+
+def test_bins_are_the_same_together_and_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, pred = read(tmp_path, *random_set(5))
+    results = vt.coco(truth, pred, checks="off")
+    bins = np.arange(len(truth)) % 7, np.arange(len(pred)) % 7
+    together = results.bin_means(*bins, 7)
+    classes = len(truth.labels)
+    monkeypatch.setattr("verite.evaluation.evaluation.POINTS_PER_OBJECT", 0)
+    monkeypatch.setenv("VERITE_LIMIT_CURVE_POINTS", str(2 * classes * 1010))
+    assert np.array_equal(results.bin_means(*bins, 7), together, equal_nan=True)
+    assert np.isfinite(together).any()

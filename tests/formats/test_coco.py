@@ -323,7 +323,11 @@ def test_several_annotators_of_an_image_are_named(tmp_path):
         "bbox": [one["bbox"] for one in document["annotations"]],
         "annotator": ["R8", "R9", "R8"],
     }
-    for truth, key in ((path, "rad_id"), (f"{path}.gz", "rad_id"), (document, "rad_id"), (columns, "annotator")):
+    table = tmp_path / "truth.csv"
+    rows = zip(columns["image"], ("1,1,9,9", "2,2,9,9", "3,3,9,9"), columns["annotator"], strict=True)
+    table.write_text("image,label,x,y,w,h,Annotator\n" + "".join(f"{a},nodule,{b},{c}\n" for a, b, c in rows))
+    given = ((path, "rad_id"), (f"{path}.gz", "rad_id"), (document, "rad_id"), (columns, "annotator"))
+    for truth, key in (*given, (table, "Annotator")):
         (found,) = pooled(truth)
         assert (found.severity, found.count, found.examples) == ("warning", 1, ("R8: 2 objects", "R9: 1 objects"))
         assert all(word in found.message for word in (key, "2 annotators", "3 objects"))
@@ -341,3 +345,40 @@ def test_annotators_of_different_images_are_no_matter(tmp_path):
     document = annotated_by("R8")
     document["annotations"][1]["rad_id"] = "R9"
     assert not pooled(document)
+
+
+def test_keypoints_of_coco_wholebody_that_are_left_out_are_named(tmp_path):
+    pose = {"keypoints": [9.0, 9.0, 2] * 17, "num_keypoints": 17}
+    document = annotated_by("R8")
+    for one in document["annotations"]:
+        del one["rad_id"]
+        one.update(pose)
+    (tmp_path / "body.json").write_text(json.dumps(document))
+    assert not vt.read(tmp_path / "body.json").source.notes
+    for one in document["annotations"]:
+        one["face_kpts"] = [9.0, 9.0, 2] * 68
+    (tmp_path / "whole.json").write_text(json.dumps(document))
+    truth = vt.read(tmp_path / "whole.json")
+    assert truth.regions.keypoints.counts.tolist() == [17, 17]
+    assert any("17 keypoints" in note and "face_kpts" in note for note in truth.source.notes)
+
+
+@pytest.mark.parametrize("key", ["skeleton", "sigmas"])
+@pytest.mark.parametrize("number", ["9" * 5000, "9" * 400], ids=["5000 digits", "400 digits"])
+def test_a_pose_with_thousands_of_digits_is_refused_or_left_out(tmp_path, key, number):
+    whole = document(categories=[{"id": 1, "name": "boat", "keypoints": ["bow", "stern"], key: "@"}])
+    value = f"[[1, {number}]]" if key == "skeleton" else f"[1, {number}]"
+    (tmp_path / "truth.json").write_text(json.dumps(whole).replace('"@"', value))
+    if key == "skeleton" and len(number) == 400:  # an edge that leads nowhere
+        assert vt.read(tmp_path / "truth.json").labels.names == ("boat",)
+        return
+    with pytest.raises(vt.errors.ReadError, match=rf"truth\.json: categories\[0\]\.{key}: expected"):
+        vt.read(tmp_path / "truth.json")
+
+
+def test_a_pose_nested_deeper_than_python_recurses_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("VERITE_LIMIT_JSON_DEPTH", "10000")
+    whole = document(categories=[{"id": 1, "name": "boat", "keypoints": ["bow"], "skeleton": "@"}])
+    (tmp_path / "truth.json").write_text(json.dumps(whole).replace('"@"', "[" * 5000 + "]" * 5000))
+    with pytest.raises(vt.errors.ReadError, match=r"categories\[0\]\.skeleton: expected pairs"):
+        vt.read(tmp_path / "truth.json")

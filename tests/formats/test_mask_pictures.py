@@ -204,6 +204,18 @@ def codes_of(results):
 
 
 @pytest.mark.parametrize("evaluate", [lambda *sides: vt.localize(*sides, "dice"), vt.semantic, vt.inspect])
+def test_mask_images_without_predictions_are_named(tmp_path, evaluate):
+    pictures = {f"{i}.png": rectangle(2 + i, 3, 6 + i, 8, value=1) for i in range(3)}
+    truth = save(tmp_path / "truth", pictures)
+    pictures["1.png"] = np.zeros_like(pictures["1.png"])  # nothing is predicted in it, and that is written
+    assert "V413" not in codes_of(evaluate(truth, save(tmp_path / "empty", pictures)))
+    del pictures["2.png"]
+    found = codes_of(evaluate(truth, save(tmp_path / "pred", pictures)))["V413"]
+    assert (found.severity, found.count, found.examples) == ("warning", 1, ("2",))
+    assert "1 of 3 images" in found.message
+
+
+@pytest.mark.parametrize("evaluate", [lambda *sides: vt.localize(*sides, "dice"), vt.semantic, vt.inspect])
 def test_inverted_masks_are_named(tmp_path, evaluate):
     truth = {f"{i}.png": rectangle(2 + i, 3, 6 + i, 8, value=1) for i in range(3)}
     inverted = {name: 1 - array for name, array in truth.items()}

@@ -94,6 +94,52 @@ def test_visdrone_is_no_mot_file_and_mot_is_no_visdrone_file(tmp_path):
     assert vt.read(tmp_path / "image.txt").source.format == "visdrone"
 
 
+def test_visdrone_videos_ignore_what_their_evaluation_ignores(tmp_path):
+    # frame, track, box, score, category, truncation, occlusion: a car, an ignored region, a car of score 0, frame 3.
+    lines = [
+        "1,1,10,10,50,90,1,4,0,0",
+        "1,0,300,0,90,90,0,0,0,0",
+        "1,2,200,10,50,90,0,4,0,1",
+        "3,1,10,10,50,90,1,4,1,0",
+    ]
+    for folder in ("annotations", "results"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "annotations" / "uav0000086_00000_v.txt").write_text("\n".join(lines) + "\n")
+    found = ["1,-1,10,10,50,90,0.9,4,-1,-1", "1,-1,200,10,50,90,0.95,4,-1,-1", "2,-1,10,10,50,90,0.3,4,-1,-1"]
+    (tmp_path / "results" / "uav0000086_00000_v.txt").write_text("\n".join(found) + "\n")
+    truth = vt.read(tmp_path / "annotations")
+    assert truth.source.format == "visdrone"
+    assert sorted(truth.images.names) == [f"uav0000086_00000_v/000000{i}" for i in (1, 2, 3)]
+    assert names(truth) == ["car", "ignored regions", "car", "car"]
+    assert truth.ignored.tolist() == [False, True, True, False]
+    pred = vt.read(tmp_path / "results", like=truth)
+    assert pred.confidence.tolist() == [0.9, 0.95, 0.3]
+    # One of two cars is found before the false positive of frame 2; the car of score 0 counts neither way.
+    assert vt.coco(truth, pred)["AP50"].value == pytest.approx(51 / 101)
+    assert vt.voc(truth, pred)["mAP"].value == pytest.approx(0.5)
+
+
+def test_visdrone_videos_of_two_sides_are_no_one_side(tmp_path):
+    truth, pred = "1,1,10,10,50,90,1,4,0,0\n", "1,1,10,10,50,90,0.8,4,-1,-1\n"
+    for folder, text in (("annotations", truth), ("results", pred)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "uav1.txt").write_text(text)
+    with pytest.raises(vt.ReadError, match=r"results/uav1\.txt: expected each sequence once.*annotations or .*results"):
+        vt.read(tmp_path)
+    (tmp_path / "annotations" / "uav2.txt").write_text(pred)
+    with pytest.raises(vt.ReadError, match=r"ground truth \(uav1\.txt\) beside predictions \(uav2\.txt\)"):
+        vt.read(tmp_path / "annotations")
+
+
+def test_visdrone_videos_are_no_mot_files_and_name_their_lines(tmp_path):
+    (tmp_path / "SEQ-01.txt").write_text("1,1,10,10,50,90,0.9,-1,-1,-1\n")
+    assert vt.read(tmp_path / "SEQ-01.txt").source.format == "mot"  # -1 is no category
+    path = tmp_path / "uav.txt"
+    path.write_text("1,1,10,10,50,90,1,4,0,0\n0,1,10,10,50,90,1,4,0,0\n")
+    with pytest.raises(vt.ReadError, match=r"uav\.txt:2: expected the number of a frame, from 1, found '0'"):
+        vt.read(path)
+
+
 def test_mot_sequences_of_other_names_are_matched_with_a_note(tmp_path):
     (tmp_path / "gt.txt").write_text("1,1,10,10,50,90,1,1,1\n")
     (tmp_path / "test.txt").write_text("1,1,10,10,50,90,0.9,-1,-1,-1\n")
@@ -372,6 +418,7 @@ XML = (
 )
 LINES = {
     "voc": ("{}/{}.xml", XML),
+    "visdrone": ("VisDrone2019-DET-{}/annotations/{}.txt", "10,10,50,90,1,4,0,0"),
     "dota": ("{}/labelTxt/{}.txt", "1 1 9 1 9 9 1 9 plane 0"),
     "wider": ("wider_face_{}_bbx_gt.txt", "{}.jpg\n1\n1 1 9 9 0 0 0 0 0 0"),
     "kitti": ("{}/{}.txt", "Car 0 0 -10 1 1 9 9 -1 -1 -1 -1000 -1000 -1000 -10"),
@@ -391,8 +438,48 @@ def test_splits_of_a_dataset_are_asked_for(tmp_path, format):
         file = tmp_path / place.format(split, f"{split}1")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text.format(f"{split}1"))
-    with pytest.raises(vt.ReadError, match=r"train, val.*split='train'"):
+    with pytest.raises(vt.ReadError, match=r"train, .*val; .*split='.*train'"):
         vt.read(tmp_path)
     chosen = vt.read(tmp_path, split="val")
     assert chosen.source.format == format
     assert [name.removesuffix(".jpg") for name in chosen.images.names] == ["val1"]
+
+
+def test_image_sets_of_a_voc_devkit_are_asked_for(tmp_path):
+    home = tmp_path / "VOC2007"
+    (home / "ImageSets" / "Main").mkdir(parents=True)
+    (home / "Annotations").mkdir()
+    for split, name in (("train", "000012"), ("val", "000005")):
+        (home / "Annotations" / f"{name}.xml").write_text(XML.format(name))
+        (home / "ImageSets" / "Main" / f"{split}.txt").write_text(f"{name}\n")
+        (home / "ImageSets" / "Main" / f"cat_{split}.txt").write_text(f"{name} -1\n")
+    for path in (tmp_path, home):
+        with pytest.raises(vt.ReadError, match=r"found train, val; .*split='train'"):
+            vt.read(path)
+        assert vt.read(path, split="val").images.names == ("000005.jpg",)
+    # The folder of the files itself is all of them, and says so.
+    both = vt.read(home / "Annotations")
+    assert len(both.images) == 2
+    assert any("train, val" in note and "split='train'" in note for note in both.source.notes)
+    (home / "ImageSets" / "Main" / "val.txt").unlink()
+    assert len(vt.read(home).images) == 2  # one list tells no splits apart
+
+
+def test_folders_of_two_detectors_are_told_apart(tmp_path):
+    for detector in ("hawk", "wren"):
+        (tmp_path / detector).mkdir()
+        (tmp_path / detector / "1.txt").write_text("cat 0.9 10 10 20 20\n")
+    with pytest.raises(vt.ReadError, match=r"wren/1\.txt: expected each image once.*'1'.*hawk"):
+        vt.read(tmp_path)
+    assert len(vt.read(tmp_path / "hawk")) == 1
+
+
+@pytest.mark.parametrize("evaluate", [vt.openimages, vt.imagenet_det])
+def test_protocols_without_ignored_objects_say_that_they_count_them(tmp_path, evaluate):
+    (tmp_path / "gt.txt").write_text("1,1,10,10,50,90,1,1,1\n1,2,200,10,50,90,0,1,1\n")
+    truth = vt.read(tmp_path / "gt.txt")
+    pred = vt.Annotations.of(["gt/000001"], ["pedestrian"], [[10, 10, 60, 100]], confidence=[0.9])
+    results = evaluate(truth, pred)
+    assert results["mAP"].value == pytest.approx(0.5)  # one of two; by Pascal VOC one of one
+    assert any("1 of 2 objects are marked as ignored and were counted" in note for note in results.notes)
+    assert vt.voc(truth, pred)["mAP"].value == 1

@@ -370,3 +370,79 @@ def test_volumes_are_whole_numbers_or_soft_masks(tmp_path):
     assert "expected numbers, found NaN or infinity" in refused(whole, [np.nan], 0.5)
     assert "expected numbers, found others" in refused(whole, ["x"], 0.5)
     assert "expected three dimensions, found 2" in refused(volumes.read_volume, npy(tmp_path / "a.npy", (2, 2)))
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # in pycocotools
+@pytest.mark.parametrize("block", [1, 7, 64, 2**19])
+@pytest.mark.parametrize("kind", [np.uint8, np.uint16, np.int32, np.bool_])
+def test_masks_of_values_are_those_of_pycocotools_whatever_is_looked_at_together(block, kind, monkeypatch):
+    from pycocotools import mask
+
+    monkeypatch.setattr(pixels, "BLOCK", block)
+    rng = np.random.default_rng(block)
+    for height, width in ((1, 1), (1, 9), (9, 1), (7, 11), (16, 16)):
+        values = rng.integers(0, 2 if kind is np.bool_ else 5, (height, width)).astype(kind)
+        found = split(values)
+        assert found.values.tolist() == np.unique(values).tolist()
+        for i, value in enumerate(found.values):
+            counts = found.take(np.array([i])).counts
+            encoded = mask.frPyObjects({"size": [height, width], "counts": counts.tolist()}, height, width)
+            assert np.array_equal(mask.decode(encoded), values == value)
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 5])
+def test_stretches_across_blocks_are_one(block, monkeypatch):
+    monkeypatch.setattr(pixels, "BLOCK", block)
+    values, lengths = mean_stretches(np.array([[1, 1, 2], [2, 2, 1], [1, 1, 1]]))
+    assert (values.tolist(), lengths.tolist()) == ([1, 2], [3.0, 3.0])  # 2 and 4 pixels of 1, 3 of 2
+
+
+def test_a_file_of_very_many_runs_is_refused_by_name(tmp_path, monkeypatch):
+    stripes = np.zeros((40, 40), np.uint8)
+    stripes[::2] = 1
+    Image.fromarray(stripes).save(tmp_path / "a.png")
+    monkeypatch.setattr(pixels, "FREE_RUNS", 1)
+    monkeypatch.setenv("VERITE_LIMIT_RUNS_PER_BYTE", "1")
+    with pytest.raises(ReadError, match=r"a\.png: expected at most \d+ runs .*VERITE_LIMIT_RUNS_PER_BYTE"):
+        vt.read(tmp_path / "a.png")
+    monkeypatch.setenv("VERITE_LIMIT_RUNS_PER_BYTE", "100")
+    assert len(vt.read(tmp_path / "a.png")) == 1
+
+
+@pytest.mark.parametrize(("mode", "each"), [("1", 1), ("L", 1), ("P", 1), ("I;16", 2), ("RGB", 4)])
+def test_bytes_of_pixels_are_bounded_by_those_of_the_file(mode, each, tmp_path, monkeypatch):
+    from verite.formats import sizes
+
+    Image.new(mode, (30, 20)).save(tmp_path / "a.png")
+    size = (tmp_path / "a.png").stat().st_size
+    monkeypatch.setenv("VERITE_LIMIT_PIXELS_PER_BYTE", "1")
+    monkeypatch.setattr(sizes, "FREE_PIXELS", 600 * each - size)
+    pixels.read_pixels(tmp_path / "a.png")
+    monkeypatch.setattr(sizes, "FREE_PIXELS", 600 * each - size - 1)
+    with pytest.raises(ReadError, match=rf"a\.png: .* {600 * each - 1:,} bytes of pixels .*_PIXELS_PER_BYTE"):
+        pixels.read_pixels(tmp_path / "a.png")
+    assert sizes.picture_size([tmp_path / "a.png"]) == (30, 20)  # nothing is decoded for it
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "I;16", "RGB", "RGBA", "LA", "I", "F"])
+def test_pictures_are_the_same_in_stripes(mode, monkeypatch):
+    grey = Image.fromarray(np.random.default_rng(1).integers(0, 200, (23, 17)).astype(np.uint8))
+    image = grey if mode == "L" else grey.convert("I").convert(mode) if mode == "I;16" else grey.convert(mode)
+    whole = np.asarray(image)
+    for block in (1, 17, 100, 390):
+        monkeypatch.setattr(pixels, "BLOCK", block)
+        found = pixels.decode_pixels(image)
+        assert found.dtype == whole.dtype
+        assert np.array_equal(found, whole)
+
+
+def test_a_volume_of_many_voxels_in_few_bytes_is_refused_by_name(tmp_path, monkeypatch):
+    pytest.importorskip("nibabel")
+    import nibabel
+
+    nibabel.save(nibabel.Nifti1Image(np.zeros((20, 20, 20), np.uint8), np.eye(4)), tmp_path / "a.nii.gz")
+    monkeypatch.setattr(volumes, "FREE_VOXELS", 100)
+    with pytest.raises(ReadError, match=r"a\.nii\.gz: .* 20 x 20 x 20 of 1 bytes; .*VERITE_LIMIT_PIXELS_PER_BYTE"):
+        vt.read_volume(tmp_path / "a.nii.gz")
+    monkeypatch.setenv("VERITE_LIMIT_PIXELS_PER_BYTE", "1000")
+    assert vt.read_volume(tmp_path / "a.nii.gz").values.shape == (20, 20, 20)

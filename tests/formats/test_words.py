@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import verite as vt
 from verite.errors import BadParameter, DataError, ReadError, list_faults
 from verite.formats.class_names import check_name, check_names, names_in
 from verite.formats.csv_lines import find_columns, header_columns, separator_of
@@ -138,6 +139,7 @@ def test_class_names_have_a_length_and_a_number(monkeypatch):
     assert "found an empty one" in refused(check_name, "a", "")
     assert "expected at most 2 classes, found 3" in refused(check_names, "a", ["a", "b", "c"])
     assert "expected each class name once, found 'cat' twice" in refused(check_names, "a", ["cat", "cat"])
+    assert "half a surrogate pair" in refused(check_name, "a", "a\ud800")
 
 
 def test_an_empty_line_in_a_list_of_names_is_named(tmp_path):
@@ -234,3 +236,11 @@ def test_where_faults_are_listed_objects_unlike_the_first_are_left_out():
     assert found.confidence.tolist() == [0.5, 0.7]
     assert found.flag("difficult").tolist() == [False, True]
     assert not found.flag("crowd").any()
+
+
+def test_half_a_surrogate_pair_in_a_column_of_images_or_classes_is_named_with_its_row():
+    """It can be neither written nor drawn."""
+    table = {"image": ["a", "b"], "label": ["cat", "cat"], "x": [1, 1], "y": [1, 1], "width": [5, 5], "height": [5, 5]}
+    for key in ("image", "label"):
+        assert "half a surrogate pair" in refused(vt.read, {**table, key: ["a", "\ud800"]})
+    assert len(vt.read(table)) == 2

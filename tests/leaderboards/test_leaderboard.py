@@ -264,6 +264,8 @@ def test_groups_of_images_are_drawn_by_a_column(tmp_path):
     sites = [f"s{i % 4}" for i in range(1, 21)]
     given = vt.leaderboard(truth, preds, resample=sites, draws=40, checks="off")
     assert by_site.draws.tobytes() == given.draws.tobytes()
+    array = vt.leaderboard(truth, preds, resample=np.array(sites), draws=40, checks="off")
+    assert array.draws.tobytes() == given.draws.tobytes()
     (tmp_path / "sites.csv").write_text("image,site\n" + "".join(f"{i}.jpg,s{i % 4}\n" for i in range(1, 21)))
     table = vt.leaderboard(truth, preds, resample=f"{tmp_path}/sites.csv:site", draws=40, checks="off")
     assert table.draws.tobytes() == given.draws.tobytes()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from verite.cli import run
 from verite.errors import BadParameter, DataError, UnknownMetric, VeriteError
 from verite.metrics.catalogue import metric, records
 
@@ -54,7 +55,7 @@ MASK = np.eye(6, dtype=bool)
         (lambda: vt.metric("math:no_such"), UnknownMetric, ["math:no_such", "expected a function"]),
         (lambda: vt.metric("math:pi"), UnknownMetric, ["expected a function, found float"]),
         (lambda: vt.metric("gce")([0, 0, 4, 4], [0, 0, 2, 2]), DataError,
-         ["gce: expected the size of the image", "size=(WIDTH, HEIGHT)", "--image-size WIDTH,HEIGHT"]),
+         ["gce: expected the size of the image", "give size=(WIDTH, HEIGHT)", "image_size=(WIDTH, HEIGHT)"]),
         (lambda: vt.metric("hausdorff")([(0, 0), (4, 0), (4, 4)], [0, 0, 2, 2]), DataError, ["size of the image"]),
         (lambda: vt.metric("iou")([(0, 0), (4, 0), (4, 4)], [0, 0, 2, 2]), DataError, ["size=(WIDTH, HEIGHT)"]),
         (lambda: vt.metric("robin_com(variant=as-run)")([0, 0, 4, 4], [0, 0, 2, 2]), DataError, ["size of the image"]),
@@ -89,6 +90,17 @@ def test_the_message_is_one_line_with_what_is_wrong_and_what_to_do(act, kind, wo
     for word in words:
         assert word in message
     assert len(message) < 300
+
+
+@pytest.mark.parametrize("name", ["gce", "hausdorff"])
+def test_the_command_line_is_told_the_option_that_gives_the_size(tmp_path, capsys, name):
+    (tmp_path / "truth.csv").write_text("image,label,xmin,ymin,xmax,ymax\na,cat,0,0,4,4\n")
+    words = ["localize", str(tmp_path / "truth.csv"), str(tmp_path / "truth.csv"), "-m", name, "--checks", "off"]
+    assert run(words) == 1
+    errors = capsys.readouterr().err
+    assert "--image-size WIDTH,HEIGHT" in errors
+    assert "size=(" not in errors
+    assert run([*words, "--image-size", "6,6"]) == 0
 
 
 def test_an_image_wider_than_the_limit_is_refused(monkeypatch):

@@ -265,7 +265,7 @@ def test_results_compare_only_where_they_measure_the_same():
     [
         ({"iou": 1.5}, "iou: expected a number from 0 to 1, found 1.5"),
         ({"unmatched": "scored"}, "did you mean 'score'?"),
-        ({"regions": "boxes"}, "did you mean 'box'?"),
+        ({"regions": "bix"}, "did you mean 'box'?"),
         ({"confidence": float("nan")}, "confidence: expected a number, found nan"),
         ({"checks": "maybe"}, "checks: expected stop, warn or off"),
         ({"labels": ["cart"]}, "did you mean 'cat'?"),
@@ -275,6 +275,11 @@ def test_settings_out_of_range_are_refused(how, words):
     with pytest.raises(BadParameter) as caught:
         localize(TRUTH, PRED, "iou", **{"checks": "off", **how})
     assert words in str(caught.value)
+
+
+def test_what_other_tools_call_boxes_is_understood():
+    assert localize(TRUTH, PRED, "iou", regions="boxes", checks="off").settings.regions == "box"
+    assert localize(TRUTH, PRED, "iou", regions="bbox", checks="off").settings.regions == "box"
 
 
 def test_at_least_one_metric_is_asked_for():

@@ -233,3 +233,12 @@ def test_two_names_of_one_number_are_refused():
         pred.like(truth)
     with pytest.raises(vt.DataError, match=r"image id 1.*a/0001.*b/0001"):
         truth.like(pred)
+
+
+def test_a_base_name_in_another_folder_of_the_ground_truth_is_another_image():
+    truth = made(vt.Images(["cam/1.jpg", "lidar/2.jpg"]), vt.Labels(["cat"]), [0, 1], [0, 0])
+    pred = made(vt.Images(["cam/2.jpg"]), vt.Labels(["cat"]), [0], [0])
+    with pytest.raises(vt.DataError, match=r"'cam/2\.jpg'.*'lidar/2\.jpg'"):
+        pred.like(truth)
+    elsewhere = made(vt.Images(["photos/2.jpg"]), vt.Labels(["cat"]), [0], [0])
+    assert elsewhere.like(truth).image.tolist() == [1]

@@ -197,3 +197,22 @@ def test_names_do_not_run_into_each_other_in_the_digest():
 
 def test_ids_of_objects_are_bookkeeping_and_not_in_the_digest(data):
     assert replace(data, ids=None).digest == data.digest
+
+
+@pytest.mark.parametrize("odd", [1.7, float("nan"), float("inf"), 2**70, "x", None])
+def test_an_id_or_size_that_is_no_whole_number_is_refused(odd):
+    with pytest.raises(vt.BadParameter, match="images: ids: expected whole numbers"):
+        vt.Images(ids=[odd])
+    with pytest.raises(vt.BadParameter, match="images: widths: expected whole numbers"):
+        vt.Images(["a"], widths=[odd], heights=[4])
+    if odd != 2**70:  # as large as it may be in memory; files have 64 bits
+        with pytest.raises(vt.BadParameter, match="labels: expected whole numbers as ids"):
+            vt.Labels(ids=[odd])
+    assert vt.Images(ids=[2.0]).ids.tolist() == [2]
+    assert vt.Labels(ids=[2.0]).ids.tolist() == [2]
+
+
+@pytest.mark.parametrize("kind", [vt.Images, vt.Labels])
+def test_a_name_that_is_no_text_is_refused(kind):
+    with pytest.raises(vt.BadParameter, match="expected names, found 7"):
+        kind(["a", 7])

@@ -29,7 +29,7 @@ def test_results_print_as_a_table(truth, pred):
     assert "cat    0.5000       2   1   1" in text
     assert (
         text.splitlines()[-1]
-        == "voc_ap|on:box|iou:0.50|interpolation:all|pixel:plus1|ties:stable|ignored:skip|quirks:none|rev:1"
+        == "settings: voc_ap|on:box|iou:0.50|interpolation:all|pixel:plus1|ties:stable|ignored:skip|quirks:none|rev:1"
     )
 
 

@@ -307,3 +307,15 @@ def test_commands_need_no_numpy_either(tmp_path: Path) -> None:
     program = f"import sys, verite.cli as c; c.run(['coco', {truth!r}, {results!r}]); print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize("ask", [vt.read, vt.inspect])
+def test_too_many_classes_are_refused_before_they_are_looked_at_one_by_one(ask, tmp_path, monkeypatch):
+    classes = [{"id": i, "name": f"c{i}"} for i in range(4)]
+    (tmp_path / "a.json").write_text(json.dumps({"images": [], "categories": classes, "annotations": []}))
+    monkeypatch.setenv("VERITE_LIMIT_CLASSES", "3")
+    monkeypatch.setattr("verite.formats.coco_sieve.Sieve", None)
+    with pytest.raises(vt.ReadError, match=r"a\.json: categories: expected at most 3 classes, found 4; .*_CLASSES"):
+        ask(tmp_path / "a.json")
+    monkeypatch.setenv("VERITE_LIMIT_CLASSES", "4")
+    assert len(vt.read(tmp_path / "a.json").labels) == 4

@@ -19,6 +19,7 @@ from tests.oracles.coco_sets import random_pose_set
 from tests.protocols.test_coco_reference import assert_same_bits, read
 from verite.errors import BadParameter, DataError, ReadError
 from verite.model.keypoints import SIGMAS, Keypoints
+from verite.protocols.coco import CocoSettings
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 SETS, BLOCK = 1250, 50  # at least 41 of a block are compared, so more than 1,000 in all
@@ -361,3 +362,10 @@ def test_poses_stand_in_tables_of_other_programs() -> None:
 def test_points_without_a_visibility_are_visible() -> None:
     assert Keypoints.of([[[1, 2], [3, 4]], None]).points.tolist() == [[1, 2, 2], [3, 4, 2]]
     assert Keypoints.of([[[1, 2], [3, 4]], None]).labelled.tolist() == [2, 0]
+
+
+def test_what_other_tools_call_keypoints_has_the_defaults_of_keypoints():
+    # COCO's keypoints: 20 predictions of an image, no small areas; Ultralytics calls the task "pose".
+    assert CocoSettings(on="pose") == CocoSettings(on="keypoints")
+    assert CocoSettings(on="pose").max_dets == (20,)
+    assert [name for name, *_ in CocoSettings(on="pose").areas] == ["all", "medium", "large"]

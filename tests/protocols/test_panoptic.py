@@ -292,3 +292,14 @@ def test_numbers_that_no_id_can_be_are_refused(tmp_path, key, number):
     (tmp_path / "a.json").write_text(json.dumps(document))
     with pytest.raises(vt.ReadError, match=r"a\.json.*expected a whole number (up to|from) -?92233720368547758"):
         vt.read(tmp_path / "a.json", format="panoptic")
+
+
+@pytest.mark.parametrize("side", ["width", "height"])
+def test_the_size_of_an_image_beyond_32_bits_is_listed_by_inspect(tmp_path, side):
+    truth = one(tmp_path)
+    document = json.loads(truth.read_text())
+    document["images"][0][side] = 2**31
+    truth.write_text(json.dumps(document))
+    with pytest.raises(vt.ReadError, match=r"images\[0\]: expected a width and height of at most"):
+        vt.read(truth)
+    assert any("a width and height of at most" in finding.message for finding in vt.inspect(truth).findings)

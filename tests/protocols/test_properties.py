@@ -143,7 +143,7 @@ def test_results_say_what_they_are(protocol: Protocol[Any, Any]) -> None:
     results = evaluate(protocol)
     text = str(results)
     assert results.name in text
-    assert text.splitlines()[-1] == str(results.signature)
+    assert text.splitlines()[-1] == f"settings: {results.signature}"
     for name in ("cat", "dog", "cow"):
         assert name in text
 

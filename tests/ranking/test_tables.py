@@ -250,7 +250,7 @@ def test_models_that_do_not_fit_the_table_are_refused(written, model, message):
         (lambda: Bernoulli(float("nan")), "epsilon: expected a share .* found nan"),
         (lambda: rank(TABLE), r"errors: expected an error model .* found None; .* vt.annotation_errors.Audit\("),
         (lambda: rank(TABLE, 0.1), r"errors: expected an error model such as .*, found 0.1"),
-        (lambda: rank([1], Bernoulli(0.1)), r"what: expected a table .* found list; .* vt.Answers.of\("),
+        (lambda: rank([1], Bernoulli(0.1)), r"what: expected a table .* found list; .* vt.AnswerTable.of\("),
         (lambda: PerItem([0.1, 0.7]), "found 0.7 for item 2; where a record is more likely wrong than right"),
         (lambda: PerItem([[0.1]]), "rates: expected one number per item, found an array of shape"),
         (lambda: Audit(6, 5), "errors: expected at most the 5 records checked, found 6"),

@@ -196,3 +196,14 @@ def test_poses_are_drawn_as_skeletons_between_labelled_points(tmp_path):
     assert len(mark.bones) == 4  # shoulders, hips and both sides of the trunk
     assert mark.lines == mark.bones  # a box around them would hide them
     assert [path.name for path in vt.draw(truth, results.pred, tmp_path, on="keypoints", image="a.jpg")] == ["a.png"]
+
+
+@pytest.mark.parametrize("far", [-9.3e18, 9.3e18])
+def test_objects_very_far_outside_are_drawn_around(far, tmp_path):
+    box = {"image_id": 1, "category_id": 1}
+    truth = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{"id": 1, "bbox": [10, far, 20, 20], "area": 400, "iscrowd": 0, **box}],
+    }
+    assert vt.draw(truth, [{"bbox": [10, far, 20, 20], "score": 0.5, **box}], tmp_path / "drawn")

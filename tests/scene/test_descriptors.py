@@ -114,7 +114,7 @@ def test_pictures_without_texture_are_named(tmp_path):
 
 def test_settings_are_checked(pictures):
     chosen = pictures_of([pictures])
-    with pytest.raises(BadParameter, match="pairs: expected at least 1"):
+    with pytest.raises(BadParameter, match="pairs: expected a whole number from 1 up, found 0"):
         vt.learn_distances(chosen, pairs=0)
     with pytest.raises(BadParameter, match="ratio: expected a number above 0"):
         vt.learn_distances(chosen, ratio=0)

@@ -25,7 +25,7 @@ from verite.analysis.suspicious import MOST_IN_JSON
 from verite.errors import BadParameter
 from verite.evaluation.settings import ClassThresholds, EvaluationSettings, count_left
 from verite.model.comparison import Comparison, distinct_names
-from verite.model.results import Results, digest_for
+from verite.model.results import Results, describe_cuts, digest_for
 from verite.model.tables import Part, Table, Verbatim, show_cell
 from verite.plotting import MOST_OF_NAME, label_rows, shorten_apart
 from verite.progress import begin
@@ -203,7 +203,8 @@ class Analysis(ReportWriter, Document):
             hidden = [f"Tables of more than {MOST_COLUMNS} columns are in -o DIR, --json and --style csv"]
             return [headline, *fit[:-2], *(hidden if len(fit) < len(listed) else []), *fit[-2:]]
         shown = [one for part in parts.values() for one in part.summary()]
-        return [headline, *shown, describe_ignored(self.matches), self.signature]
+        cuts = describe_cuts({"": self.results.findings})
+        return [headline, *shown, describe_ignored(self.matches), self.signature, *cuts]
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, the content of the JSON document; the keys are documented and stable."""

@@ -46,8 +46,8 @@ PLOTTED_CLASSES = 100
 class ConfusionThreshold(ThresholdSetting):
     """A confidence threshold, one per class, or the name of a way to find one."""
 
-    def hold(self, value: Any) -> Any:
-        return value if value in (BEST_F1, LRP) else super().hold(value)
+    def validate(self, value: Any) -> Any:
+        return value if isinstance(value, str) and value in (BEST_F1, LRP) else super().validate(value)
 
 
 class ConfusionSettings(Settings):

@@ -60,8 +60,8 @@ def all_parts() -> list[PartRecord]:
 class PartNames(Names[Sequence[str] | str | None, tuple[str, ...]]):
     """Names of parts, repeated or separated by commas."""
 
-    def hold(self, value: Sequence[str] | str) -> tuple[str, ...]:
-        words = [word for one in super().hold(value) for word in one.split(",")]
+    def validate(self, value: Sequence[str] | str) -> tuple[str, ...]:
+        words = [word for one in super().validate(value) for word in one.split(",")]
         for word in words:
             if word not in REGISTRY:
                 raise self.refuse(f"parts out of {', '.join(REGISTRY)}", f"{word!r}{did_you_mean(word, REGISTRY)}")
@@ -106,13 +106,13 @@ class BootstrapSettings(Settings):
         tuple(REGISTRY), "Parts to compute; may be repeated.", metavar="PART,...", default_text="all"
     )
 
-    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """All parts; and resamples where `resample` says of what."""
         unit = given.get("resample")
-        defaults: dict[str, Any] = {"only": tuple(REGISTRY)}
+        found: dict[str, Any] = {"only": tuple(REGISTRY)}
         if unit is not None and not (isinstance(unit, str) and unit == NONE):
-            defaults["draws"] = LeaderboardSettings.draws.default
-        return defaults
+            found["draws"] = LeaderboardSettings.draws.default
+        return found
 
     def check(self) -> None:
         if self.draws and isinstance(self.resample, str) and self.resample == NONE:

@@ -503,17 +503,16 @@ def reconcile(
     >>> print(reconcile(truth, pred, "AP=0.7500", tool="ultralytics").verdict())
     AP=0.7500: given by ultralytics up to 8.4.36.
     """
-    asked = tool_named(tool) if tool else None
+    asked = None if tool is None else tool_named(tool)
     wanted = parse_numbers(numbers, table, asked.scores if asked else {})
     if not isinstance(protocols, Sequence):
         raise BadParameter(f"protocols: expected some of {', '.join(REGISTRY)}, found {excerpt(protocols)}")
     if isinstance(tries, bool) or not isinstance(tries, int) or tries < 0:
         raise BadParameter(f"tries: expected a whole number from 0 up, found {excerpt(tries)}")
     for name in protocols:
-        if name not in REGISTRY:
-            raise BadParameter(
-                f"protocols: expected {', '.join(REGISTRY)}, found {name!r}{did_you_mean(name, REGISTRY)}"
-            )
+        if not isinstance(name, str) or name not in REGISTRY:
+            near = did_you_mean(name, REGISTRY) if isinstance(name, str) else ""
+            raise BadParameter(f"protocols: expected {', '.join(REGISTRY)}, found {excerpt(name)}{near}")
     if not protocols:
         raise BadParameter("protocols: expected at least one, found none")
     known, given = read_pair(truth, pred)

@@ -15,7 +15,7 @@ from itertools import combinations
 from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any
 
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.errors import BadParameter, DataError, did_you_mean, excerpt
 from verite.progress import begin
 from verite.protocols import protocol_named
 from verite.settings import Choice, Flag
@@ -134,8 +134,9 @@ def tool_named(name: str) -> Tool:
     BadParameter
         If there is none, with the names of all.
     """
-    if name not in TOOLS:
-        raise BadParameter(f"tool: expected {', '.join(TOOLS)}, found {name!r}{did_you_mean(name, TOOLS)}")
+    if not isinstance(name, str) or name not in TOOLS:
+        near = did_you_mean(name, TOOLS) if isinstance(name, str) else ""
+        raise BadParameter(f"tool: expected {', '.join(TOOLS)}, found {excerpt(name)}{near}")
     return TOOLS[name]
 
 

@@ -185,6 +185,14 @@ def find_outside(side: Side) -> Iterator[Finding]:
     message = f"{count_boxes(side, tally, 'leave')} the image by more than a tenth of its side{lost}"
     severity: Severity = "warning" if side.is_truth or beyond > LOST * len(side) else "note"
     remedy = "clip them to their images (verite inspect FILE --fix OUT), or are these other images, or of another size?"
+    regions = side.annotations.regions
+    if tally.count >= max(FEWEST_OUTSIDE, BEYOND * len(side)) and regions.kept == "xywh":
+        values = np.asarray(regions.values)
+        if np.all(values[:, 2:] > values[:, :2]):  # widths and heights of many boxes are not all so large
+            remedy = (
+                f"are these {Reading('xyxy').words}? the second point lies behind the first in all {len(side):,} "
+                f"boxes; then add --{side.name}-boxes xyxy"
+            )
     yield found_boxes(side, "V109", severity, message, tally, remedy)
 
 

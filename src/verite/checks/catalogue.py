@@ -39,7 +39,7 @@ CHECKS = (
           "classes:find_alike_names", ()),
     Check("V205", "warning", "classes are exchanged: each is found as another one", "correct the list of class names",
           ("pair",), "predictions:find_exchanged_classes", ("exchanges",)),
-    Check("V111", "error", "coordinates that are NaN or infinite", "remove these boxes", SIDES,
+    Check("V111", "error", "coordinates that are NaN or infinite, or an area above 1e300", "remove these boxes", SIDES,
           "values:find_not_finite", ("not_finite",)),
     Check("V106", "error", "widths or heights below zero", "write the smaller corner first", SIDES,
           "values:find_negative_sizes", ("negative",)),
@@ -133,6 +133,7 @@ CHECKS = (
           "write the same values", ("pair", "file"), "regions:find_odd_masks", ("mask_images",)),
     Check("V412", "warning", "predicted volumes or mask images whose background fits the objects: inverted",
           "write objects as 1 on 0", ("pair", "file"), "regions:find_odd_masks", ("mask_images",)),
-    Check("V413", "warning", "cases without a predicted volume", "was the model run on all cases?", ("file",)),
+    Check("V413", "warning", "volumes or mask images of the truth without a file of predictions",
+          "was the model run on all cases?", ("pair", "file"), "regions:find_odd_masks", ("mask_images",)),
     Check("V414", "error", "fields of LVIS that are missing", "`verite coco` needs none of them", ("file",)),
 )  # fmt: skip

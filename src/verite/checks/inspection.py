@@ -219,7 +219,10 @@ class Inspection(Display):
     def findings(self) -> tuple[Finding, ...]:
         return tuple(finding for found in self.by_file for finding in found)
 
-    def __str__(self) -> str:
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
+        """Return a summary of each file with its findings below, one indented line each."""
+        from verite.model.styles import wrap_text
+
         parts = []
         for summary, found in zip(self.files, self.by_file, strict=True):
             lines = [str(summary)]
@@ -228,7 +231,7 @@ class Inspection(Display):
                 lines += [f"    {example}" for example in finding.examples]
             lines += [] if found else ["  nothing suspicious"]
             parts.append("\n".join(lines))
-        return "\n\n".join(parts)
+        return wrap_text("\n\n".join(parts), width)
 
     def contents(self) -> list[Part]:
         parts: list[Part] = []

@@ -1,4 +1,4 @@
-"""Do polygons and masks agree with their boxes, images and each other? (V112, V406, V410, V411, V412, V418)
+"""Do polygons and masks agree with their boxes, images and each other? (V112, V406, V410 to V413, V418)
 
 Polygons and masks are read when somebody asks for them, so these look when `inspect` does.
 """
@@ -15,6 +15,7 @@ from verite.checks.check import EXAMPLES, Finding
 from verite.checks.evidence import FOUND
 from verite.checks.sample import EDGE, MANY, Pair, Side
 from verite.checks.values import object_name, spell_box
+from verite.errors import excerpt
 from verite.model.keypoints import Keypoints
 from verite.model.regions import BOX, MASK, POLYGON, Regions
 
@@ -131,20 +132,21 @@ MASKED = 64  # images that are compared pixel by pixel
 
 
 def find_odd_masks(pair: Pair) -> Iterator[Finding]:
-    """Mask images that are inverted, or whose label values are classes that the two sides do not share."""
+    """Mask images that are missing, inverted, or whose label values are classes that the two sides do not share."""
+    yield from name_missing_files(pair.pred.source.missing, len(pair.truth.images), "images")
     sides = (pair.truth, pair.pred)
     if any(side.regions.runs is None for side in sides):
         return
     both = np.intersect1d(pair.truth.image, pair.pred.image)
     looked_at = both[np.unique(np.linspace(0, len(both) - 1, min(MASKED, len(both))).astype(np.int64))]
-    inverted = [image for image in looked_at.tolist() if is_inverted(*(foreground(side, image) for side in sides))]
+    inverted = [image for image in looked_at.tolist() if has_inverted(pair, image)]
     yield from describe_inverted([pair.truth.images.name(image) for image in inverted], len(looked_at), "images")
     if all(side.labels.numbers is not None for side in sides):
         yield from name_disjoint_values(*map(class_values, sides))
 
 
-def foreground(side: Annotations, image: int) -> NDArray[np.bool_]:
-    """The pixels of an image, column by column, that any object or class has, the background being none."""
+def foreground(side: Annotations, image: int) -> NDArray[np.int64]:
+    """Where the pixels of an image, column by column, that any object or class has begin and end, [stretch, 2]."""
     rows = np.flatnonzero(side.image == image)
     if side.labels.numbers is not None:
         kept = class_values(side)
@@ -152,13 +154,22 @@ def foreground(side: Annotations, image: int) -> NDArray[np.bool_]:
         rows = rows[np.isin(values, kept)]
     runs = side.regions.runs
     assert runs is not None
-    height, width = int(side.images.heights[image]), int(side.images.widths[image])
-    change = np.zeros(height * width + 1, np.int64)
-    for row in rows.tolist():
-        ends = np.cumsum(np.append(0, runs[row].astype(np.int64)))
-        np.add.at(change, ends[1:-1:2], 1)
-        np.add.at(change, ends[2::2], -1)
-    return np.cumsum(change[:-1]) > 0
+    bounds = [np.cumsum(runs[row], dtype=np.int64)[: len(runs[row]) // 2 * 2].reshape(-1, 2) for row in rows.tolist()]
+    return unite(np.concatenate([np.empty((0, 2), np.int64), *bounds]))
+
+
+def unite(stretches: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Stretches of pixels without those that lie in others, by rising pixel.
+
+    >>> unite(np.array([[6, 8], [0, 3], [1, 2], [2, 5], [4, 4]])).tolist()
+    [[0, 5], [6, 8]]
+    """
+    stretches = stretches[stretches[:, 0] < stretches[:, 1]]
+    stretches = stretches[np.argsort(stretches[:, 0], kind="stable")]
+    reached = np.maximum.accumulate(stretches[:, 1]) if len(stretches) else stretches[:, 1]
+    is_first = np.append(True, stretches[1:, 0] > reached[:-1])[: len(stretches)]
+    is_last = np.append(is_first[1:], True)[: len(stretches)]
+    return np.stack([stretches[is_first, 0], reached[is_last]], axis=1)
 
 
 def class_values(side: Annotations) -> list[int]:
@@ -168,13 +179,21 @@ def class_values(side: Annotations) -> list[int]:
     return [value for value in used if value != VOID] or used
 
 
-def is_inverted(truth: NDArray[np.bool_], pred: NDArray[np.bool_]) -> bool:
-    """Does the background of the prediction, and not its foreground, fit the object?"""
-    if truth.shape != pred.shape or not truth.any() or not pred.any():
+def has_inverted(pair: Pair, image: int) -> bool:
+    """Is the prediction of an image inverted? Images of two sizes are not compared."""
+    images = [side.images for side in (pair.truth, pair.pred)]
+    sizes = [(int(one.heights[image]), int(one.widths[image])) for one in images]
+    sides = [foreground(side, image) for side in (pair.truth, pair.pred)]
+    truth, pred, either = (int((s[:, 1] - s[:, 0]).sum()) for s in (*sides, unite(np.concatenate(sides))))
+    return sizes[0] == sizes[1] and is_inverted(truth, pred, truth + pred - either, sizes[0][0] * sizes[0][1])
+
+
+def is_inverted(truth: int, pred: int, shared: int, pixels: int) -> bool:
+    """Does the background of the prediction, and not its foreground, fit the object? Pixels of each, and of all."""
+    if not truth or not pred:
         return False
-    shared, outside = int((truth & pred).sum()), int((truth & ~pred).sum())
-    iou = shared / int((truth | pred).sum())
-    return iou < LOW_IOU and outside / int((truth | ~pred).sum()) > HIGH_IOU
+    outside = truth - shared
+    return shared / (truth + pred - shared) < LOW_IOU and outside / (pixels - pred + shared) > HIGH_IOU
 
 
 def describe_inverted(inverted: Sequence[str], compared: int, what: str) -> Iterator[Finding]:
@@ -183,6 +202,14 @@ def describe_inverted(inverted: Sequence[str], compared: int, what: str) -> Iter
         share = f"{len(inverted):,} of {compared:,} {what}"
         message = f"predictions look inverted: in {share} their background fits the object"
         yield Finding("V412", "warning", message, len(inverted), tuple(inverted), "write objects as 1 on 0")
+
+
+def name_missing_files(missing: Sequence[str], count: int, what: str) -> Iterator[Finding]:
+    """Images or cases without a file of predictions, unless that is all of them."""
+    if missing and len(missing) < count:
+        message = f"{len(missing):,} of {count:,} {what} have no prediction file and count as predicted empty, e.g. "
+        remedy = f"was the model run on all {what}? name files alike on both sides"
+        yield Finding("V413", "warning", message + excerpt(missing[0]), len(missing), tuple(missing), remedy)
 
 
 def name_disjoint_values(truth: Sequence[int], pred: Sequence[int]) -> Iterator[Finding]:

@@ -65,18 +65,8 @@ COMMANDS = {name: (module, summary) for group in GROUPS.values() for name, modul
 NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 # Other spellings and earlier names, which help does not list.
 ALIASES = {"analyze": "analyse", "explain": "reconcile", "interpret": "scene-score"}
-# What people call an option that has another name here, and no similar one.
-OPTION_WORDS = {
-    "--threshold": "--iou",
-    "--iou-threshold": "--iou",
-    "--iou-thr": "--iou",
-    "--iou-type": "--on",
-    "--jobs": "--threads",
-    "--conf": "--confidence",
-    "--conf-thres": "--confidence",
-    "--score-thr": "--confidence",
-    "--per-class": "--per class",
-    "--classwise": "--per class",
+# Options of pascalvoc.py (Object-Detection-Metrics), answered with the spelling here.
+PASCALVOC_OPTIONS = {
     "-gtformat": "--truth-boxes",
     "-detformat": "--pred-boxes",
     "-gtcoords": "--truth-coords",
@@ -85,19 +75,7 @@ OPTION_WORDS = {
     "-sp": "--output",
     "-np": "--no-plot",
 }
-# Options of other tools for what is an argument here.
-ARGUMENT_WORDS = {
-    "--gt",
-    "-gt",
-    "--gtfolder",
-    "-det",
-    "--detfolder",
-    "--dt",
-    "--pred",
-    "--truth",
-    "--annotations",
-    "--anno",
-}
+PASCALVOC_ARGUMENTS = ("-gt", "-det", "--gtfolder", "--detfolder")
 
 
 # What people type who want AP, and who have used other tools.
@@ -224,12 +202,11 @@ def run(args: Sequence[str] | None = None) -> int:
     except click.UsageError as error:
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
         if isinstance(error, click.NoSuchOption):
-            words = sys.argv[1:] if args is None else args
-            typed = next((word for word in words if word.split("=")[0] in {*OPTION_WORDS, *ARGUMENT_WORDS}), "")
-            name = typed.split("=")[0] or error.option_name
-            if name in OPTION_WORDS:
-                return complain(f"no option {name!r}; did you mean {OPTION_WORDS[name]!r}?{hint}", 2)
-            if name in ARGUMENT_WORDS:
+            words = [word.partition("=")[0] for word in (sys.argv[1:] if args is None else args)]
+            name = next((word for word in words if word in (*PASCALVOC_OPTIONS, *PASCALVOC_ARGUMENTS)), "")
+            if name in PASCALVOC_OPTIONS:
+                return complain(f"no option {name!r}; did you mean {PASCALVOC_OPTIONS[name]!r}?{hint}", 2)
+            if name:
                 return complain(f"no option {name!r}; ground truth and predictions are arguments: TRUTH PRED{hint}", 2)
         return complain(error.format_message().rstrip(".") + hint, 2)
     except (BadParameter, UnknownMetric) as error:

@@ -92,7 +92,7 @@ TOUR = (
     ),
     (
         "Another tool prints 0.6896 for the hawk. By which conventions?",
-        "explain harbour/truth.json harbour/hawk.json --number 0.6896 --protocol voc --quiet",
+        "reconcile harbour/truth.json harbour/hawk.json --number 0.6896 --protocol voc --quiet",
     ),
     (
         "The other competitions have rules of their own. LVIS: nobody looked for every class in every picture.",
@@ -133,12 +133,12 @@ TOUR = (
     ),
     (
         "One score for each picture: places, classes, missed and spurious objects together.",
-        "interpret harbour/truth.json harbour/hawk.json --confidence 0.3 --quiet -o results/interpret-harbour",
+        "scene-score harbour/truth.json harbour/hawk.json --confidence 0.3 --quiet -o results/interpret-harbour",
     ),
     (
         "And how it comes about: seven true objects, four found. Three people as one, a bus called a truck,\n"
         "a missed car.",
-        "interpret scene/truth.json scene/found.json --image street.png --quiet -o results/interpret-scene",
+        "scene-score scene/truth.json scene/found.json --image street.png --quiet -o results/interpret-scene",
     ),
     (
         "A bus called a truck is not as wrong as a bus called a bird: distances of the classes, here from a taxonomy.",
@@ -176,6 +176,7 @@ TOUR = (
         " -o results/study",
     ),
     ("What can be measured?", "metrics"),
+    ("And which annotation formats are read and written?", "formats"),
 )
 
 

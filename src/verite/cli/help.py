@@ -110,6 +110,24 @@ RARE = frozenset(
     ]
 )
 COLUMN = 28  # width of the column of options
+# What other tools call an option or a side, and what it is here.
+OTHER_OPTIONS: dict[str, tuple[str, ...]] = {
+    "--per-class": ("--per", "class"),
+    "--classwise": ("--per", "class"),
+    "--score-thr": ("--confidence",),
+    "--score-threshold": ("--confidence",),
+    "--conf": ("--confidence",),
+    "--conf-thres": ("--confidence",),
+    "--threshold": ("--iou",),
+    "--iou-thr": ("--iou",),
+    "--iou-threshold": ("--iou",),
+    "--iou-type": ("--on",),
+    "--jobs": ("--threads",),
+}
+OTHER_SIDES = {
+    "truth": ("--gt", "--truth", "--ann", "--anno", "--annotations"),
+    "pred": ("--dt", "--det", "--pred", "--predictions", "--results"),
+}
 HELP_ALL = "verite.help_all"
 
 
@@ -126,6 +144,35 @@ class Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), ALL_OPTIONS] if self.has_rare_options() else super().get_params(ctx)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, self.translate_options(args))
+
+    def translate_options(self, args: list[str]) -> list[str]:
+        """Replace spellings of other tools by ours, and bring `--gt FILE` and `--dt FILE` into the place of arguments.
+
+        A spelling that this command has itself, or that means nothing to it, is left as it is.
+        """
+        own = {word for param in self.params for word in param.opts}
+        sides = {
+            word: name for name, words in OTHER_SIDES.items() if name in {p.name for p in self.params} for word in words
+        }
+        given: dict[str, list[str]] = {"truth": [], "pred": []}
+        translated: list[str] = []
+        rest = iter(args)
+        for arg in rest:
+            word, equals, value = arg.partition("=")
+            if arg == "--":
+                translated += [arg, *rest]
+            elif word in own:
+                translated.append(arg)
+            elif word in sides:
+                given[sides[word]].append(value if equals else next(rest, ""))
+            elif word in OTHER_OPTIONS and OTHER_OPTIONS[word][0] in own:
+                translated += [*OTHER_OPTIONS[word], *([value] if equals else [])]
+            else:
+                translated.append(arg)
+        return [*given["truth"], *translated, *given["pred"]] if any(given.values()) else translated
 
     def has_rare_options(self) -> bool:
         return any(param.name in RARE for param in self.params)

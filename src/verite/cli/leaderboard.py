@@ -63,6 +63,7 @@ def leaderboard(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     records decide; groups that cannot be told apart follow.
     """
     from verite.cli.output import emit, note
+    from verite.formats import list_shards
 
     quiet = given["quiet"] or given["as_json"]
     settings = LeaderboardSettings(**settings_given(LeaderboardSettings, given))
@@ -70,6 +71,8 @@ def leaderboard(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     if given["calibrate"]:
         emit(calibrate(truth, pred, settings, errors, given), given)
         return
+    if len(pred) == 1:  # a folder or a quoted glob of the files of several detectors
+        pred = tuple(str(path) for path in list_shards(pred[0]))
     if len(pred) < 2:
         raise BadParameter(f"leaderboard: expected at least two detectors, found {len(pred)}")
     board = make_board(truth, pred, settings, errors, audit, given)

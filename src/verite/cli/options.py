@@ -333,6 +333,7 @@ def output_options(command: F) -> F:
                      help="Print one JSON document and nothing else."),
         click.option("--style", type=click.Choice(STYLES), default="text", show_default=True, callback=refuse_both,
                      help="Style of the printed tables; csv prints the main table."),
+        click.option("--legend", is_flag=True, help="Explain columns and terms below the tables."),
         click.option("--csv-safe", is_flag=True, help="Quote CSV cells that spreadsheets would compute (=1+1)."),
         click.option("--save", type=click.Path(dir_okay=False), help="Write the JSON document to a file."),
         click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),

@@ -117,6 +117,7 @@ Given = dict[str, Any]
 class Printable(Protocol):
     def to_json(self, *, indent: int = 0) -> str: ...
     def in_style(self, style: str) -> str: ...
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str: ...
     def main_table(self) -> Table: ...
 
 
@@ -134,8 +135,11 @@ def in_style(result: Printable, given: Given) -> str:
         return csv_of(result.main_table(), given)
     from verite.model.styles import text_lines
 
-    shown = result.in_style(given["style"])
-    return text_lines(shown) if given["style"] == "text" else shown
+    return (
+        text_lines(result.to_text(terminal_columns(), legend=bool(given.get("legend"))))
+        if given["style"] == "text"
+        else result.in_style(given["style"])
+    )
 
 
 def keep_table(path: Path, table: Table, given: Given) -> None:

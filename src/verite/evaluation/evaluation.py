@@ -13,7 +13,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError
 from verite.evaluation.settings import highest_floor
 from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, class_id, tell_as
-from verite.limits import limit
+from verite.limits import limit, remedy
 from verite.model.complaints import translate_core_errors
 from verite.model.ragged import offsets_of
 from verite.model.results import Matches, choose_threshold
@@ -37,6 +37,7 @@ RESULTS = ("coco-results", "json-lines", "results-object")  # get new ids and ar
 EVERY_AREA = (float("-inf"), float("inf"))
 
 USUAL_PAIRS = 16  # of a prediction: so many are no reason to refuse anything
+POINTS_PER_OBJECT = 750  # of precision-recall curves, 6 kB: a record of a file has some 60 bytes
 
 BESIDE = 0.25  # numbers of bins are whole, ranges go this far on both sides
 
@@ -153,7 +154,31 @@ class Evaluation(PrecisionRecall):
 
     @cached_property
     def native(self) -> _core.PrecisionRecall:  # type: ignore[override]
+        self.check_curves()
         return self.kept.numbers()
+
+    def check_curves(self) -> None:
+        """Every class has a curve at each threshold and area range, also one that no object has: a small file that
+        lists very many classes is refused before memory is.
+        """
+        classes, most = len(self.counts[0]), self.most_points
+        points = classes * max(1, len(self.rules.ranges)) * len(self.rules.thresholds) * len(self.rules.recalls)
+        if points > most:
+            raise DataError(
+                f"classes: expected at most {most:,} points of precision-recall curves for "
+                f"{self.object_count:,} objects, found {points:,} of {classes:,} classes; "
+                f"{remedy('curve_points')}"
+            )
+
+    @property
+    def object_count(self) -> int:
+        """Of both sides, those that count."""
+        return sum(map(sum, self.counts))
+
+    @property
+    def most_points(self) -> int:
+        """How many points the curves of so many objects may have."""
+        return limit("curve_points") + POINTS_PER_OBJECT * self.object_count
 
     @property
     def counts(self) -> tuple[list[int], list[int]]:
@@ -165,6 +190,7 @@ class Evaluation(PrecisionRecall):
         """Precision, recall and scores for every limit, in the reference's shapes."""
         from math import nan
 
+        self.check_curves()
         return Arrays(*self.kept.arrays(nan))
 
     @cached_property
@@ -248,12 +274,20 @@ class Evaluation(PrecisionRecall):
                 replace(side, area=codes.astype(np.float64), ids=None, source=Source())
                 for side, codes in ((truth, of_truths), (pred, of_preds))
             )
-        kept = Evaluation(truth, pred, rules, self.threads, **self.cells)
-        kind, threshold, _, limit = part
-        parts = [(kind, threshold, place, limit) for place in range(bins)]
-        if rules.recalls:
-            return [kept.mean(*one) for one in parts]
-        return [float(value) for value in kept.bootstrap_means(parts, np.ones((1, len(truth.images))))[0]]
+        # As many bins together as may have curves at one time.
+        curve = len(self.counts[0]) * len(rules.thresholds) * len(rules.recalls)
+        together = max(1, self.most_points // max(1, curve))
+        found: list[float] = []
+        for first in range(0, bins, together):
+            some = rules.ranges[first : first + together]
+            kept = Evaluation(truth, pred, replace(rules, ranges=some), self.threads, **self.cells)
+            kind, threshold, _, limit = part
+            parts = [(kind, threshold, place, limit) for place in range(len(some))]
+            if rules.recalls:
+                found += [kept.mean(*one) for one in parts]
+            else:
+                found += kept.bootstrap_means(parts, np.ones((1, len(truth.images))))[0].tolist()
+        return found
 
     def by_image(self) -> dict[str, list[Any]]:
         """Every image as if there were no other, in the order of image ids, as columns.

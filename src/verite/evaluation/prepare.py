@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
 from verite.checks import Finding, examine_all, stop_on_errors
-from verite.errors import BadParameter, DataError, ignore_classes
+from verite.errors import BadParameter, DataError, excerpt, ignore_classes
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.model.annotations import Annotations
 from verite.model.keypoints import Keypoints
@@ -98,8 +98,10 @@ def found_share_of_any_class(kept: Evaluation) -> float:
 Checks = Literal["stop", "warn", "off"]
 
 NOT_FINITE = ("V111", "V302", "V424")
+MOST_AREA = 1e300  # of a box, as in V111: the areas of larger ones overflow where they are added
 
-NOWHERE = [-1e9, -1e9, 0.0, 0.0]  # left, top, width, height
+# Left and top of boxes without a size; another place for each side, since by VOC's rules they have a pixel.
+NOWHERE = {"truth": (-1e9, -1e9), "pred": (-2e9, -2e9)}
 
 ABOUT_RANKS = ("V301", "V304")  # what is wrong with predictions only where they are ranked
 
@@ -121,8 +123,8 @@ def prepare(
     found by nothing and finds nothing; `off`: nobody looks. `is_ranked`: the protocol needs confidences. `is_exact`:
     whatever is not finite stays, as in the tool that is repeated. `is_ap`: the protocol averages precision.
     """
-    if checks not in ("stop", "warn", "off"):
-        raise BadParameter(f"checks: expected stop, warn or off, found {checks!r}")
+    if not isinstance(checks, str) or checks not in ("stop", "warn", "off"):
+        raise BadParameter(f"checks: expected stop, warn or off, found {excerpt(checks)}")
     aligned = pred.like(truth)
     if checks == "off":
         return truth, aligned, []
@@ -133,14 +135,16 @@ def prepare(
     if is_exact:
         return truth, aligned, findings
     odd = {finding.side for finding in findings if finding.code in NOT_FINITE}
-    truth = neutralise_non_finite(truth) if "truth" in odd else truth
-    return truth, neutralise_non_finite(aligned) if "pred" in odd else aligned, findings
+    truth = neutralise_non_finite(truth, NOWHERE["truth"]) if "truth" in odd else truth
+    return truth, neutralise_non_finite(aligned, NOWHERE["pred"]) if "pred" in odd else aligned, findings
 
 
-def neutralise_non_finite(side: Annotations) -> Annotations:
-    """The same objects; those whose box or confidence is not finite lie where nothing else is, the least confident."""
+def neutralise_non_finite(side: Annotations, place: tuple[float, float]) -> Annotations:
+    """The same objects; whose box, area or confidence is not finite lies where nothing else is, the least confident."""
     confidence = side.confidence
-    is_odd = np.asarray(~np.isfinite(side.regions.values).all(axis=1))
+    with np.errstate(over="ignore", invalid="ignore"):
+        areas, sums = side.regions.sizes[:, 2:].prod(axis=1), side.regions.values.sum(axis=1)
+    is_odd = np.asarray(~(np.isfinite(sums) & (np.abs(areas) <= MOST_AREA)))
     keypoints = side.regions.keypoints
     if keypoints is not None:
         is_odd[keypoints.owners[~np.isfinite(keypoints.points).all(axis=1)]] = True
@@ -149,9 +153,9 @@ def neutralise_non_finite(side: Annotations) -> Annotations:
         is_odd = is_odd | ~is_sure
         confidence = np.where(is_sure, confidence, confidence[is_sure].min(initial=0.0))
     old = side.regions
-    values = np.where(is_odd[:, None], NOWHERE if old.kept == "xywh" else [*NOWHERE[:2], *NOWHERE[:2]], old.values)
+    values = np.where(is_odd[:, None], [*place, 0.0, 0.0] if old.kept == "xywh" else [*place, *place], old.values)
     if keypoints is not None:
-        points = np.where(is_odd[keypoints.owners][:, None], [*NOWHERE[:2], 0.0], keypoints.points)
+        points = np.where(is_odd[keypoints.owners][:, None], [*place, 0.0], keypoints.points)
         old = Regions(old.values, old.kept, polygons=old.polygons, runs=old.runs, boxed=old.boxed,
                       keypoints=Keypoints(points, keypoints.objects))  # fmt: skip
     return replace(side, regions=old.with_boxes(values, old.kept), confidence=confidence)

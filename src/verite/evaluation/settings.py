@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.settings import Choice, Count, Names, Option, Setting, Settings, number_of
+from verite.settings import Choice, Count, Names, Option, Setting, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -85,21 +85,21 @@ class ThresholdSetting(Setting[Any, Any]):
 
     kind = "text"
 
-    def hold(self, value: Any) -> float | ClassThresholds:
+    def validate(self, value: Any) -> float | ClassThresholds:
         if isinstance(value, ClassThresholds):
             return value
         if isinstance(value, Mapping):
             return ClassThresholds.of(value)
         if isinstance(value, PathLike) or (isinstance(value, str) and not is_number(value)):
             return ClassThresholds.read(value)
-        return number_of(self, value, isfinite, "a number")
+        return self.validate_number(value, isfinite, "a number")
 
 
 def hold_floor(value: Any) -> float | ClassThresholds:
     """A floor out of a number, confidences by label, or a file of them."""
     setting = ThresholdSetting(None, "")
     setting.name = "confidence"
-    return setting.hold(value)
+    return setting.validate(value)
 
 
 def is_number(text: str) -> bool:
@@ -178,7 +178,7 @@ PolygonRule = Literal["coco", "centre"]
 class Text(Setting[str | None, str | None]):
     """Any text."""
 
-    def hold(self, value: Any) -> str:
+    def validate(self, value: Any) -> str:
         if not isinstance(value, str):
             raise self.refuse("text", excerpt(value))
         return value
@@ -246,7 +246,7 @@ class ShardedSettings(ClassSettings):
 
 
 THREADS: Option[int | None] = Count(
-    None, "Number of threads.", short="-j", default_text="one per core", is_signed=False, is_common=True
+    None, "Number of threads.", short="-j", default_text="all", is_signed=False, is_common=True
 )
 
 MAX_IMAGE_DETS: Option[int | None] = Count(
@@ -275,7 +275,7 @@ class RankedSettings(ShardedSettings):
 class Confidence(ThresholdSetting):
     """A floor that signatures always mention."""
 
-    def spell(self, value: object) -> object:
+    def format(self, value: object) -> object:
         return "all" if value is None else value
 
 

@@ -49,20 +49,28 @@ def annotators_of_records(records: Any) -> Annotators | None:
 
 def annotators_of_file(path: Path) -> Annotators | None:
     """Those of a COCO file, which is parsed a second time only where some place of it has such a key."""
+    if not has_key(path, KEY):
+        return None
+    import json
+
+    try:
+        return annotators_of_records(json.loads(path.read_bytes()).get("annotations"))
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return None  # what is wrong with the file is for its reader to say
+
+
+def has_key(path: Path, key: re.Pattern[bytes]) -> bool:
+    """Does some place of a file have such a key? Enough of them are looked at for one that every annotation has."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
             for i in range(SLICES + 1):
                 file.seek(max(0, size - LENGTH) * i // SLICES)
-                if KEY.search(file.read(LENGTH)):
-                    break
-            else:
-                return None
-        import json
-
-        return annotators_of_records(json.loads(path.read_bytes()).get("annotations"))
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return None  # what is wrong with the file is for its reader to say
+                if key.search(file.read(LENGTH)):
+                    return True
+    except OSError:
+        pass  # what is wrong with the file is for its reader to say
+    return False
 
 
 def annotators_of_columns(columns: Mapping[str, Any], image: str | None) -> Annotators | None:

@@ -58,10 +58,13 @@ def read(path: Path, options: Options) -> Annotations:
     kind = options.masks or ("instances" if chosen in (INSTANCES, None) else "classes")
     rule = name_plainly(files)
     options = replace(options, masks=kind)
-    pictures = [load(str(p.path), p.image, read_pixels(p.path), options) for p in count_files("reading", rule.pictures)]
+    pictures = [
+        load(str(p.path), p.image, read_pixels(p.path), options, p.path) for p in count_files("reading", rule.pictures)
+    ]
     names = dict(enumerate(TRAINED if chosen == TRAIN else NAMES))
     left_out = () if chosen == TRAIN else VOID
-    return annotations_of(pictures, options, Source(str(path), "cityscapes", rule.why), names, left_out)
+    source = Source(str(path), "cityscapes", rule.why, is_file_per_image=True)
+    return annotations_of(pictures, options, source, names, left_out)
 
 
 def write(annotations: Annotations, path: Path) -> None:

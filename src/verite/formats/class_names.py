@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -43,8 +44,7 @@ def names_in(path: Path) -> list[str]:
 def check_names(where: object, names: Sequence[str]) -> None:
     """Class names: each once, neither empty nor endless, not too many."""
     if len(names) > limit("classes"):
-        most = f"at most {limit('classes')} classes"
-        raise ReadError(where, expected=most, found=str(len(names)), remedy=remedy("classes"))
+        raise too_many_classes(where, len(names))
     for name in names:
         check_name(where, name)
     if len(set(names)) < len(names):
@@ -52,7 +52,17 @@ def check_names(where: object, names: Sequence[str]) -> None:
         raise ReadError(where, expected="each class name once", found=f"{excerpt(twice)} twice")
 
 
+def too_many_classes(where: object, count: int) -> ReadError:
+    most = f"at most {limit('classes')} classes"
+    return ReadError(where, expected=most, found=str(count), remedy=remedy("classes"))
+
+
+HALF_PAIR = re.compile("[\ud800-\udfff]")  # of surrogates: no letter, and nothing that can be written or drawn
+
+
 def check_name(where: object, name: str) -> None:
+    if HALF_PAIR.search(name):
+        raise ReadError(where, expected="a class name of letters", found=f"half a surrogate pair in {excerpt(name)}")
     if not 0 < len(name) <= limit("class_name"):
         longest = f"a class name of 1 to {limit('class_name')} characters"
         found = f"{len(name)}, {name[:20]!r}…" if name else "an empty one"

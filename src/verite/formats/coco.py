@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -14,8 +15,8 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing
 from verite.files import PACKED, check_file
-from verite.formats.annotators import annotators_of_file, with_annotators
-from verite.formats.class_names import check_name, check_names
+from verite.formats.annotators import annotators_of_file, has_key, with_annotators
+from verite.formats.class_names import check_name, check_names, too_many_classes
 from verite.formats.format import Format, Options, PathProbe
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
 from verite.formats.polygons import ring_area
@@ -40,7 +41,10 @@ def open_coco(path: Path) -> _core.CocoFile:
     """The file as columns; every way of not being a COCO file in a line with its place."""
     check_file(path)
     with translate_core_errors(path):
-        return _core.read_coco(path, thread_count(), limit("json_depth"))
+        file = _core.read_coco(path, thread_count(), limit("json_depth"))
+    if file.class_count > limit("classes"):  # before millions of names are made for Python
+        raise too_many_classes(f"{path}: categories", file.class_count)
+    return file
 
 
 def refuse_faults(path: Path, file: _core.CocoFile, faults: Sequence[Fault]) -> None:
@@ -96,7 +100,13 @@ def skeleton_of(place: str, keypoints: str, skeleton: str, sigmas: str) -> Skele
     """One class, from the JSON of its three keys; edges that lead nowhere are left out."""
     import json
 
-    names, edges, spreads = (json.loads(text) if text else [] for text in (keypoints, skeleton, sigmas))
+    def value_of(text: str) -> Any:
+        try:
+            return json.loads(text) if text else []
+        except (ValueError, RecursionError):  # thousands of digits or levels, which the core skips over
+            return None
+
+    names, edges, spreads = map(value_of, (keypoints, skeleton, sigmas))
     if not is_list_of(names, str):
         raise ReadError(f"{place}.keypoints", expected="a list of names", found=excerpt(keypoints))
     if not isinstance(edges, list) or not all(is_list_of(edge, int) and len(edge) == 2 for edge in edges):
@@ -265,6 +275,13 @@ def segmentation(regions: Regions, i: int, *, is_compressed: bool) -> Any:
 
 SECTIONS = ("images", "annotations", "categories")
 
+WHOLE_BODY = re.compile(rb'"(?:foot|face|lefthand|righthand)_kpts"\s*:')
+
+ABOUT_WHOLE_BODY = (
+    "COCO-WholeBody: the 17 keypoints of the body are read, the 116 of foot_kpts, face_kpts, lefthand_kpts and "
+    "righthand_kpts are left out; to compare all 133, write them into keypoints and give --sigmas FILE"
+)
+
 KEPT = ("xywh", "xyxy")  # layouts of boxes that stay as they are
 
 
@@ -286,7 +303,12 @@ def read(path: Path, options: Options) -> Annotations:
 
 def read_whole(path: Path, options: Options) -> Annotations:
     annotations = document(path, open_coco(path), options)
-    return annotations if options.like is not None else with_annotators(annotations, annotators_of_file(path))
+    if options.like is not None:
+        return annotations
+    if annotations.columns.regions.has_keypoints and has_key(path, WHOLE_BODY):
+        source = annotations.source
+        annotations = annotations.with_source(replace(source, notes=(*source.notes, ABOUT_WHOLE_BODY)))
+    return with_annotators(annotations, annotators_of_file(path))
 
 
 def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:

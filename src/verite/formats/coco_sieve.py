@@ -20,7 +20,7 @@ from verite.files import read_text
 from verite.formats.archives import Package, load_outlines, new_folder
 from verite.formats.coco import explain_fault, region_limits
 from verite.formats.format import Options
-from verite.limits import limit
+from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
 from verite.model.complaints import CODES, translate_core_errors
 
@@ -40,6 +40,8 @@ def read_tolerantly(path: Path, options: Options, read: Read) -> Annotations:
         annotations.regions.outlines  # noqa: B018 - they are read when first asked for, and faults are found then
         return annotations
     except ReadError as error:
+        if error.remedy == remedy("classes"):  # no record is wrong, and to look at each takes minutes
+            raise
         return read_rest(path, options, read, error)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
-from verite.files import check_file, find_path, reason
+from verite.files import check_file, find_path
 from verite.formats.polygons import bounds_of_runs
 from verite.formats.words import is_number
 from verite.model.annotations import Annotations
@@ -172,10 +172,6 @@ class Options:
         if isinstance(names, (str, PathLike)):
             names = find_path(names)
             check_file(names)
-            try:
-                names.open("rb").close()
-            except OSError as error:
-                raise ReadError(names, expected="a readable file", found=reason(error)) from None
         return cls(images=folder, names=names, **given)
 
     @property

@@ -62,7 +62,12 @@ def entries(given: str | PathLike[str] | Iterable[str | tuple[str, str]]) -> Ite
         return [(f"{path}:{number}", words) for number, line in lines if (words := line.split())]
     if not isinstance(given, Iterable):
         raise BadParameter(f"blacklist: expected a file or a list, found {type(given).__name__}")
-    return [("blacklist", [entry] if isinstance(entry, str) else [str(word) for word in entry]) for entry in given]
+    found = []
+    for entry in given:
+        if not isinstance(entry, (str, tuple, list)):
+            raise BadParameter(f"blacklist: expected names, or pairs of an image and a class, found {excerpt(entry)}")
+        found.append(("blacklist", [entry] if isinstance(entry, str) else [str(word) for word in entry]))
+    return found
 
 
 def image_numbers(images: Images) -> dict[int, int]:

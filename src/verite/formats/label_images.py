@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from verite.arrays import np
 from verite.errors import ReadError
 from verite.formats.sizes import picture
+from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
 from verite.model.images import Images
 from verite.model.polygons import RLEMasks
@@ -18,6 +19,9 @@ from verite.model.ragged import gather, offsets_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from PIL import Image
+
+Ints: TypeAlias = "NDArray[np.int64]"
 
 SUFFIXES = frozenset({".png", ".tif", ".tiff", ".bmp", ".gif", ".pgm", ".ppm", ".jpg", ".jpeg", ".webp"})
 
@@ -180,22 +184,40 @@ def read_pixels(path: Path) -> Pixels:
     with picture(path, MASK_PICTURES) as image:
         pages = getattr(image, "n_frames", 1)
         if pages > 1:
-            remedy = "a volume is compared with another by verite localize TRUTH PRED"
-            raise ReadError(path, expected="a picture of one page", found=f"{pages} pages", remedy=remedy)
+            hint = "a volume is compared with another by verite localize TRUTH PRED"
+            raise ReadError(path, expected="a picture of one page", found=f"{pages} pages", remedy=hint)
         turned = image.getexif().get(ORIENTATION, 1)
         if turned not in (0, 1):
             found = f"EXIF orientation {turned}, which viewers turn and others do not"
             raise ReadError(path, expected="a mask that stands upright", found=found, remedy="save it turned, without")
         mode, is_lossy = image.mode, image.format in ("JPEG", "WEBP")
-        array = np.asarray(image)
+        array = decode_pixels(image)
+    del image  # and with it Pillow's own copy of the pixels
     if mode in ("RGBA", "LA", "PA", "La", "RGBa"):
         array, mode = without_alpha(path, array), {"RGBA": "RGB", "LA": "L", "PA": "P"}.get(mode, mode)
     if mode in ("1", "L", "P", "I", "F") or mode.startswith("I;16"):
         check_range(path, array)
-        return Pixels(array.astype(np.uint16) if mode.startswith("I;16") else array, mode == "P", is_lossy=is_lossy)
+        values = array.astype(np.uint16, copy=False) if mode.startswith("I;16") else array
+        return Pixels(values, mode == "P", is_lossy=is_lossy)
     if mode == "RGB":
         return read_colours(path, array, is_lossy)
     raise ReadError(path, expected="a picture of black and white, grey, palette or colour", found=f"mode {mode}")
+
+
+def decode_pixels(image: Image.Image) -> NDArray[Any]:
+    """The numbers of an opened picture, copied in stripes: Pillow hands over all of them in two copies."""
+    width, height = image.size
+    rows = max(1, BLOCK // max(1, width))
+    if rows >= height:
+        return np.asarray(image)
+    image.load()
+    whole: NDArray[Any] | None = None
+    for top in range(0, height, rows):
+        stripe = np.asarray(image.crop((0, top, width, min(top + rows, height))))
+        whole = np.empty((height, *stripe.shape[1:]), stripe.dtype) if whole is None else whole
+        whole[top : top + rows] = stripe
+    assert whole is not None
+    return whole
 
 
 def without_alpha(path: Path, array: NDArray[Any]) -> NDArray[Any]:
@@ -211,9 +233,11 @@ def read_colours(path: Path, array: NDArray[Any], is_lossy: bool) -> Pixels:
     """Grey written as colour is grey; otherwise every colour is a value."""
     if (array[..., 0] == array[..., 1]).all() and (array[..., 0] == array[..., 2]).all():
         return Pixels(np.ascontiguousarray(array[..., 0]), is_lossy=is_lossy)
-    parts = array.astype(np.int32)
-    values = parts[..., 0] + 256 * parts[..., 1] + 65_536 * parts[..., 2]
-    colours = len(np.unique(values))
+    values = array[..., 2].astype(np.int32)
+    for channel in (1, 0):
+        values <<= 8
+        values |= array[..., channel]
+    colours = len(np.unique(np.concatenate([np.unique(flat[starts]) for starts, flat in blocks_of_runs(values)])))
     if colours > MOST_COLOURS or is_lossy:
         found = f"{colours:,} colours{' of a lossy format' * is_lossy}, as photos have them"
         raise ReadError(path, expected="a mask", found=found, remedy="name the folder of the masks")
@@ -254,14 +278,35 @@ SHADES, SHORT = 3, 2.0
 
 def mean_stretches(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
     """The values that occur, and how many pixels of each stand side by side on average."""
-    flat = values.ravel()
-    starts = np.flatnonzero(np.concatenate([[True], flat[1:] != flat[:-1]]))
-    lengths = np.diff(starts, append=len(flat))
-    found, owner = np.unique(flat[starts], return_inverse=True)
-    return found, np.bincount(owner, weights=lengths) / np.bincount(owner)
+    shades, stretches, pixels = [], [], []
+    for starts, flat in blocks_of_runs(values.T):
+        is_cut = not len(starts) or starts[0] > 0  # begins within a stretch of the block before
+        bounds = np.concatenate([[0], starts]) if is_cut else starts
+        found, owner = np.unique(flat[bounds], return_inverse=True)
+        shades.append(found)
+        pixels.append(np.bincount(owner, weights=np.diff(bounds, append=len(flat))))
+        stretches.append(np.bincount(owner[1:] if is_cut else owner, minlength=len(found)))
+    found, owner = np.unique(np.concatenate(shades), return_inverse=True)
+    counts = np.bincount(owner, weights=np.concatenate(stretches))
+    return found, np.bincount(owner, weights=np.concatenate(pixels)) / counts
 
 
-Ints: TypeAlias = "NDArray[np.int64]"
+BLOCK = 2**19  # pixels looked at together, so that their flags and places take little memory beside the picture
+
+
+def blocks_of_runs(pixels: NDArray[Any]) -> Iterator[tuple[Ints, NDArray[Any]]]:
+    """The pixels column by column, in blocks, each with the places in it where another value begins."""
+    height, width = pixels.shape
+    columns, last = max(1, BLOCK // max(1, height)), None
+    for first in range(0, width, columns):
+        flat = pixels[:, first : first + columns].T.ravel()
+        if not len(flat):
+            return
+        is_new = np.empty(len(flat), dtype=np.bool_)
+        is_new[0] = last is None or flat[0] != last
+        np.not_equal(flat[1:], flat[:-1], out=is_new[1:])
+        last = flat[-1]
+        yield np.flatnonzero(is_new), flat
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,31 +329,60 @@ class Segments:
         return join([self])
 
 
-def split(pixels: NDArray[np.integer]) -> Segments:
-    """A mask for every value that occurs, by rising value.
+FREE_RUNS = 2_000_000  # come from however few bytes
+
+
+def most_runs(path: Path) -> int:
+    """How many runs of equal pixels a picture of this size may have: stripes and checkers are small files."""
+    return FREE_RUNS + limit("runs_per_byte") * path.stat().st_size
+
+
+def split(pixels: NDArray[np.integer], path: Path | None = None) -> Segments:
+    """A mask for every value that occurs, by rising value; of a file, no more runs than its bytes allow for.
 
     >>> found = split(np.array([[5, 0], [5, 7]]))
     >>> found.values, found.counts, found.lengths
     (array([0, 5, 7]), array([2, 1, 1, 0, 2, 2, 3, 1], dtype=uint32), array([3, 3, 2]))
     """
-    flat = pixels.T.ravel()
-    starts = np.flatnonzero(np.concatenate([np.ones(min(1, len(flat)), np.bool_), flat[1:] != flat[:-1]]))
-    ends = np.append(starts[1:], len(flat)) if len(starts) else starts
-    values, owner = np.unique(flat[starts].astype(np.int64), return_inverse=True)
+    starts, values, owner = runs_by_value(pixels, most_runs(path) if path else None, path)
+    ends = np.append(starts[1:], np.uint32(pixels.size)) if len(starts) else starts
     by_owner = np.argsort(owner, kind="stable")
-    starts, ends, owner = starts[by_owner], ends[by_owner], owner[by_owner]
+    starts, ends = starts[by_owner], ends[by_owner]
     numbers = np.bincount(owner, minlength=len(values))
-    is_first = np.diff(owner, prepend=-1) > 0
-    gaps = starts - np.where(is_first, 0, np.concatenate([[0], ends[:-1]])[: len(ends)])
-    tails = len(flat) - ends[np.cumsum(numbers) - 1]
-    lengths = 2 * numbers + (tails > 0)
-    offsets = offsets_of(lengths)
-    counts = np.empty(int(offsets[-1]), dtype=np.uint32)
-    within = np.arange(len(owner)) - np.repeat(np.cumsum(numbers) - numbers, numbers)
-    places = offsets[owner] + 2 * within
-    counts[places], counts[places + 1] = gaps, ends - starts
-    counts[offsets[1:][tails > 0] - 1] = tails[tails > 0]
-    return Segments(values, counts, lengths, (pixels.shape[0], pixels.shape[1]))
+    del owner, by_owner
+    lasts = np.cumsum(numbers) - 1
+    pairs = np.empty((len(starts), 2), dtype=np.uint32)  # pixels outside the mask, then inside
+    pairs[:1, 0], pairs[1:, 0] = starts[:1], starts[1:] - ends[:-1]
+    pairs[lasts - numbers + 1, 0] = starts[lasts - numbers + 1]
+    np.subtract(ends, starts, out=pairs[:, 1])
+    tails = pixels.size - ends[lasts].astype(np.int64)
+    del starts, ends
+    has_tail = tails > 0
+    counts = np.insert(pairs.ravel(), 2 * (lasts[has_tail] + 1), tails[has_tail])
+    return Segments(values, counts, 2 * numbers + has_tail, (pixels.shape[0], pixels.shape[1]))
+
+
+def runs_by_value(
+    pixels: NDArray[Any], most: int | None, path: Path | None
+) -> tuple[NDArray[np.uint32], Ints, NDArray[Any]]:
+    """Where runs of equal pixels begin, column by column; the values that occur; and which of them each run has."""
+    starts, shades, count, before = [np.empty(0, np.uint32)], [np.empty(0, pixels.dtype)], 0, 0
+    for places, flat in blocks_of_runs(pixels):
+        count += len(places)
+        if most is not None and count > most:
+            expected = f"at most {most:,} runs of equal pixels in a file of this size"
+            raise ReadError(path, expected=expected, found="more", remedy=remedy("runs_per_byte"))
+        shades.append(flat[places])
+        starts.append((places + before).astype(np.uint32))
+        before += len(flat)
+    shade = np.concatenate(shades)
+    if shade.dtype.itemsize > 2 or shade.dtype.kind not in "bu":
+        values, owner = np.unique(shade.astype(np.int64), return_inverse=True)
+        return np.concatenate(starts), values, owner
+    values = np.flatnonzero(np.bincount(shade, minlength=1))
+    place = np.zeros(int(values[-1]) + 1 if len(values) else 1, dtype=np.uint16)
+    place[values] = np.arange(len(values))
+    return np.concatenate(starts), values, place[shade.astype(np.uint16, copy=False)]
 
 
 def join(parts: Sequence[Segments]) -> RLEMasks:

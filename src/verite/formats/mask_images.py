@@ -77,7 +77,7 @@ def is_mask(path: Path, *, is_broken: bool = False) -> bool:
     from verite.formats.sizes import picture
 
     try:
-        with picture(path) as image:
+        with picture(path, is_decoded=False) as image:
             return image.format not in ("JPEG", "WEBP") or image.mode in ("L", "1")
     except ReadError:
         return is_broken  # the reader tells what is wrong with it

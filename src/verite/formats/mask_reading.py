@@ -73,7 +73,8 @@ def read_masks(
         raise ReadError(path, expected="pictures", found="none")
     rule = name_pictures(path, files, options.like.images if options.like is not None else None)
     pictures = [
-        load(str(p.path), p.image, read_pixels(p.path), options) for p in count_files("reading", list(rule.pictures))
+        load(str(p.path), p.image, read_pixels(p.path), options, p.path)
+        for p in count_files("reading", list(rule.pictures))
     ]
     if rule.other is not None and are_parts(pictures, rule.other):
         images = [p.image for p in rule.other.pictures]
@@ -81,11 +82,12 @@ def read_masks(
         rule = rule.other
     if rule.has_one_object_each and options.masks is None:
         options = replace(options, masks="binary")
-    return annotations_of(pictures, options, Source(str(path), "mask-pictures", rule.why), names, left_out)
+    source = Source(str(path), "mask-pictures", rule.why, is_file_per_image=not rule.has_one_object_each)
+    return annotations_of(pictures, options, source, names, left_out)
 
 
-def load(place: str, image: str, pixels: Pixels, options: Options) -> Picture:
-    """A picture as masks; a soft one needs a threshold."""
+def load(place: str, image: str, pixels: Pixels, options: Options, path: Path | None = None) -> Picture:
+    """A picture as masks, of a file or in memory; a soft one needs a threshold."""
     values = pixels.values
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ReadError(place, expected="numbers", found="NaN or infinity")
@@ -106,7 +108,7 @@ def load(place: str, image: str, pixels: Pixels, options: Options) -> Picture:
         if values.min(initial=0) < 0:
             raise ReadError(place, expected="values from 0 up", found=f"{values.min():g}")
         values = values.astype(np.int64)
-    return Picture(place, image, split(values), pixels.is_colour)
+    return Picture(place, image, split(values, path), pixels.is_colour)
 
 
 def are_parts(pictures: Sequence[Picture], rule: Rule) -> bool:

@@ -21,7 +21,7 @@ from verite.formats.class_names import check_name
 from verite.formats.coco import ids_or_count
 from verite.formats.format import Format, Options, PathProbe, file_stems, tail_of
 from verite.formats.json_documents import convert_records, decode, write_json
-from verite.formats.label_images import Segments, join, paint, rows_by_image, split
+from verite.formats.label_images import Segments, decode_pixels, join, paint, rows_by_image, split
 from verite.formats.polygons import bounds_of_runs
 from verite.formats.sizes import check_size, picture
 from verite.model.annotations import Annotations, Source
@@ -120,8 +120,8 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
                 if images.widths[at]
                 else size_in_truth(images, at, options)
             )
-            ids = read_ids(place, pictures, one.file_name, wanted)
-            parts.append(segments_of(f"{place} ({one.file_name})", ids, [s.id for s in one.segments_info]))
+            segments = read_segments(place, pictures, one.file_name, wanted)
+            parts.append(in_order(f"{place} ({one.file_name})", segments, [s.id for s in one.segments_info]))
             known.append(at)
             image += [at] * len(one.segments_info)
             label += [index[s.category_id + options.label_offset] for s in one.segments_info]
@@ -173,9 +173,11 @@ def image_table(
                 twice = f"{one.id!r} in {section}[{first[one.id]}] and {section}[{i}]"
                 raise ReadError(file, expected="each image once", found=twice)
     pictures = [records[i] for i in first.values()]
-    for i, one in zip(first.values(), pictures, strict=True):
+    sizes = np.zeros((len(pictures), 2), dtype=np.int32)  # 0: not known, or not possible
+    for at, (i, one) in enumerate(zip(first.values(), pictures, strict=True)):
         with tolerance:
             check_size(f"{file}: images[{i}]", one.width, one.height)
+            sizes[at] = one.width, one.height
     keys = list(first)
     annotated = find_images(file, document.annotations, {key: at for at, key in enumerate(keys)}, tolerance)
     with tolerance:
@@ -184,10 +186,9 @@ def image_table(
     is_text = bool(keys) and isinstance(keys[0], str)
     names = [name or str(key) for name, key in zip(named, keys, strict=True)] if is_text or any(named) else None
     ids = None if is_text else np.array(keys, dtype=np.int64) + options.image_offset
-    sizes = {"widths": [r.width for r in pictures], "heights": [r.height for r in pictures]}
     if names is None and ids is not None and not len(ids):
         names = []
-    return Images(names, ids, **sizes), annotated
+    return Images(names, ids, widths=sizes[:, 0], heights=sizes[:, 1]), annotated
 
 
 def find_images(
@@ -283,8 +284,8 @@ def are_sound(
     return len(seen) == len(segments)
 
 
-def read_ids(place: str, folder: Path, name: str, wanted: tuple[int, int]) -> NDArray[np.uint32]:
-    """The segment of every pixel of a PNG, [row, column]."""
+def read_segments(place: str, folder: Path, name: str, wanted: tuple[int, int]) -> Segments:
+    """The masks of all segments of a PNG."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if not parts or parts[0] == "/" or ".." in parts or ":" in parts[0] or "\0" in name:
         raise ReadError(f"{place}.file_name", expected="the name of a PNG in its folder", found=excerpt(name))
@@ -298,17 +299,18 @@ def read_ids(place: str, folder: Path, name: str, wanted: tuple[int, int]) -> ND
         if wanted != (0, 0) and image.size != wanted:
             found = f"{image.size[0]} x {image.size[1]}"
             raise ReadError(path, expected=f"the size of its image, {wanted[0]} x {wanted[1]}", found=found)
-        colours = np.asarray(image)
-    ids: NDArray[np.uint32] = colours[..., 0].astype(np.uint32)
-    for channel in (1, 2):
-        ids += colours[..., channel].astype(np.uint32) << np.uint32(8 * channel)
-    return ids
+        colours = decode_pixels(image)
+    del image  # and with it Pillow's own copy of the pixels
+    ids: NDArray[np.uint32] = colours[..., 2].astype(np.uint32)
+    for channel in (1, 0):
+        ids <<= np.uint32(8)
+        ids |= colours[..., channel]
+    return split(ids, path)
 
 
-def segments_of(place: str, ids: NDArray[np.uint32], listed: Sequence[int]) -> Segments:
+def in_order(place: str, segments: Segments, listed: Sequence[int]) -> Segments:
     """The masks of the segments in the order in which they are listed."""
-    found = split(ids)
-    found = found.take(found.values > 0)
+    found = segments.take(segments.values > 0)
     table = np.array(listed, dtype=np.int64)
     is_known = np.isin(found.values, table)
     if not is_known.all():

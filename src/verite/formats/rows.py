@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import ErrorCollector, ReadError, excerpt
-from verite.formats.class_names import check_name, class_names
+from verite.formats.class_names import check_name, class_names, too_many_classes
 from verite.formats.format import Options
 from verite.formats.sizes import check_size, in_pixels, picture_size, pictures_in
-from verite.limits import limit, remedy
+from verite.limits import limit
 from verite.model.alignment import match_images
 from verite.model.annotations import FLAGS, Annotations, Source
 from verite.model.classes import Labels
@@ -38,6 +38,7 @@ class Rows:
         self.path, self.options = path, options
         self.names, self.is_numbered = names, is_numbered
         self.images: dict[str, tuple[int, int]] = {}
+        self.first_places: dict[str, object] = {}  # of images that must come once
         self.pictures_beside: dict[str, list[Path]] = {}  # asked for sizes after the user's own folder
         self.image: list[str] = []
         self.label: list[str | int] = []
@@ -56,8 +57,18 @@ class Rows:
         """An image, with its size where the file knows it. An image comes once."""
         check_size(where, width, height)
         if name in self.images:
-            raise ReadError(where, expected="each image once", found=f"a second {excerpt(name)}")
+            raise ReadError(where, expected="each image once", found=f"a second {excerpt(name)}",
+                            remedy=self.say_first(where, name))  # fmt: skip
         self.remember_image(where, name, (width, height))
+        self.first_places.setdefault(name, where)
+
+    def say_first(self, where: object, name: str) -> str:
+        """What to do about an image in two folders: they may be those of two detectors, or of truth and predictions."""
+        first, second = (Path(str(place)).parent for place in (self.first_places.get(name, where), where))
+        if first == second:
+            return ""
+        one = f"name one of the folders instead of {self.path}"
+        return f"the first is in {first}; {one}, or both, one by one, if they are the predictions of two detectors"
 
     def remember_image(self, where: object, name: str, size: tuple[int, int] = (0, 0)) -> None:
         """An image that objects speak of, perhaps not for the first time."""
@@ -170,8 +181,7 @@ class Rows:
         else:
             keys = sorted(used)
         if len(keys) > limit("classes"):
-            most = f"at most {limit('classes')} classes"
-            raise ReadError(self.path, expected=most, found=str(len(keys)), remedy=remedy("classes"))
+            raise too_many_classes(self.path, len(keys))
         index = {key: i for i, key in enumerate(keys)}
         label = np.array([index[key] for key in self.label], dtype=np.int32)
         if self.is_numbered:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
 PICTURES = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
-FEW_PIXELS = 2**24  # are decoded from however few bytes: an empty mask is small
+FREE_PIXELS = 2**26  # bytes of pixels are decoded from however few bytes: an empty mask is small
+PIXEL_BYTES = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16L": 2, "I;16B": 2, "I;16N": 2}  # of a pixel in memory; else 4
 
 
 def check_size(where: object, width: int, height: int) -> None:
@@ -39,13 +40,14 @@ def check_size(where: object, width: int, height: int) -> None:
         raise ReadError(where, expected="both width and height or neither", found=f"{width} x {height}")
 
 
-def check_claim(path: Path, width: int, height: int) -> None:
-    """A large picture must have bytes for its pixels: decoding a broken one that claims many costs seconds."""
-    size = path.stat().st_size
-    most = max(FEW_PIXELS, limit("pixels_per_byte") * size)
-    if width * height > most:
-        expected = f"at most {most:,} pixels in {size:,} bytes"
-        raise ReadError(path, expected=expected, found=f"{width} x {height}", remedy=remedy("pixels_per_byte"))
+def check_claim(path: Path, image: Image.Image, pages: int = 1) -> None:
+    """A large picture must have bytes for its pixels: decoding a small one that claims many takes all memory."""
+    size, (width, height) = path.stat().st_size, image.size
+    most = FREE_PIXELS + limit("pixels_per_byte") * size
+    if width * height * pages * PIXEL_BYTES.get(image.mode, 4) > most:
+        expected = f"at most {most:,} bytes of pixels in {size:,} bytes"
+        found = f"{width} x {height}{f' x {pages}' * (pages > 1)}"
+        raise ReadError(path, expected=expected, found=found, remedy=remedy("pixels_per_byte"))
 
 
 def need_pixels(annotations: Annotations, path: Path) -> None:
@@ -106,14 +108,17 @@ def picture_size(pictures: list[Path]) -> tuple[int, int]:
     if others:
         found = f"{len(pictures)}, also {others[0]}"
         raise ReadError(path, expected=f"one picture named {path.stem}", found=found, remedy="name their folder")
-    with picture(path) as image:
+    with picture(path, is_decoded=False) as image:
         width, height = image.size
     return width, height
 
 
 @contextmanager
-def picture(path: Path, formats: Sequence[str] = PICTURES) -> Iterator[Image.Image]:
-    """A picture of one of these formats, its size known and no larger than it may be, its pixels not yet read."""
+def picture(path: Path, formats: Sequence[str] = PICTURES, *, is_decoded: bool = True) -> Iterator[Image.Image]:
+    """A picture of one of these formats, its size known and no larger than it may be, its pixels not yet read.
+
+    `is_decoded`: they will be.
+    """
     import warnings
 
     from PIL import Image
@@ -123,7 +128,8 @@ def picture(path: Path, formats: Sequence[str] = PICTURES) -> Iterator[Image.Ima
             warnings.simplefilter("ignore")  # Pillow's word on size; ours follows
             with Image.open(path, formats=list(formats)) as image:
                 check_size(path, *image.size)
-                check_claim(path, *image.size)
+                if is_decoded:
+                    check_claim(path, image)
                 yield image
     except VeriteError:
         raise

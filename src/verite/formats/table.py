@@ -11,6 +11,7 @@ import numpy as np
 from verite.csv_files import check_width, lines_of
 from verite.errors import ErrorCollector, ReadError, VeriteError, excerpt
 from verite.files import read_bytes, write_atomically
+from verite.formats.annotators import COLUMN
 from verite.formats.arrow_stream import read_stream
 from verite.formats.csv_lines import find_columns, header_columns, separator_in, the_file
 from verite.formats.format import Format, Options, PathProbe, check_ends
@@ -45,7 +46,8 @@ def read(path: Path, options: Options) -> Annotations:
     tolerance = ErrorCollector()
     _, header = next(lines, (1, []))
     wanted = {theirs: ours for ours, theirs in (options.columns or {}).items()}
-    at = find_columns(header, [*KNOWN, *wanted])
+    who = [name.strip() for name in header if COLUMN.fullmatch(name.strip())]
+    at = find_columns(header, [*KNOWN, *wanted, *who])
     cells: dict[str, list[str]] = {name: [] for name in at}
     numbers = []
     for number, line in lines:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
 from verite.formats.annotators import annotators_of_columns, with_annotators
-from verite.formats.class_names import check_name, check_names
+from verite.formats.class_names import HALF_PAIR, check_name, check_names
 from verite.formats.format import Options
 from verite.formats.polygons import check_mask_size, check_ring, parse_runs
 from verite.formats.rows import build, name_numbers, size_images
@@ -392,6 +392,11 @@ class ColumnRows:
         ids, names = self.keys(IMAGE)
         position, numbers, known = distinct(ids, names)
         self.check_pairs("image", position, ids, names, known)
+        halves = {at for at, name in enumerate(known or ()) if HALF_PAIR.search(name)}
+        odd = (
+            {row: "half a surrogate pair" for row, at in enumerate(position.tolist()) if at in halves} if halves else {}
+        )
+        self.refuse("an image name of letters", odd)
         numbers = numbers + options.image_offset if numbers is not None else None
         widths, heights = self.sizes(position)
         return position, size_images(Images(known, numbers, widths=widths, heights=heights), options, self.name)

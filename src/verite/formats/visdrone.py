@@ -1,8 +1,9 @@
-"""VisDrone detection: one text file per image, `left,top,width,height,score,category,truncation,occlusion` per line.
+"""VisDrone detection: `left,top,width,height,score,category,truncation,occlusion` per line, one text file per image.
 
-In a ground truth the score is 1, or 0 where VisDrone's evaluation ignores the object; category 0 marks ignored regions
-and 11 other objects, which it ignores as well. In predictions the score is the confidence, and truncation and occlusion
-are -1.
+The lines of videos (VisDrone-VID and VisDrone-MOT, one text file per sequence) begin with `frame,track`; frames become
+images, named `SEQUENCE/0000001` like their files, and tracks are left out. In a ground truth the score is 1, or 0 where
+VisDrone's evaluation ignores the object; category 0 marks ignored regions and 11 other objects, which it ignores as
+well. In predictions the score is the confidence, and truncation and occlusion are -1.
 """
 
 from __future__ import annotations
@@ -34,15 +35,21 @@ CLASSES = (
     "others",
 )
 IGNORED = (0, 11)  # categories that VisDrone's own evaluation ignores
-WORDS = 8
-WORDING = "LEFT,TOP,WIDTH,HEIGHT,SCORE,CATEGORY,TRUNCATION,OCCLUSION"
+WORDING = {
+    8: "LEFT,TOP,WIDTH,HEIGHT,SCORE,CATEGORY,TRUNCATION,OCCLUSION",
+    10: "FRAME,TRACK,LEFT,TOP,WIDTH,HEIGHT,SCORE,CATEGORY,TRUNCATION,OCCLUSION",
+}  # by the number of words: images, videos
+VIDEO = 10
+MOST_FRAMES = 1_000_000
 FILES, LINES = 50, 50  # the first of them decide the format, and whether it is a ground truth
 
 
 def recognise(look: PathProbe) -> str | None:
     lines = first_lines(text_files(look))
-    if lines and all(map(is_line, lines)):
-        return "lines of a box, a score, a category from 0 to 11, truncation and occlusion with commas between them"
+    for count, before in ((8, ""), (VIDEO, "a frame, a track, ")):
+        if lines and all(is_line(words, count) for words in lines):
+            listed = "a box, a score, a category from 0 to 11, truncation and occlusion"
+            return f"lines of {before}{listed} with commas between them"
     return None
 
 
@@ -60,67 +67,107 @@ def words_of(line: str) -> list[str]:
     return [word.strip() for word in line.strip().removesuffix(",").split(",")]
 
 
-def is_line(words: list[str]) -> bool:
-    """Eight numbers, of which the last three can be a category, a truncation and an occlusion."""
+def is_line(words: list[str], count: int) -> bool:
+    """So many numbers, of which the last three can be a category, a truncation and an occlusion."""
     return (
-        len(words) == WORDS
+        len(words) == count
         and all(map(is_number, words))
-        and words[5] in map(str, range(len(CLASSES)))
-        and words[6] in ("-1", "0", "1")
-        and words[7] in ("-1", "0", "1", "2")
+        and words[-3] in map(str, range(len(CLASSES)))
+        and words[-2] in ("-1", "0", "1")
+        and words[-1] in ("-1", "0", "1", "2")
+        and (count < VIDEO or (words[0].isdecimal() and words[1].removeprefix("-").isdecimal()))
     )
 
 
 def has_confidences(lines: list[list[str]]) -> bool:
     """Are these predictions? Their scores lie between 0 and 1, or they know neither truncation nor occlusion."""
-    fitting = [words for words in lines if is_line(words)]
-    is_blank = bool(fitting) and all(words[6] == words[7] == "-1" for words in fitting)
-    return is_blank or any(float(words[4]) not in (0, 1) for words in fitting)
+    fitting = [words for words in lines if any(is_line(words, count) for count in WORDING)]
+    is_blank = bool(fitting) and all(words[-2] == words[-1] == "-1" for words in fitting)
+    return is_blank or any(float(words[-4]) not in (0, 1) for words in fitting)
 
 
 def read(path: Path, options: Options) -> Annotations:
     files, split = files_of_split(path, text_files(PathProbe(path)), options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
-    is_pred = has_confidences(first_lines(files))
+    lines = first_lines(files)
+    is_pred, count = has_confidences(lines), VIDEO if lines and len(lines[0]) == VIDEO else min(WORDING)
     rows = Rows(path, options, names=CLASSES)
+    if count == VIDEO:
+        check_sequences(path, files)
     for file in count_files("reading", files):
         with rows.tolerance:
-            rows.add_image(file, file.stem)
+            if count < VIDEO:
+                rows.add_image(file, file.stem)
+            last = 0
             for number, line in enumerate(read_lines(file), start=1):
                 if line.strip():
                     with rows.tolerance:
-                        add_line(rows, f"{file}:{number}", file.stem, line, is_pred=is_pred)
+                        frame = add_line(rows, f"{file}:{number}", file.stem, line, count, is_pred=is_pred)
+                        last = max(last, frame)
+            for frame in range(1, last + 1) if not is_pred else ():
+                rows.remember_image(file, frame_name(file.stem, frame))
+    if count == VIDEO:
+        rows.notes.append("tracks left out: boxes are taken frame by frame")
     if rows.flags["ignore"]:
         rows.notes.append(
             f"{len(rows.flags['ignore']):,} objects are ignored (score 0, ignored regions, others), each within its "
             "own class: predictions of other classes inside ignored regions still count"
         )
-    kind = "predictions, the fifth number a confidence" if is_pred else "a ground truth, the fifth number 0 if ignored"
+    kind = "predictions, the score a confidence" if is_pred else "a ground truth, the score 0 if ignored"
     return rows.annotations("visdrone", layout="xywh", why="; ".join(w for w in (split, kind) if w))
 
 
-def add_line(rows: Rows, where: str, image: str, line: str, *, is_pred: bool) -> None:
+def check_sequences(path: Path, files: list[Path]) -> None:
+    """A sequence has one file: those of several detectors, or of ground truth and predictions, are not one side."""
+    first: dict[str, Path] = {}
+    for file in files:
+        if (other := first.setdefault(file.stem, file)) != file:
+            remedy = f"name one of the folders instead of {path}: {other.parent} or {file.parent}"
+            raise ReadError(file, expected="each sequence once", found=f"a second {excerpt(file.stem)}", remedy=remedy)
+    kinds = {has_confidences(lines): file for file in reversed(files) if (lines := first_lines([file]))}
+    if len(kinds) > 1:
+        raise ReadError(
+            path,
+            expected="ground truth or predictions, one file per sequence",
+            found=f"ground truth ({kinds[False].name}) beside predictions ({kinds[True].name})",
+            remedy="keep them in folders of their own, and name these",
+        )
+
+
+def frame_name(sequence: str, frame: int) -> str:
+    return f"{sequence}/{frame:07d}"
+
+
+def add_line(rows: Rows, where: str, name: str, line: str, count: int, *, is_pred: bool) -> int:
+    """The object of one line; `name` is that of its image or of its sequence. Returns its frame, 0 in an image."""
     words = words_of(line)
-    if len(words) != WORDS:
-        expected = f"{WORDS} numbers with commas between them, {WORDING}"
+    if len(words) != count:
+        expected = f"{count} numbers with commas between them, {WORDING[count]}"
         raise ReadError(where, expected=expected, found=f"{len(words)} ({excerpt(line.strip())})")
-    *box, score, category, truncation, occlusion = to_numbers(words, where)
+    *place, left, top, width, height, score, category, truncation, occlusion = to_numbers(words, where)
     if category not in range(len(CLASSES)):
-        raise ReadError(where, expected=f"a category from 0 to {len(CLASSES) - 1}", found=excerpt(words[5]))
-    label = CLASSES[int(category)]
+        raise ReadError(where, expected=f"a category from 0 to {len(CLASSES) - 1}", found=excerpt(words[-3]))
+    frame = 0
+    if place:
+        if not 1 <= place[0] <= MOST_FRAMES or place[0] != int(place[0]):
+            raise ReadError(where, expected="the number of a frame, from 1", found=excerpt(words[0]))
+        frame = int(place[0])
+        name = frame_name(name, frame)
+    box, label = [left, top, width, height], CLASSES[int(category)]
     if is_pred:
-        rows.add(where, image, label, box, score)
-        return
+        rows.add(where, name, label, box, score)
+        return frame
     marks = {"ignore": score == 0 or category in IGNORED, "truncated": truncation > 0, "occluded": occlusion > 0}
-    rows.add(where, image, label, box, flags=[mark for mark, is_set in marks.items() if is_set])
+    rows.add(where, name, label, box, flags=[mark for mark, is_set in marks.items() if is_set])
+    return frame
 
 
 FORMAT = Format(
     name="visdrone",
     title="VisDrone",
-    about="one text file per image, `left,top,width,height,score,category,truncation,occlusion` per line; what "
-    "VisDrone ignores (score 0, categories 0 and 11) is ignored",
+    about="one text file per image, `left,top,width,height,score,category,truncation,occlusion` per line, or per "
+    "sequence with `frame,track,` before them; what VisDrone ignores (score 0, categories 0 and 11) is ignored",
     recognise=recognise,
     read=read,
     suffixes=(),

@@ -6,6 +6,7 @@ The numbers are kept as they stand; the protocol that counts pixels adds its own
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,14 @@ from xml.sax.saxutils import escape
 
 from verite.arrays import np
 from verite.errors import ErrorCollector, ReadError
-from verite.files import find_path, folder_atomically
+from verite.files import find_path, folder_atomically, read_lines
 from verite.formats.format import FRAMES, Format, Options, PathProbe, file_stems, flags_by_row
 from verite.formats.rows import Rows
-from verite.formats.shards import files_of_split
+from verite.formats.shards import choose_split, files_of_split
 from verite.formats.sizes import need_pixels
 from verite.formats.xml import Element, check_writable, parse, to_whole
 from verite.model.annotations import Annotations, Source
+from verite.model.images import SPLITS
 from verite.progress import count_files
 
 if TYPE_CHECKING:
@@ -40,13 +42,41 @@ def recognise(look: PathProbe) -> str | None:
 
 def read(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options)
-    files, why = files_of_split(path, PathProbe(path).with_suffix(".xml"), options)
+    files = PathProbe(path).with_suffix(".xml")
+    parts = files_by_image_set(files)
+    if parts and (options.split is not None or path.name != ANNOTATIONS):
+        split, files = choose_split(path, parts, options, expected="image sets")
+        why = f"the split {split}"
+    else:
+        if parts:
+            chosen = options.spell("split", next(iter(parts)))
+            rows.notes.append(f"all of {', '.join(parts)} (ImageSets/Main); {chosen} reads one of them")
+        files, why = files_of_split(path, files, options)
     if not files:
         raise ReadError(path, expected="files ending in .xml", found="none")
     for file in count_files("reading", files):
         with rows.tolerance:
             add_file(rows, file)
     return rows.annotations("voc", layout="xyxy", why=why)
+
+
+ANNOTATIONS = "Annotations"  # folder of all splits of a VOC devkit; ImageSets/Main beside it lists each
+
+
+def files_by_image_set(files: Sequence[Path]) -> dict[str, list[Path]]:
+    """The files that each list of the devkit names: train, val, trainval, test; none where fewer than two do."""
+    folders = {file.parent for file in files}
+    home = next(iter(folders)) if len(folders) == 1 else None
+    if home is None or home.name != ANNOTATIONS:
+        return {}
+    listed = {
+        place.stem: {line.split()[0] for line in read_lines(place) if line.strip()}
+        for place in sorted((home.parent / "ImageSets" / "Main").glob("*.txt"))
+        if place.stem in SPLITS  # other lists are those of single classes
+    }
+    parts = {split: [file for file in files if file.stem in names] for split, names in listed.items()}
+    parts = {split: own for split, own in parts.items() if own}
+    return parts if len(parts) > 1 else {}
 
 
 def add_file(rows: Rows, file: Path) -> None:
@@ -246,7 +276,7 @@ def read_picture(objects: Path, classes: Path, names: dict[int, str]) -> tuple[S
     if owner.shape != kind.shape:
         sizes = [f"{a.shape[1]} × {a.shape[0]}" for a in (owner, kind)]
         raise ReadError(classes, expected=f"{sizes[0]} pixels as {objects}", found=sizes[1])
-    segments = split(owner)
+    segments = split(owner, objects)
     segments = segments.take((segments.values != 0) & (segments.values != VOID))
     votes = np.zeros((VOID + 1, VOID + 1), dtype=np.int64)
     np.add.at(votes, (owner.ravel(), kind.ravel()), 1)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from importlib.util import find_spec
 from io import BytesIO
 from math import prod
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import DataError, ReadError, excerpt
+from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.files import check_file, find_path, read_bytes
-from verite.formats.sizes import picture
+from verite.formats.sizes import check_claim, picture
 from verite.limits import limit
 from verite.limits import remedy as raise_limit
 from verite.model.shapes import Spacing, Volume
@@ -32,7 +33,7 @@ def is_volume(path: Any) -> bool:
     if not name.endswith(TIFF) or not Path(path).is_file():
         return False
     try:
-        with picture(Path(path), ["TIFF"]) as image:
+        with picture(Path(path), ["TIFF"], is_decoded=False) as image:
             return getattr(image, "n_frames", 1) > 1
     except ReadError:
         return False
@@ -96,6 +97,9 @@ def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = N
     >>> str(read_volume("truth.nii.gz").spacing)    # doctest: +SKIP
     '0.7,0.7,3mm'
     """
+    if mask_threshold is not None and not (isinstance(mask_threshold, Real) and 0 < mask_threshold <= 1):
+        found = excerpt(mask_threshold)
+        raise BadParameter(f"mask_threshold: expected a share above 0 and up to 1, found {found}")
     place = find_path(path)
     check_file(place)
     name = place.name.lower()
@@ -113,11 +117,20 @@ def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = N
     return Volume(values, own if spacing is None else Spacing.of(spacing), affine)
 
 
-def check_voxels(place: Path, shape: tuple[int, ...]) -> None:
+FREE_VOXELS = 2**28  # bytes of voxels come from however few bytes: 1024 planes of 512 x 512 labels pack well
+
+
+def check_voxels(place: Path, shape: tuple[int, ...], bytes_each: int = 1) -> None:
+    """No more voxels than a volume may have, and not many more than its file has bytes for."""
     if prod(map(int, shape)) > limit("image_pixels"):
         most = f"at most {limit('image_pixels'):,} voxels"
         found = " x ".join(map(str, shape))
         raise ReadError(place, expected=most, found=found, remedy=raise_limit("image_pixels"))
+    claimed = FREE_VOXELS + limit("pixels_per_byte") * place.stat().st_size
+    if prod(map(int, shape)) * bytes_each > claimed:
+        most = f"at most {claimed:,} bytes of voxels in a file of this size"
+        found = f"{' x '.join(map(str, shape))} of {bytes_each} bytes"
+        raise ReadError(place, expected=most, found=found, remedy=raise_limit("pixels_per_byte"))
 
 
 def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing, NDArray[np.float64]]:
@@ -130,7 +143,7 @@ def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing, NDArray[np.float64]]
 
     try:
         image: Any = nibabel.load(place, mmap=False)  # a map would follow what is written to the file later
-        check_voxels(place, image.shape)
+        check_voxels(place, image.shape, image.get_data_dtype().itemsize)
         values = np.asanyarray(image.dataobj)
         zooms = image.header.get_zooms()[:3]
         affine = np.asarray(image.affine, dtype=np.float64)
@@ -169,6 +182,7 @@ def read_pages(place: Path) -> NDArray[Any]:
     with picture(place, ["TIFF"]) as image:
         pages = getattr(image, "n_frames", 1)
         check_voxels(place, (pages, image.size[1], image.size[0]))
+        check_claim(place, image, pages)
         planes = []
         for page in range(pages):
             image.seek(page)

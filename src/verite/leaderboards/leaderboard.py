@@ -57,10 +57,10 @@ NONE = "none"
 class Level(Number[float, float]):
     """A probability that is neither 0 nor 1."""
 
-    def hold(self, value: Any) -> float:
+    def validate(self, value: Any) -> float:
         from verite.statistics.intervals import check_level
 
-        level = float(super().hold(value))
+        level = float(super().validate(value))
         check_level(level)
         return level
 
@@ -68,7 +68,10 @@ class Level(Number[float, float]):
 class Groups(Setting[Any, Any]):
     """Images, none, a column of them, or a group for each."""
 
-    def spell(self, value: Any) -> object:
+    def validate(self, value: Any) -> Any:
+        return value.tolist() if isinstance(value, np.ndarray) else value
+
+    def format(self, value: Any) -> object:
         return value if isinstance(value, str) else "given"
 
 
@@ -386,7 +389,7 @@ class Contenders:
 
     @property
     def doubts(self) -> list[str]:
-        images, wrong = self.settings.resample is not NONE and self.settings.resample != NONE, self.has_errors
+        images, wrong = self.settings.resample != NONE, self.has_errors
         return [d for d, there in (("images", images), ("errors", wrong), ("both", images and wrong)) if there]
 
     def draw(self) -> dict[str, Floats]:
@@ -470,7 +473,7 @@ class Contenders:
     def sign(self, metric: str) -> Signature:
         """Everything that can change the numbers about a score."""
         own = self.results[0].scores[metric].signature
-        spelled = {key: str(value) for key, value in self.settings.facts.items() if value is not None}
+        spelled = {key: str(value) for key, value in self.settings.signed_values.items() if value is not None}
         for known in ("protocol", "on"):
             spelled.pop(known, None)
         given = {"metric": metric, "score": own.name, **dict(own.settings)}

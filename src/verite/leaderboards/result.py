@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import verite
 from verite.arrays import np
 from verite.leaderboards.audit import AuditRow, audit_table
-from verite.model.results import digest_for, to_json
+from verite.model.results import describe_cuts, digest_for, to_json
 from verite.model.tables import ABSENT, Display, Part, Table
 from verite.statistics.intervals import FEWEST, percentile_interval, wilson
 from verite.statistics.standings import TIE, Separations, Standings, say_group, separate, stand
@@ -361,7 +361,8 @@ class Leaderboard(Display):
             several = len(self.boards) > 1
             parts.append(Table(table.head, table.rows, title=metric) if several else table)
             parts += self.say_order(board)
-        notes = (fill(note, WIDTH, break_on_hyphens=False) for note in self.notes)
+        cuts = describe_cuts({name: [found for whose, found in self.findings if whose == name] for name in self.names})
+        notes = (fill(note, WIDTH, break_on_hyphens=False) for note in (*self.notes, *cuts))
         return [*parts, *notes, self.signature]
 
     def say_order(self, board: Board) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, give_sizes
+from verite.errors import BadParameter, DataError, excerpt, give_sizes
 from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.evaluation import Candidates, box_candidates
 from verite.evaluation.prepare import Checks, prepare
@@ -48,10 +48,10 @@ Unmatched = Literal["leave", "score"]
 class SpacingSetting(Setting[Any, Spacing | None]):
     """One number for both, two, or their text with a unit."""
 
-    def hold(self, value: Any) -> Spacing:
+    def validate(self, value: Any) -> Spacing:
         return Spacing.of(value)
 
-    def spell(self, value: Any) -> object:
+    def format(self, value: Any) -> object:
         return None if value is None else str(value)
 
 
@@ -82,7 +82,7 @@ class LocalizeSettings(ComparisonSettings):
         default_text="leave; score with --match image",
     )
 
-    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """An image without a mask on one side is an answer, and a bad one."""
         match = given.get("match") or "greedy"
         return {"match": match, "unmatched": "score" if match == "image" else "leave"}
@@ -237,6 +237,8 @@ def localize(
         name=name,
         checks=checks,
     )
+    if not isinstance(all, bool):
+        raise BadParameter(f"all: expected True or False, found {excerpt(all)}")
     chosen = [metric(m) for m in metrics]
     if not chosen and not all:
         raise BadParameter("localize: expected at least one metric, e.g. iou, or all; found none")

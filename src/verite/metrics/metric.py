@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from verite.arrays import np
 from verite.errors import (
-    IS_COMMAND_LINE,
     BadParameter,
     DataError,
     VeriteError,
@@ -486,10 +485,9 @@ class Metric:
         if pairs.are_volumes and not record.volumes:
             raise DataError(f"{self.name}: expected regions in images, found volumes, for which it is not defined")
         if self.needs_image and not pairs.is_sized:
-            remedy = give_sizes() if IS_COMMAND_LINE.get() else f"give size=(WIDTH, HEIGHT), or {give_sizes()}"
             raise DataError(
                 f"{self.name}: expected the size of the image, whose pixels it counts, found boxes or polygons without "
-                f"one; {remedy}"
+                f"one; {give_sizes('size=(WIDTH, HEIGHT)')}"
             )
         if not len(pairs):
             return np.empty(0)
@@ -547,7 +545,7 @@ class Metric:
         if needs_size(rule) and not pairs.is_sized:
             raise DataError(
                 f"{self.name}: expected the size of the image to settle an empty region ({spell_settled(rule)}), "
-                "found none; give size=(width, height)"
+                f"found none; {give_sizes('size=(WIDTH, HEIGHT)')}"
             )
         value = settle(rule, pairs, self.parameters)
         return 1 - value if self.record.is_complement(self.parameters) else value

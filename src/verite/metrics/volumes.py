@@ -11,7 +11,7 @@ import numpy as np
 
 from verite.checks.check import Finding
 from verite.checks.predictions import no_predictions
-from verite.checks.regions import describe_inverted, is_inverted, name_disjoint_values
+from verite.checks.regions import describe_inverted, is_inverted, name_disjoint_values, name_missing_files
 from verite.errors import BadParameter, DataError
 from verite.formats.class_names import class_names
 from verite.formats.format import Options
@@ -69,7 +69,7 @@ def localize_volumes(
         for case, (mine, theirs) in cases.items():
             read = read_case(mine, theirs, spacing, mask_threshold)
             found.append(measure_case(case, *read, chosen))
-            inverted += [case] if is_inverted(*(side.values != 0 for side in read)) else []
+            inverted += [case] if has_inverted(*(side.values for side in read)) else []
             advance(1)
     labels = name_values(sorted({v for one in found for side in one.frames for v in side}), names)
     paths = [str(side) if isinstance(side, (str, Path)) else "" for side in (truth, pred)]
@@ -81,18 +81,22 @@ def localize_volumes(
     return LocalizationResults(settings, chosen, sides[0], sides[1], findings, look_up(found, sides, chosen))
 
 
+def has_inverted(truth: NDArray[Any], pred: NDArray[Any]) -> bool:
+    """Does the background of a predicted volume, and not its foreground, fit the object?"""
+    shared = sum(int(np.count_nonzero((mine != 0) & (theirs != 0))) for mine, theirs in zip(truth, pred, strict=True))
+    return is_inverted(int(np.count_nonzero(truth)), int(np.count_nonzero(pred)), shared, truth.size)
+
+
 def find_odd_volumes(
     frames: Sequence[tuple[Mapping[int, Any], ...]], missing: Sequence[str], inverted: Sequence[str]
 ) -> list[Finding]:
     """Cases without a prediction, inverted masks, and label values that the two sides do not share."""
-    found = []
-    if missing and len(missing) < len(frames):
-        message = f"{len(missing):,} of {len(frames):,} cases have no prediction file and count as predicted empty"
-        remedy = "was the model run on all cases? name files alike on both sides"
-        found.append(Finding("V413", "warning", message, len(missing), tuple(missing), remedy))
-    found += describe_inverted(inverted, len(frames) - len(missing), "cases")
-    found += name_disjoint_values(*(sorted({value for one in frames for value in one[side]}) for side in (0, 1)))
-    return found
+    values = (sorted({value for one in frames for value in one[side]}) for side in (0, 1))
+    return [
+        *name_missing_files(missing, len(frames), "cases"),
+        *describe_inverted(inverted, len(frames) - len(missing), "cases"),
+        *name_disjoint_values(*values),
+    ]
 
 
 def read_case(mine: Any, theirs: Any, spacing: Any, threshold: float | None) -> tuple[Volume, Volume]:
@@ -118,7 +122,8 @@ def read_case(mine: Any, theirs: Any, spacing: Any, threshold: float | None) -> 
 
 def measure_case(case: str, truth: Volume, pred: Volume, metrics: list[Metric]) -> CaseFound:
     """Every value of either side, one pair each; only frames, numbers and one plane of each are kept."""
-    values = sorted({int(v) for side in (truth, pred) for v in np.unique(side.values)} - {0})
+    # Plane by plane: a sort of millions of voxels would take memory, and hear an interrupt only when it is done.
+    values = sorted({v for side in (truth, pred) for plane in side.values for v in np.unique(plane).tolist()} - {0})
     frames: tuple[dict[int, tuple[list[float], float]], ...] = ({}, {})
     measured: dict[int, dict[str, float]] = {}
     overlap, planes = {}, {}

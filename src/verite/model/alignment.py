@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -30,9 +30,11 @@ def align(pred: Annotations, truth: Annotations, *, by_base_name: bool = True) -
     if pred.images is truth.images and pred.labels is truth.labels and pred.unit == truth.unit:
         return pred
     images, labels, columns, verdicts = pred.images, pred.labels, pred.columns, pred.verdicts
-    notes = list(pred.source.notes)
+    notes, missing = list(pred.source.notes), pred.source.missing
     if images is not truth.images:
         found, note = match_images(images, truth.images, pred.source.path or "images", by_base_name=by_base_name)
+        if pred.source.is_file_per_image:
+            missing = tuple(truth.images.name(i) for i in np.setdiff1d(np.arange(len(truth.images)), found).tolist())
         images, new = extend(truth.images, images, found, extend_images)
         columns = columns.move(images=new)
         verdicts = verdicts.move(new, np.arange(len(labels))) if verdicts is not None else None
@@ -43,7 +45,7 @@ def align(pred: Annotations, truth: Annotations, *, by_base_name: bool = True) -
         columns = columns.move(labels=new)
         verdicts = verdicts.move(np.arange(len(images)), new) if verdicts is not None else None
         notes += note
-    source = replace(pred.source, notes=tuple(notes))
+    source = replace(pred.source, notes=tuple(notes), missing=missing)
     aligned = pred.changed(columns=columns, images=images, labels=labels, verdicts=verdicts, source=source)
     return in_unit(aligned, truth)
 
@@ -102,6 +104,7 @@ def match_path_ends(mine: Sequence[str], theirs: Sequence[str], found: Positions
     for i, parts in enumerate(known):
         rows_of_end.setdefault(parts[-depth:], []).append(i)
         rows_of_base.setdefault(parts[-1], []).append(i)
+    folders = {parts[-2] for parts in known if len(parts) > 1}
     row_on: dict[int, int] = {at: row for row, at in enumerate(found.tolist()) if at >= 0}
     for row in left:
         rows = rows_of_end.get(paths[row][-depth:], [])
@@ -110,7 +113,7 @@ def match_path_ends(mine: Sequence[str], theirs: Sequence[str], found: Positions
         if rows:
             if rows[0] in row_on:
                 raise twice(where, [mine[row_on[rows[0]]], mine[row]], repr(theirs[rows[0]]))
-            check_folders(where, mine[row], theirs[rows[0]])
+            check_folders(where, mine[row], theirs[rows[0]], folders)
             row_on[rows[0]] = row
             found[row] = rows[0]
     claimed = Counter(paths[row][-1] for row in left if found[row] < 0)
@@ -145,14 +148,16 @@ def depth_that_distinguishes(*tables: set[Parts]) -> int:
     return depth
 
 
-def check_folders(where: object, mine: str, theirs: str) -> None:
-    """Equal base names in folders that are counted (`seq-02` and `seq-04`) or that are splits are different images."""
+def check_folders(where: object, mine: str, theirs: str, folders: Collection[str]) -> None:
+    """Equal base names are different images in folders that are counted (`seq-02` and `seq-04`), that are splits, or
+    that are both among the `folders` of the ground truth.
+    """
     one, two = (path_parts(name)[-2:-1] for name in (mine, theirs))
     if not one or not two or one == two:
         return
     splits = {split_of(one[0]), split_of(two[0])}
     counted = [re.sub(r"\d+", "#", folder) for folder in (*one, *two)]
-    if counted[0] == counted[1] or (None not in splits and len(splits) == 2):
+    if one[0] in folders or counted[0] == counted[1] or (None not in splits and len(splits) == 2):
         raise DataError(
             f"{where}: expected images of the ground truth, found {excerpt(mine)}, where the ground truth has "
             f"{excerpt(theirs)}: the same base name in another folder; evaluate the ground truth of the same folder, "

@@ -85,6 +85,8 @@ class Source:
     by_number: tuple[str, ...] = ()  # which of "images" and "labels" the objects name by number
     annotators: Annotators | None = None  # where several annotated the same images
     layout: str | None = None  # what the four numbers of boxes are, where the user said so
+    is_file_per_image: bool = False  # also of images without objects
+    missing: tuple[str, ...] = ()  # images of the ground truth without a file, where every image has one
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,13 +9,24 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.errors import BadParameter, DataError, did_you_mean, excerpt
 from verite.model.images import is_dense
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from verite.model.keypoints import Skeleton
+
+
+def whole_id(value: Any) -> int:
+    """The id of a class; 1.7 is none, and neither is NaN."""
+    try:
+        number = int(value)
+        if isinstance(value, str) or number == value:
+            return number
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise BadParameter(f"labels: expected whole numbers as ids, found {excerpt(value)}")
 
 
 class Labels:
@@ -39,11 +50,14 @@ class Labels:
         `skeletons`: what is known of the keypoints of each class.
         """
         self.names = tuple(names) if names is not None else None
+        odd = next((name for name in self.names or () if not isinstance(name, str)), "")
+        if odd != "":
+            raise BadParameter(f"labels: expected names, found {excerpt(odd)}")
         self.groups = tuple(groups) if groups is not None else None
         self.skeletons = (
             tuple(skeletons) if skeletons is not None and any(s.names or s.sigmas for s in skeletons) else None
         )
-        self.numbers = tuple(int(id) for id in ids) if ids is not None else None  # the ids, without numpy
+        self.numbers = tuple(map(whole_id, ids)) if ids is not None else None  # the ids, without numpy
         if self.names is None and self.numbers is None:
             raise BadParameter("labels: expected names or ids, found neither")
         if self.names is not None and self.numbers is not None and len(self.names) != len(self.numbers):
@@ -184,7 +198,7 @@ KINDS = ("present", "absent", "incomplete", "excluded")
 class ImageLevelLabels:
     """Statements about a class in an image, a row each; positions as in the tables of the annotations they belong to.
 
-    >>> said = Verdicts(np.array([0, 0]), np.array([1, 2]), np.array([PRESENT, ABSENT]))
+    >>> said = ImageLevelLabels(np.array([0, 0]), np.array([1, 2]), np.array([PRESENT, ABSENT]))
     >>> said.cells(3, ABSENT)
     array([2])
     """

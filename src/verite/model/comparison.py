@@ -9,7 +9,7 @@ from typing import Any
 
 import verite
 from verite.errors import BadParameter, NotComparable
-from verite.model.results import Results, digest_for, to_json
+from verite.model.results import Results, describe_cuts, digest_for, to_json
 from verite.model.tables import ABSENT, Display, Part, Table
 from verite.signature import Signature
 
@@ -121,7 +121,8 @@ class Comparison(Display):
 
     def contents(self) -> list[Part]:
         *parts, signature = self.list_tables()
-        return [*parts, *([self.difference_table()] if self.differences else []), signature]
+        cuts = describe_cuts({name: result.findings for name, result in zip(self.names, self.results, strict=True)})
+        return [*parts, *([self.difference_table()] if self.differences else []), signature, *cuts]
 
     def list_tables(self) -> list[Part]:
         first = self.results[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter
+from verite.errors import BadParameter, excerpt
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -73,10 +74,11 @@ def path_parts(name: str) -> tuple[str, ...]:
 def split_of(folder: str) -> str | None:
     """The part of a dataset that a folder is named after, if it is.
 
-    >>> split_of("val2017"), split_of("valid"), split_of("images")
-    ('val', 'val', None)
+    >>> split_of("val2017"), split_of("VisDrone2019-DET-train"), split_of("test-dev"), split_of("images")
+    ('val', 'train', 'test-dev', None)
     """
-    return SPLITS.get(folder.lower().rstrip("0123456789").rstrip("_-"))
+    name = folder.lower().rstrip("0123456789").rstrip("_-")
+    return SPLITS.get(name) or SPLITS.get(re.split(r"[\s_-]", name)[-1])
 
 
 class Images:
@@ -90,15 +92,17 @@ class Images:
         widths: ArrayLike | None = None,
         heights: ArrayLike | None = None,
     ) -> None:
-        from verite.model.ragged import freeze
+        from verite.model.ragged import freeze_whole
 
         if names is None and ids is None:
             raise BadParameter("images: expected names or ids, found neither")
-        given = (
-            None if v is None else freeze(v, t) for v, t in ((ids, "int64"), (widths, "int32"), (heights, "int32"))
-        )
+        given = (("ids", ids, "int64"), ("widths", widths, "int32"), ("heights", heights, "int32"))
+        columns = [None if v is None else freeze_whole(v, kind, f"images: {what}") for what, v, kind in given]
+        odd = next((name for name in names or () if not isinstance(name, str)), "")
+        if odd != "":
+            raise BadParameter(f"images: expected names, found {excerpt(odd)}")
         try:
-            self.table = _core.Images(names, *given)
+            self.table = _core.Images(names, *columns)
         except ValueError as error:
             raise BadParameter(str(error)) from None
 

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import BadParameter
+from verite.errors import BadParameter, excerpt
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints, freeze, offsets_of
 
@@ -128,7 +128,10 @@ class Skeleton:
 
 def check_sigmas(values: Sequence[float], what: str = "sigmas") -> tuple[float, ...]:
     """One positive number for each keypoint."""
-    sigmas = tuple(float(value) for value in values)
+    try:
+        sigmas = tuple(float(value) for value in values)
+    except (TypeError, ValueError, OverflowError):
+        raise BadParameter(f"{what}: expected a number above 0 for each keypoint, found {excerpt(values)}") from None
     odd = next((value for value in sigmas if not (value > 0 and isfinite(value))), None)
     if not sigmas or odd is not None:
         raise BadParameter(f"{what}: expected a number above 0 for each keypoint, found {odd if sigmas else 'none'}")

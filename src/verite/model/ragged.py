@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite.arrays import np
+from verite.errors import BadParameter, excerpt
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -61,6 +62,23 @@ def freeze(values: ArrayLike, dtype: Any) -> NDArray[Any]:
         array = array.copy()
         array.flags.writeable = False
     return array
+
+
+def freeze_whole(values: ArrayLike, dtype: Any, what: str) -> NDArray[Any]:
+    """The same of whole numbers, such as ids and sizes: 1.7 is none, and neither is NaN or what the type cannot hold.
+
+    >>> freeze_whole([1.0, 2.0], "int64", "ids").tolist()
+    [1, 2]
+    """
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "iu" and array.size:
+            number = array.astype(np.float64)
+            if array.dtype.kind not in "fO" or not (number == np.rint(number)).all():
+                raise ValueError
+        return freeze(values, dtype)
+    except (TypeError, ValueError, OverflowError):
+        raise BadParameter(f"{what}: expected whole numbers, found {excerpt(values)}") from None
 
 
 def is_final(array: object) -> bool:

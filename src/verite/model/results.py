@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, isnan
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import verite
 from verite.arrays import np
-from verite.errors import BadParameter, UnknownMetric, did_you_mean
+from verite.errors import BadParameter, UnknownMetric, did_you_mean, excerpt
 from verite.files import without_suffix
 from verite.model.annotations import Annotations
 from verite.model.layouts import BOXES, Words, words_of
@@ -100,6 +101,21 @@ class Matches:
         counted_pred = np.zeros(sizes[1], dtype=np.bool_)
         counted_pred[pairs[1]] = counted_pred[false_positives] = True
         return cls(iou, counted_truth, matched_pred, confidence_threshold, counted_pred)
+
+
+CUT = "V308"  # predictions cut at a confidence threshold: said wherever AP is printed
+
+
+def describe_cuts(findings: Mapping[str, Sequence[Any]]) -> list[str]:
+    """One line per confidence threshold at which predictions were cut; `findings` by the name of the detector."""
+    names: dict[str, list[str]] = {}
+    for name, found in findings.items():
+        for finding in found:
+            if finding.code == CUT:
+                names.setdefault(finding.message, []).append(name)
+    return [
+        f"{CUT} {': '.join(part for part in (', '.join(said), message) if part)}" for message, said in names.items()
+    ]
 
 
 class Results(Display):
@@ -253,7 +269,8 @@ class Results(Display):
     @property
     def notes(self) -> list[str]:
         """What is printed below the numbers."""
-        count = len(self.findings)
+        cut = describe_cuts({"": self.findings})
+        count = len(self.findings) - len(cut)
         # Merged parts have scores, and no objects any more.
         has_nothing = not self.truth.counts[0] and all(isnan(score.value) for score in self.scores.values())
         is_upright = self.protocol in ("coco", "voc") and self.words is BOXES
@@ -263,6 +280,7 @@ class Results(Display):
             *([self.threshold_note] if self.threshold_note else []),
             *(["the truth has no objects: there is nothing to be found"] if has_nothing else []),
             *([hint] if is_upright and is_rotated else []),
+            *cut,
             *([f"{count} warning{'s' if count > 1 else ''}, see verite inspect"] if count else []),
         ]
 
@@ -322,6 +340,8 @@ def choose_threshold(thresholds: Sequence[float], iou: float | None) -> int:
         if len(thresholds) > 1:
             raise BadParameter(f"iou: expected one of {known}, at which these results were made, found none")
         return 0
+    if not isinstance(iou, Real):
+        raise BadParameter(f"iou: expected one of {known}, at which these results were made, found {excerpt(iou)}")
     near = [i for i, t in enumerate(thresholds) if abs(t - iou) < 1e-9]
     if not near:
         raise BadParameter(f"iou: expected {known}, at which these results were made, found {iou:g}")

@@ -46,7 +46,7 @@ class Spacing:
             steps, unit = (found["steps"].split(","), found["unit"] or USUAL) if found else ([], USUAL)
         try:
             numbers = [float(step) for step in steps] if isinstance(steps, Iterable) else [float(steps)]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             numbers = []
         if len(numbers) not in (1, 2, 3) or not all(0 < n < 1e9 and isfinite(n) for n in numbers):
             expected = "ROWS,COLUMNS above 0, e.g. 0.7,0.7 (mm) or 3,3um"

@@ -97,6 +97,36 @@ def show(part: Part, style: Style) -> str:
 # Text
 
 
+def text_style(width: int | None = None) -> Style:
+    """Return the style of plain text for a terminal of so many columns; without a width nothing is wrapped."""
+    return Style(
+        lambda table: table.to_text(width),
+        lambda text: wrap_text(text_lines(text), width),
+        lambda text: f"settings: {one_line(text)}",
+        text_lines,
+    )
+
+
+def wrap_text(text: str, width: int | None) -> str:
+    """Wrap each line that is wider than a terminal; what follows is indented by two blanks.
+
+    >>> print(wrap_text("AP lies above AP of more images", 20))
+    AP lies above AP of
+      more images
+    """
+    from textwrap import wrap
+
+    if width is None:
+        return text
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
+        short = wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False,
+                     drop_whitespace=True, replace_whitespace=False)  # fmt: skip
+        lines += short if len(line) > width else [line]
+    return "\n".join(lines)
+
+
 def text_lines(text: str) -> str:
     """Lines that cannot move a terminal's cursor."""
     return "\n".join(map(one_line, text.split("\n")))
@@ -349,7 +379,7 @@ def render_notebook(parts: Iterable[Part]) -> str:
 
 
 STYLE_OF = {
-    "text": Style(str, text_lines, one_line, text_lines),
+    "text": text_style(),
     "markdown": Style(markdown_table, markdown_sentence, markdown_code, markdown_block, "  \n".join),
     "latex": Style(latex_table, latex_comment, latex_comment, latex_comment),
     "html": html_style(),

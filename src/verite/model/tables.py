@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verite.errors import BadParameter, did_you_mean, one_line
+from verite.errors import IS_COMMAND_LINE, BadParameter, did_you_mean, one_line
 
 if TYPE_CHECKING:
     from verite.signature import Signature
@@ -18,6 +18,12 @@ STYLES = ("text", "markdown", "latex", "csv", "html")
 
 class Verbatim(str):
     """Text that was laid out with spaces and lines."""
+
+    __slots__ = ()
+
+
+class Legend(str):
+    """A sentence that explains columns or terms. Text shows it on request (`--legend`), other styles always."""
 
     __slots__ = ()
 
@@ -37,10 +43,27 @@ class Display:
 
         return next((part for part in self.contents() if isinstance(part, Table)), Table((), ()))
 
-    def __str__(self) -> str:
-        from verite.model.styles import render
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
+        """Return all of it as plain text.
 
-        return render(self.contents(), "text")
+        Parameters
+        ----------
+        width
+            Columns of the terminal: wider lines are wrapped, wider tables printed in groups of columns.
+        legend
+            Whether to explain columns and terms, too; else one line says how to get that.
+        """
+        from verite.model.styles import render, text_style
+
+        parts = list(self.contents())
+        if not legend and (explained := [part for part in parts if isinstance(part, Legend)]):
+            hint = "--legend" if IS_COMMAND_LINE.get() else "to_text(legend=True)"
+            parts[parts.index(explained[0])] = f"columns and terms: {hint}"
+            parts = [part for part in parts if not isinstance(part, Legend)]
+        return render(parts, text_style(width))
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def __repr__(self) -> str:
         return str(self)
@@ -151,15 +174,41 @@ class Table(Display):
     def contents(self) -> list[Part]:
         return [self]
 
-    def __str__(self) -> str:
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
+        """Return the table as aligned text.
+
+        Parameters
+        ----------
+        width
+            Columns of the terminal. A table that is wider is printed in groups of columns, each with the first column.
+        legend
+            A table has none; for the same call on everything that is printed.
+
+        Examples
+        --------
+        >>> table = Table.of("class", ["cat"], {"AP": [0.5], "AP50": [0.75], "AP75": [0.25]})
+        >>> print(table.to_text(width=22))
+        class      AP    AP50
+        ─────  ──────  ──────
+        cat    0.5000  0.7500
+        <BLANKLINE>
+        class    AP75
+        ─────  ──────
+        cat    0.2500
+        """
         body = [[one_line(show_cell(value)) for value in row] for row in self.all_rows]
         head = [one_line(name) for name in self.head]
         widths = [max(map(count_columns, column)) for column in zip(head, *body, strict=True)]
-        rule = "  ".join("─" * width for width in widths)
-        lines = [align(head, widths), rule, *(align(row, widths) for row in body)]
-        if self.mean:
-            lines.insert(-1, rule)
-        return "\n".join([*([one_line(self.title)] if self.title else []), *lines])
+        blocks = []
+        for group in column_groups(widths, width):
+            shown = [widths[i] for i in group]
+            rule = "  ".join("─" * length for length in shown)
+            lines = [align([row[i] for i in group], shown) for row in (head, *body)]
+            lines.insert(1, rule)
+            if self.mean:
+                lines.insert(-1, rule)
+            blocks.append("\n".join(lines))
+        return "\n".join([*([one_line(self.title)] if self.title else []), "\n\n".join(blocks)])
 
     def to_csv(self, *, safe: bool = False) -> str:
         """Comma-separated values, full precision, absent values empty; `safe` keeps spreadsheets from computing."""
@@ -206,6 +255,30 @@ def count_columns(text: str) -> int:
     from unicodedata import combining, east_asian_width
 
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def column_groups(widths: Sequence[int], width: int | None) -> list[list[int]]:
+    """Split the columns of a table into groups that fit a terminal; each group begins with the first column.
+
+    >>> column_groups([5, 6, 6, 6], 22)
+    [[0, 1, 2], [0, 3]]
+    """
+    if width is None or sum(widths) + 2 * (len(widths) - 1) <= width or len(widths) < 3:
+        return [list(range(len(widths)))]
+
+    def split(limit: int) -> list[list[int]]:
+        groups: list[list[int]] = []
+        used = 0
+        for i in range(1, len(widths)):
+            if not groups or used + 2 + widths[i] > limit:
+                groups.append([0])
+                used = widths[0]
+            groups[-1].append(i)
+            used += 2 + widths[i]
+        return groups
+
+    fewest = len(split(width))
+    return next(groups for limit in range(1, width + 1) if len(groups := split(limit)) == fewest)
 
 
 def align(cells: Sequence[str], widths: Sequence[int]) -> str:

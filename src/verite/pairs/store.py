@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, give_sizes
 from verite.model.ragged import Ints
 from verite.model.rasters import PolygonRule, Sizes, array_of, rasterise, spell_size
 from verite.model.regions import BOX, MASK
@@ -189,7 +189,7 @@ class Store:
         if len(unknown):
             raise DataError(
                 f"pair {unknown[0]}: expected the size of the image, found none; boxes and polygons become pixels only "
-                "with it: give size=(width, height)"
+                f"with it: {give_sizes('size=(WIDTH, HEIGHT)')}"
             )
         return self.sizes
 

@@ -25,7 +25,7 @@ from verite.evaluation.settings import (
 from verite.evaluation.state import Part
 from verite.model.polygons import RLEMasks
 from verite.model.results import Matches, Results, to_small_json
-from verite.model.tables import ABSENT, Table
+from verite.model.tables import ABSENT, Legend, Table
 from verite.model.tables import Part as Piece
 from verite.protocols.keypoints import Sigmas, choose_sigmas, fill_crowdpose_areas, name_sigmas, pose_areas
 from verite.protocols.protocol import protocol
@@ -122,7 +122,7 @@ class CocoThresholds(Thresholds[float | Sequence[float] | None, tuple[float, ...
         text = "IoU threshold of a match; may be repeated."
         super().__init__(THRESHOLDS, text, short="-t", default_text="0.5 to 0.95 by 0.05")
 
-    def spell(self, value: Sequence[float]) -> object:
+    def format(self, value: Sequence[float]) -> object:
         """COCO's ten in short, others one by one."""
         return "0.50:0.05:0.95" if tuple(value) == THRESHOLDS else list(value)
 
@@ -133,11 +133,11 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
     kind = "area"
     is_repeated = True
 
-    def hold(self, value: Any) -> tuple[Area, ...]:
+    def validate(self, value: Any) -> tuple[Area, ...]:
         ranges = [(k, *v) for k, v in value.items()] if isinstance(value, Mapping) else list(value)
         if not 0 < len(ranges) <= MOST_AREAS:
             raise self.refuse(f"1 to {MOST_AREAS} ranges", len(ranges))
-        for name, *limits in ranges:
+        for name, *limits in (one if isinstance(one, (list, tuple)) and one else (one,) for one in ranges):
             if len(limits) != 2:
                 raise self.refuse(f"two limits for {name!r}", len(limits))
             if not limits[0] <= limits[1]:
@@ -146,7 +146,7 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
             raise self.refuse("each name once", [name for name, *_ in ranges])
         return tuple((str(name), float(low), float(high)) for name, low, high in ranges)
 
-    def spell(self, value: Sequence[Area]) -> object:
+    def format(self, value: Sequence[Area]) -> object:
         return ",".join(map(spell_area, value))
 
 
@@ -201,7 +201,7 @@ class CocoSettings(RankedSettings):
     )
     threads: Option[int | None] = THREADS
 
-    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         usual = KEYPOINT_DEFAULTS if given.get("on") == "keypoints" else {}
         if usual and str(given.get("sigmas")) == "crowdpose":
             usual = {**usual, "area_from": "pose"}
@@ -490,6 +490,11 @@ class CocoResults(Results):
         return self.evaluation.arrays
 
     @property
+    def curve_table(self) -> Floats:
+        """Precision of objects of the first area range, [threshold, recall, class]: a small part of the arrays."""
+        return np.asarray(self.numbers.native.precision[0])
+
+    @property
     def precision(self) -> Floats:
         return self.arrays.precision
 
@@ -548,7 +553,10 @@ class CocoResults(Results):
         images = {"images": self.image_table()} if self.numbers.has_objects else {}
         return {"classes": self.class_table(), "thresholds": self.threshold_table(), **images}
 
-    def __str__(self) -> str:
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
+        """Return the scores in two rows (AP, AR), the table per class, and the settings."""
+        from verite.model.styles import wrap_text
+
         keys = list(self.scores)
         half = keys.index(next(key for key in keys if key.startswith("AR")))
         lines = [one_line(self.name)]
@@ -559,7 +567,23 @@ class CocoResults(Results):
             widths = [max(len(key), len(value)) for key, value in cells]
             lines += ["  ".join(key.rjust(w) for (key, _), w in zip(cells, widths, strict=True))]
             lines += ["  ".join(value.rjust(w) for (_, value), w in zip(cells, widths, strict=True))]
-        return "\n".join([*lines, "", str(self.chosen_table()), "", str(self.signature), *self.notes])
+        notes = [wrap_text(note, width) for note in self.notes]
+        settings = f"settings: {self.signature}"
+        explained = ["", *(wrap_text(line, width) for line in self.legend())] if legend else []
+        return "\n".join([*lines, "", self.chosen_table().to_text(width), *explained, "", settings, *notes])
+
+    def legend(self) -> list[Legend]:
+        """Return what each score means, with the thresholds, areas and limits of this evaluation."""
+        iou, overlap = self.settings.iou, self.words.overlap
+        mean = f"{iou[0]:.2f}" if len(iou) == 1 else f"{iou[0]:.2f} to {iou[-1]:.2f} ({len(iou)} thresholds)"
+        most = self.settings.max_dets[-1]
+        areas = "; ".join(f"{name} {low:g} to {high:g} px²" for name, low, high in self.settings.areas[1:])
+        return [
+            Legend(f"AP: mean over classes of average precision at {overlap} {mean}, interpolated at 101 recalls."),
+            Legend("AP50, AP75: the same at one threshold. APs, APm, APl, ARs, ARm, ARl: objects of one area range."),
+            Legend(f"ARn: mean recall with at most n predictions per image and class, here up to {most}."),
+            *([Legend(f"Area ranges: {areas}.")] if areas else []),
+        ]
 
     def contents(self) -> list[Piece]:
         scores = Table(("system", *self.scores), ((self.name, *(score.value for score in self.scores.values())),))

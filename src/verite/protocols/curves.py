@@ -385,6 +385,16 @@ class GroupedResults(CurveResults):
     is_reversed = False  # equal confidences come the last first
     group_weight = 0.0
 
+    @property
+    def notes(self) -> list[str]:
+        """Also what becomes of objects that their file marks as ignored, of which these protocols know nothing."""
+        count = int(self.truth.flag("ignore").sum()) if "ignore" in self.truth.columns.flag_names else 0
+        said = (
+            f"{count:,} of {len(self.truth):,} objects are marked as ignored and were counted, as this protocol has no "
+        )
+        remedy = "such mark; verite voc ignores them"
+        return [*([said + remedy] if count else []), *super().notes]
+
     @cached_property
     def numbers(self) -> MergedNumbers:
         """What became of all images."""

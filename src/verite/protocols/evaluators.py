@@ -271,8 +271,10 @@ class CocoEvaluator:
         self.names = dict(enumerate(labels)) if isinstance(labels, Sequence) else dict(labels) if labels else None
         self.settings = {"checks": "warn", **settings}
         self.asked = CocoSettings(**self.settings)  # wrong ones are refused here, not at the end of an epoch
-        if duplicates not in ("error", "first"):
-            raise BadParameter(f"duplicates: expected error or first, found {duplicates!r}")
+        if not isinstance(duplicates, str) or duplicates not in ("error", "first"):
+            raise BadParameter(f"duplicates: expected error or first, found {excerpt(duplicates)}")
+        if not isinstance(keep, (bool, np.bool_)):
+            raise BadParameter(f"keep: expected True or False, found {excerpt(keep)}")
         self.keep, self.duplicates = bool(keep), duplicates
         self.count = 0
         self.has_ids: bool | None = None  # None: nobody knows yet

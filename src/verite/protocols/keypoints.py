@@ -36,7 +36,7 @@ class Sigmas(Setting[Any, Any]):
             omit_default=omit_default,
         )
 
-    def hold(self, value: Any) -> Any:
+    def validate(self, value: Any) -> Any:
         if isinstance(value, (str, PathLike)):
             word = fspath(value)
             if word == "truth":
@@ -44,7 +44,7 @@ class Sigmas(Setting[Any, Any]):
             return SIGMAS[word] if word in SIGMAS else read_sigmas(word)
         return check_sigmas(value)
 
-    def spell(self, value: Any) -> object:
+    def format(self, value: Any) -> object:
         return value if value is None or isinstance(value, str) else spell_sigmas(value)
 
 

@@ -34,7 +34,7 @@ FREQUENCIES = {"r": "rare", "c": "common", "f": "frequent"}
 class ImageLimit(Count[int, int]):
     """A limit of images, not of classes."""
 
-    def spell(self, value: int) -> object:
+    def format(self, value: int) -> object:
         return f"{value} per image"
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, excerpt
 from verite.evaluation.curves import Curve
 from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Outcomes, Rules
 from verite.evaluation.partial import GONE
@@ -471,11 +471,13 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
     settings = settings.complete(truth)
     if settings.image_labels is not None:
         truth = with_image_labels(truth, settings.image_labels)
-    tree, names = settings.hierarchy, settings.descriptions or {}
+    tree, names = settings.hierarchy, {} if settings.descriptions is None else settings.descriptions
     if tree is not None:
         truth = expand(truth, tree if isinstance(tree, Hierarchy) else read_hierarchy(tree))
     if isinstance(names, (str, PathLike)):
         names = read_descriptions(names)
+    elif not isinstance(names, Mapping):
+        raise BadParameter(f"descriptions: expected a file, or names by their codes, found {excerpt(names)}")
     truth, pred, findings = prepare(truth, pred, settings.checks)
     if settings.labels is not None:
         codes = {names.get(code, code): code for code in truth.labels.all_names}

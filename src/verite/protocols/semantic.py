@@ -164,7 +164,7 @@ class IgnoreIndex(Setting[int | None, int | None]):
 
     kind = "whole"
 
-    def hold(self, value: Any) -> int:
+    def validate(self, value: Any) -> int:
         try:
             number = int(value)
         except (TypeError, ValueError, OverflowError):

@@ -91,7 +91,7 @@ WAYS: dict[str, Mapping[str, Any]] = {
 class GridThresholds(Thresholds[Any, Any]):
     """Thresholds of which signatures say COCO's ten in short."""
 
-    def spell(self, value: Any) -> object:
+    def format(self, value: Any) -> object:
         return "0.50:0.05:0.95" if value == THRESHOLDS else value
 
 
@@ -156,13 +156,13 @@ class VocSettings(CurveSettings):
         """Must overlaps exceed their threshold, and are recalls compared as floating-point numbers?"""
         return self.quirks in ("py-faster-rcnn", "detectron2")
 
-    def usual(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         return WAYS.get(str(given.get("quirks")), {})
 
     @property
-    def facts(self) -> dict[str, object]:
+    def signed_values(self) -> dict[str, object]:
         """Corners of rotated boxes are points, never pixel indices."""
-        return super().facts | ({"pixel": None} if self.on == "rotated" else {})
+        return super().signed_values | ({"pixel": None} if self.on == "rotated" else {})
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
         """Both sides with what is asked for alone: classes, confidences, images, objects."""

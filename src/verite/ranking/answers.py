@@ -41,7 +41,7 @@ class AnswerTable:
     `binary`: each item asks yes or no. `labels`: each item has one label out of several; a wrong one moves to any other
     alike, or as `confusion` says.
 
-    >>> table = Answers.of([0, 1, 1], {"a": [0, 1, 0], "b": [0, 1, 1]})
+    >>> table = AnswerTable.of([0, 1, 1], {"a": [0, 1, 0], "b": [0, 1, 1]})
     >>> table.tau
     {'a': 0.6666666666666666, 'b': 1.0}
     """

@@ -63,7 +63,7 @@ def calibrate(table: AnswerTable, better: Sequence[Any], errors: ErrorModel | No
 
     Without a model: independent errors at the rate at which records are wrong where the algorithms differ.
 
-    >>> table = Answers.of([1, 1, 0, 0, 1], {"a": [1, 1, 0, 1, 1], "b": [1, 0, 0, 1, 0]})
+    >>> table = AnswerTable.of([1, 1, 0, 0, 1], {"a": [1, 1, 0, 1, 1], "b": [1, 0, 0, 1, 0]})
     >>> found = calibrate(table, [1, 1, 0, 0, 0])
     >>> found.wrong, found.wrong_in_dispute, found.every.kept
     (0.2, 0.5, 0.0)

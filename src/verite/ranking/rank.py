@@ -302,8 +302,9 @@ def rank_intervals(assessment: Assessment) -> Array | None:
 
 
 WHAT = (
-    "what: expected a table (a file, vt.Answers, vt.Confidences), vt.Finds or results on one truth, found {}; "
-    "a truth and answers beside it are vt.Answers.of(truth, answers), detectors vt.Finds.of(truth, predictions)"
+    "what: expected a table (a file, vt.AnswerTable, vt.ScoreTable), vt.DetectionTable or results on one ground truth, "
+    "found {}; make one of answers with vt.AnswerTable.of(truth, answers), of detectors with "
+    "vt.DetectionTable.of(truth, predictions)"
 )
 
 HOW = (
@@ -329,9 +330,9 @@ def rank(
 ) -> Ranking:
     """How likely an order of algorithms stays as it is if the truth it rests on is partly wrong.
 
-    `what` holds every algorithm's answers beside the recorded ones: a table (a file, `vt.Answers`,
-    `vt.Confidences`), or the objects of a detection truth, found or not (`vt.Finds`, or several results on one truth
-    such as `vt.voc`'s). What there is to say about the answers is said there.
+    `what` holds every algorithm's answers beside the recorded ones: a table (a file, `vt.AnswerTable`,
+    `vt.ScoreTable`), or the objects of a detection truth, found or not (`vt.DetectionTable`, or several results on
+    one truth such as `vt.voc`'s). What there is to say about the answers is said there.
 
     `errors` says in what way the truth may be wrong: one of `vt.annotation_errors`, or one of your own. Every
     probability is exact where that is possible (`methods` of the result says which are); the others come from so many
@@ -340,8 +341,8 @@ def rank(
     Lamiroy and Pierrot, Statistical Performance Metrics for Use with Imprecise Ground-Truth, GREC 2015.
 
     >>> import verite as vt
-    >>> table = vt.Answers.of([0, 1, 1, 0, 0, 1, 0, 1, 1, 0], {"A1": [0, 1, 1, 1, 1, 0, 0, 0, 0, 1],
-    ...                                                        "A2": [0, 1, 1, 0, 0, 1, 1, 0, 0, 1]})
+    >>> table = vt.AnswerTable.of([0, 1, 1, 0, 0, 1, 0, 1, 1, 0], {"A1": [0, 1, 1, 1, 1, 0, 0, 0, 0, 1],
+    ...                                                            "A2": [0, 1, 1, 0, 0, 1, 1, 0, 0, 1]})
     >>> found = vt.rank(table, vt.annotation_errors.Bernoulli(0.2))
     >>> found.order, round(found.pairs[0].kept, 4), round(found.pairs[0].tie, 4), round(found.pairs[0].reversed, 4)
     (('A2', 'A1'), 0.5888, 0.3264, 0.0848)

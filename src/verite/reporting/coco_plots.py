@@ -44,7 +44,7 @@ def save_coco(results: CocoResults, folder: Path, format: str = "png") -> list[P
 
 def mean_curves(results: CocoResults) -> NDArray[np.float64]:
     """Precision at each threshold and recall, [T, R], the mean over the classes that have it."""
-    table = results.precision[:, :, :, 0, -1]
+    table = results.curve_table
     is_there = ~np.isnan(table)
     count = is_there.sum(axis=2)
     total = np.where(is_there, table, 0).sum(axis=2)
@@ -88,7 +88,7 @@ def draw_panels(results: CocoResults) -> Figure | None:
     columns = min(ACROSS, len(order))
     figure = new_figure((1.75 * columns + 0.6, 1.75 * rows + 0.75))
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
-    table, mean = results.precision[0, :, :, 0, -1], mean_curves(results)[0]
+    table, mean = results.curve_table[0], mean_curves(results)[0]
     recall, ap = np.linspace(0, 1, len(mean)), results.class_scores()[next(iter(results.scores))]
     names = shorten_apart([results.class_names[k] for k in order], 16)
     for axes, name, k in zip(panels, names, order, strict=False):

@@ -450,7 +450,8 @@ def plot_image(
     >>> vt.plot_image(vt.coco(truth, pred), "street.jpg", "photos/")      # doctest: +SKIP
     """
     overlay = Overlay(results, iou, confidence)
-    return figure_of(overlay, Pictures(results.truth, images), overlay.position(image))
+    folder = None if images is None else path_of(images, "images")
+    return figure_of(overlay, Pictures(results.truth, folder), overlay.position(image))
 
 
 def figure_of(overlay: Overlay, pictures: Pictures, image: int) -> Figure:
@@ -509,6 +510,7 @@ def write_name(axes: Axes, mark: Mark, pen: Pen, size: tuple[float, float]) -> N
         end = mark.joints[mark.joints[:, 1].argmax() if is_truth else mark.joints[:, 1].argmin()]
         left, side = min(max(float(end[0]), 0.05 * size[0]), 0.95 * size[0]), "center"
     at = min(bottom, size[1]) if is_truth else max(top, 0.0)
+    at = min(max(at, -size[1]), 2 * size[1])  # far outside is not seen, and too far for matplotlib's fonts
     is_inside = at > size[1] * 0.95 if is_truth else at < size[1] * 0.05  # there is no room beyond the object
     sure = f" {mark.confidence:.2f}" if mark.confidence == mark.confidence else ""
     name = shorten(mark.label, 24)

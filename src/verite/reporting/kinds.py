@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.analysis.parts import part_named
-from verite.errors import BadParameter, did_you_mean
+from verite.errors import BadParameter, did_you_mean, excerpt
 from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
@@ -57,6 +57,8 @@ def plot(
     if chosen not in fitting:
         near = did_you_mean(str(kind), fitting)
         raise BadParameter(f"plot: expected {' or '.join(fitting) or 'results'}, found {kind!r}{near}")
+    if ax is not None and not hasattr(ax, "get_xaxis"):
+        raise BadParameter(f"ax: expected axes of matplotlib, found {excerpt(ax)}")
     axes = new_axes(kinds[chosen].rows(results), is_square=kinds[chosen].is_square) if ax is None else ax
     kinds[chosen].draw(results, axes)
     first: Any = results.results[0] if isinstance(results, Comparison) else results

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter
+from verite.errors import BadParameter, excerpt
 from verite.files import write_atomically
 from verite.model.images import known_images, stem
 from verite.model.rasters import array_of
@@ -98,6 +98,13 @@ def draw_scores(results: InterpretationResults) -> Figure:
     return figure
 
 
+def is_picture(given: Any) -> bool:
+    """Pixels that can be shown: grey, or with three or four colours."""
+    if not isinstance(given, np.ndarray) or given.dtype.kind not in "biuf" or not given.size:
+        return False
+    return given.ndim == 2 or (given.ndim == 3 and given.shape[2] in (3, 4))
+
+
 def plot_scene(trace: Trace, picture: str | PathLike[str] | NDArray[Any] | None = None) -> Figure:
     """Both scenes side by side with the matches between them, and the matrices of every step below.
 
@@ -107,6 +114,9 @@ def plot_scene(trace: Trace, picture: str | PathLike[str] | NDArray[Any] | None 
     """
     if trace.scene is None:
         raise BadParameter("plot_scene: expected the trace of an image, found matrices alone")
+    if picture is not None and not isinstance(picture, (str, PathLike)) and not is_picture(picture):
+        raise BadParameter(f"picture: expected a file or pixels [row, column] or [row, column, colour], found "
+                           f"{excerpt(picture)}")  # fmt: skip
     width, height = extent(trace)
     ratio = min(1.6, max(0.45, height / width))
     tall = 0.24 * (min(max(len(trace.compensation), 1), MOST_CELLS) + 3)

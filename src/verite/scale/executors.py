@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from verite.errors import BadParameter, VeriteError, one_line
 from verite.formats import Readable, list_shards
 from verite.scale.partial import PartialResult, check_order, compute, partial
+from verite.settings import check_whole
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -82,7 +83,7 @@ def pair_shards(truth: Any, pred: Any, parts: int | None = None) -> list[Any]:
             f"parts: expected as many shards of predictions as of the truth, found {len(preds)} and {len(truths)}; "
             "the first belongs to the first"
         )
-    if parts is None or parts >= len(truths):
+    if parts is None or check_whole("parts", parts, 1) >= len(truths):
         return list(zip(truths, preds, strict=True))
     cuts = [len(truths) * i // parts for i in range(parts + 1)]
     return [(truths[a:b], preds[a:b]) for a, b in pairwise(cuts)]

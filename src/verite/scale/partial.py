@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import isfinite
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
@@ -232,7 +231,7 @@ def describe_rules(protocol: Protocol[Any, Any], settings: Settings, labels: Lab
         raise BadParameter(f"parts: expected quirks none, found {quirks}, whose odd ways depend on all images")
     if getattr(settings, "ties", "") == "unstable":
         raise BadParameter("parts: expected ties stable or image, found unstable, which depends on all images")
-    signed = [s for s in settings.declared.values() if s.is_signed and not settings.is_unsaid(s)]
+    signed = [s for s in settings.declared.values() if s.is_in_signature(getattr(settings, s.name))]
     said = {s.name: plain_setting(s, getattr(settings, s.name)) for s in signed}
     about = {
         "protocol": protocol.verb,
@@ -251,7 +250,7 @@ def plain_setting(setting: Any, value: Any) -> Any:
         return value if not isinstance(value, float) or isfinite(value) else None
     if isinstance(value, str) and value.startswith(DIGEST):
         return value
-    data = Path(value).read_bytes() if isinstance(value, (str, PathLike)) else repr(value).encode()
+    data = read_bytes(find_path(value)) if isinstance(value, (str, PathLike)) else repr(value).encode()
     return f"{DIGEST}{_core.digest(data):016x}"
 
 

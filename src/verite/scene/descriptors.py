@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations_with_replacement, product
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, ReadError
+from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.files import find_path
 from verite.formats.sizes import picture
 from verite.scene.class_distances import ClassDistances
+from verite.settings import check_whole
 
 Points = NDArray[np.float32]  # [n, 128]: what each point of a picture looks like
 PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".ppm", ".pgm", ".tif", ".tiff", ".webp")
@@ -41,8 +43,8 @@ def learn_distances(
     mean over the pairs, S. The distance is 1 - S(a, b) / √(S(a, a) · S(b, b)), cut at 0 and 1.
     """
     check_counts(pairs=pairs, points=points)
-    if not 0 < ratio <= 1:
-        raise BadParameter(f"ratio: expected a number above 0 and up to 1, found {ratio}")
+    if not isinstance(ratio, Real) or not 0 < ratio <= 1:
+        raise BadParameter(f"ratio: expected a number above 0 and up to 1, found {excerpt(ratio)}")
     names = list(pictures)
     if len(names) < 2:
         raise DataError(f"pictures: expected at least two classes, found {len(names)}")
@@ -73,8 +75,7 @@ def distances_of(similarity: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def check_counts(**counts: int) -> None:
     for name, value in counts.items():
-        if value < 1:
-            raise BadParameter(f"{name}: expected at least 1, found {value}")
+        check_whole(name, value, 1)
 
 
 def drawn_pairs(mine: int, theirs: int, is_same: bool, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:

@@ -83,7 +83,7 @@ PAPER = Metric(make_record(martin, on="region", bounds=(0, 1), best=0, symmetric
 
 def localization_metric(name: str | Metric) -> Metric:
     """The metric of this name, if a scene can be scored with it."""
-    chosen = PAPER if name == "martin" else metric(name)
+    chosen = PAPER if isinstance(name, str) and name == "martin" else metric(name)
     if chosen.bounds != (0, 1) or chosen.best not in (0, 1):
         low, high = chosen.bounds
         raise BadParameter(

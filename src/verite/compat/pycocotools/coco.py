@@ -181,10 +181,11 @@ class COCO:
 
     def open(self) -> dict[str, Any]:
         """Make dictionaries of a file that nobody has looked at, now that somebody does."""
-        closed, self.closed = self.closed, None
+        closed = self.closed
         if closed is None:
             raise AttributeError("COCO: expected __init__() to be called first")
-        document = json.loads(closed.content)
+        document = parse_json(closed.columns.source.path, closed.content)
+        self.closed = None
         self.dataset = document if closed.truth is None else make_results(closed.truth, document)
         self.index()
         return vars(self)
@@ -411,7 +412,10 @@ def read_json(path: Any) -> Any:
 
     if not Path(path).exists():
         raise NoFile.at(path)
-    content = read_bytes(find_path(path))
+    return parse_json(path, read_bytes(find_path(path)))
+
+
+def parse_json(path: Any, content: bytes) -> Any:
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:

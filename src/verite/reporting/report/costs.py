@@ -24,12 +24,12 @@ from verite.reporting.report.layout import (
 
 # Error types in the order of bars and tables, each with its colour and its definition.
 KINDS = {
-    "localization": ("loc", "correct class, IoU of the {one} too low"),
+    "localization": ("loc", "correct class, {overlap} too low"),
     "missed": ("miss", "no prediction matched the object (FN)"),
-    "class": ("cls", "IoU of the {one} sufficient, wrong class"),
-    "background": ("bkg", "false positive, IoU with every object too low"),
+    "class": ("cls", "{overlap} sufficient, wrong class"),
+    "background": ("bkg", "false positive, {overlap} with every object too low"),
     "duplicate": ("dup", "false positive on an object already matched"),
-    "both": ("both", "wrong class, and IoU of the {one} too low"),
+    "both": ("both", "wrong class, and {overlap} too low"),
     "wrong": ("loc", "false positive"),
 }
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.analysis.parts import AnalyseSettings, ProtocolSettings
-from verite.errors import BadParameter
+from verite.errors import BadParameter, excerpt
 from verite.model.results import digest_for
 from verite.reporting.draw import MOST_RING_POINTS as MOST_POINTS
 from verite.reporting.draw import Overlay
 from verite.reporting.report.crops import rings_for, window_of
 from verite.reporting.report.layout import is_known
 from verite.reporting.report.packed import ConfidenceTally
+from verite.settings import check_whole
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -45,12 +46,15 @@ class ReportSettings:
     errors: str | None = None  # simulated annotation errors
 
     def __post_init__(self) -> None:
-        if self.pictures not in PICTURES:
+        if not isinstance(self.pictures, str) or self.pictures not in PICTURES:
             listed = f"{', '.join(PICTURES[:-1])} or {PICTURES[-1]}"
-            raise BadParameter(f"pictures: expected {listed}, found {self.pictures!r}")
+            raise BadParameter(f"pictures: expected {listed}, found {excerpt(self.pictures)}")
         for word, value in (("budget", self.budget), ("picture_budget", self.picture_budget)):
-            if value < 0:
-                raise BadParameter(f"{word}: expected bytes from 0 up, found {value}")
+            check_whole(word, value, 0)
+        check_whole("draws", self.draws, 0)
+        for word, text in (("title", self.title), ("errors", self.errors)):
+            if not isinstance(text, (str, type(None))):
+                raise BadParameter(f"{word}: expected text, found {excerpt(text)}")
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -238,8 +242,8 @@ def curves_of(results: Results, iou: float) -> list[tuple[str, float, tuple[Any,
     aps = dict(zip(results.class_names, results.class_scores()[next(iter(results.scores))], strict=True))
     settings: Any = getattr(results, "settings", None)
     t = [abs(one - iou) < 1e-9 for one in settings.iou].index(True)
-    if hasattr(results, "precision"):
-        table = results.precision[t, :, :, 0, -1]
+    if hasattr(results, "curve_table"):
+        table = results.curve_table[t]
         recall = np.linspace(0, 1, len(table))
         points = {name: (recall, table[:, k]) for k, name in enumerate(results.class_names)}
     else:

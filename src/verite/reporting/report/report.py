@@ -151,6 +151,7 @@ def save_report(
     if unknown:
         listed = ", ".join(ReportSettings.names())
         raise BadParameter(f"save_report: expected settings out of {listed}, found {unknown.pop()!r}")
+    images = None if images is None else path_of(images, "images")
     systems = {analyses.name: analyses} if isinstance(analyses, Analysis) else analyses.systems
     made = [System(name, one.results, one if len(one.results.truth) else None) for name, one in systems.items()]
     first = next(iter(systems.values()))

@@ -353,7 +353,7 @@ def tell_suspects(systems: list[System], audit: Any) -> list[dict[str, Any]]:
             if key not in best or one["probability"] > best[key][0]:
                 best[key] = one["probability"], system, one
     chosen = sorted(best.values(), key=lambda one: -one[0])[:MOST_SUSPECTS]
-    said = {row.place: row.verdict for row in read_rows(audit)} if audit else {}
+    said = {row.place: row.verdict for row in read_rows(audit)} if audit is not None else {}
     found = []
     for _, system, one in chosen:
         row = audit_row(system, one)
