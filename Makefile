@@ -24,7 +24,7 @@ check: .venv/developing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror cpp/*/*.cpp cpp/*/*.hpp
+	$(BIN)/clang-format --dry-run --Werror cpp/*/*.cpp cpp/*/*.hpp tests/cpp/*.cpp
 
 unit: .venv/developing
 	$(BIN)/pytest -m "not slow"

@@ -26,10 +26,10 @@ from leaderboard_data import ensure_ten
 import verite as vt
 from verite.annotation_errors import Detection
 from verite.evaluation.evaluation import Changes
-from verite.leaderboards.flips import find_flips
-from verite.leaderboards.leaderboard import Contenders, LeaderboardSettings
+from verite.leaderboards.influence import find_flips
+from verite.leaderboards.leaderboard import LeaderboardSettings, LeaderboardSimulation
 from verite.leaderboards.result import Board
-from verite.leaderboards.simulation import TruthDraws
+from verite.leaderboards.simulation import AnnotationErrorSimulation
 from verite.model.regions import Regions
 from verite.statistics.calibration import bin_pairs
 
@@ -96,7 +96,9 @@ def measure_one(truth_path: Path, paths: list[Path], name: str, peers: str | Non
     one = results[0]
     settings = LeaderboardSettings(draws=100, threads=1)
     asked = one.evaluation.outcomes().is_asked
-    changes = TruthDraws(truth, asked, Detection(spurious=0.01, label=0.005, jitter=(0.005, 0.1)), 0).changes(0, 100)
+    changes = AnnotationErrorSimulation(
+        truth, asked, Detection(spurious=0.01, label=0.005, jitter=(0.005, 0.1)), 0
+    ).changes(0, 100)
     part = [one.mean_query("AP")]
     changed = cpu(lambda: one.evaluation.bootstrap_means(part, None, changes, 1)) / 100
     weights = np.random.default_rng(0).multinomial(len(truth.images), [1 / len(truth.images)] * len(truth.images), 100)
@@ -212,7 +214,7 @@ def predict(record: vt.Annotations, preds: list[vt.Annotations], names: Any, dra
     results = [vt.coco(record, pred, checks="off") for pred in preds]
     settings = LeaderboardSettings(draws=draws, resample="none", seed=seed)
     errors = Detection(missing=0.08, spurious=0.03, label=0.03)
-    drawn = Contenders(names, results, ["AP"], errors, None, settings).draw()
+    drawn = LeaderboardSimulation(names, results, ["AP"], errors, None, settings).draw()
     scores = np.array([one["AP"].value for one in results])
     return Board("AP", names, scores, {doubt: values[:, :, 0] for doubt, values in drawn.items()})
 
@@ -266,9 +268,9 @@ def compare_written(folder: Path) -> None:
     names = tuple(f"d{i}" for i in range(3))
     results = [vt.coco(truth, pred) for pred in preds]
     errors = Detection(missing=0.05, spurious=0.02, label=0.01, jitter=(0.05, 0.15))
-    contest = Contenders(names, results, ["AP"], errors, None, LeaderboardSettings(draws=3))
-    assert contest.truths is not None
-    changes: Changes = contest.truths.changes(0, 3)
+    simulation = LeaderboardSimulation(names, results, ["AP"], errors, None, LeaderboardSettings(draws=3))
+    assert simulation.ground_truths is not None
+    changes: Changes = simulation.ground_truths.changes(0, 3)
     drawn = results[0].evaluation.bootstrap_means([results[0].mean_query("AP")], None, changes)[:, 0]
     for i in range(3):
         removed, added, labels, again = changes.draw(i)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 import verite as vt
-from verite.metrics.tables import JEI_2010, JEI_2010_AS_RUN
+from verite.studies.rows import JEI_2010, JEI_2010_AS_RUN
 
 Mask = NDArray[np.bool_]
 

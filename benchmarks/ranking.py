@@ -22,8 +22,8 @@ import verite as vt
 from verite.annotation_errors import Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.ranking.answers import AnswerTable
 from verite.ranking.confidence import ScoreTable
-from verite.ranking.contest import AnswerContest
-from verite.statistics.standings import stand_over
+from verite.ranking.problem import AnswerProblem
+from verite.statistics.rankings import rank_probabilities
 
 
 def tables(rng: np.random.Generator, algorithms: int, items: int) -> tuple[Any, dict[str, Any]]:
@@ -53,19 +53,19 @@ def least(question: Callable[[], object], repetitions: int) -> float:
 
 
 def pair(truth: Any, answers: dict[str, Any], model: Any) -> None:
-    AnswerContest(AnswerTable.of(truth, answers), model).pair(0, 1)
+    AnswerProblem(AnswerTable.of(truth, answers), model).pair(0, 1)
 
 
 def all_pairs(truth: Any, answers: dict[str, Any], model: Any) -> None:
-    contest = AnswerContest(AnswerTable.of(truth, answers), model)
+    problem = AnswerProblem(AnswerTable.of(truth, answers), model)
     for i in range(len(answers)):
         for j in range(i):
-            contest.pair(i, j)
+            problem.pair(i, j)
 
 
 def whole_order(truth: Any, answers: dict[str, Any], model: Any, draws: int) -> None:
-    contest = AnswerContest(AnswerTable.of(truth, answers), model)
-    stand_over(contest.draw(draws, np.random.default_rng(0)), contest.scores)
+    problem = AnswerProblem(AnswerTable.of(truth, answers), model)
+    rank_probabilities(problem.draw(draws, np.random.default_rng(0)), problem.scores)
 
 
 def questions() -> list[tuple[str, float | None, int, Callable[[], object]]]:

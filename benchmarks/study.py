@@ -20,7 +20,7 @@ import numpy as np
 from localize import scipy_row
 
 from verite.model.rasters import array_of
-from verite.studies.jei import reproduce_jei
+from verite.reproductions.jei import reproduce_jei
 from verite.studies.measuring import measure_all
 from verite.studies.rows import jei_rows
 from verite.studies.sweeps import JEI_SWEEPS
@@ -43,7 +43,7 @@ def scipy_seconds(sample: int) -> float:
     pairs = []
     for i in range(sample):
         truth, sweep = truths[i % len(truths)], JEI_SWEEPS[i // len(truths) % len(JEI_SWEEPS)]
-        runs = sweep.draw(truth)
+        runs = sweep.rasterise(truth)
         pairs.append((truth.mask, array_of(runs, int(rng.integers(len(runs))))))
     started = time.process_time()
     for truth_mask, pred_mask in pairs:

@@ -31,6 +31,7 @@ FLOORS = (
     {"studies", "leaderboards", "ranking"},
     {"analysis"},
     {"reporting"},
+    {"reproductions"},
     {"compat", "scale"},
     {"cli"},
     {"__main__"},
@@ -86,6 +87,17 @@ def test_imports_go_down_only():
         targets = {room(module) for module, _ in imports(path) if module.startswith("verite.")} - {"__version__", mine}
         upward += [f"{relative} imports verite.{other}" for other in targets if floor(other) >= floor(mine)]
     assert not upward
+
+
+def test_only_the_study_command_imports_the_reproductions():
+    users = {
+        str(path.relative_to(SOURCE))
+        for path in FILES
+        if path.parent.name != "reproductions"
+        for module, _ in imports(path)
+        if module.startswith("verite.reproductions")
+    }
+    assert users == {"cli/study.py"}
 
 
 def test_heavy_packages_are_imported_where_they_are_used():

@@ -62,8 +62,8 @@ def test_candidates_equal_their_twin(seed):
     ("truth_cells", "pred_cells", "message"),
     [
         ([1, 0], [0], "sorted by cell"),
-        ([0], [0], "one cell a box, 2, found 1"),
-        ([0, 0], [0, 0], "one cell a box, 1, found 2"),
+        ([0], [0], "one cell per box, 2, found 1"),
+        ([0, 0], [0, 0], "one cell per box, 1, found 2"),
     ],
 )
 def test_candidates_refuse_cells_that_do_not_fit(truth_cells, pred_cells, message):

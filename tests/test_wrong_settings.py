@@ -15,7 +15,7 @@ import pytest
 
 import verite as vt
 from verite.errors import excerpt
-from verite.reporting.report.document import ReportSettings
+from verite.reporting.report.settings import ReportSettings
 
 WRONG: tuple[Any, ...] = (None, "x", [], {}, object(), nan, -1, 2**70, True, inf, 10**400, b"x", [[]], [None],
                           "\0", np.array([1, 2]), np.array(["x"]))  # fmt: skip

@@ -1,4 +1,4 @@
-// What the files that know Python share: array types, and the way out for memory that kernels made.
+// Shared by the bindings: array types, checks of arrays, and handing memory over to numpy.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -17,13 +17,13 @@
 #include <tuple>
 #include <utility>
 
-#include "similarity/overlaps.hpp"
+#include "similarity/candidates.hpp"
 
 namespace verite {
 
 namespace nb = nanobind;
 
-// What the stub of the module says of an object (see `make stubs`).
+// Types as the stub of the module shows them (see `make stubs`).
 template <class T>
 using ArrayOf = nb::typed<nb::object, nb::ndarray<nb::numpy, T>>;
 template <class T>
@@ -81,7 +81,7 @@ auto to_numpy(Column<T>&& values) {
     return nb::ndarray<nb::numpy, T>(kept->data(), {kept->rows()}, owner);
 }
 
-// As Python hands them over: offsets, truth, overlap.
+// Candidate pairs from Python: offsets, ground-truth objects, IoUs.
 using CandidateArrays = std::tuple<Column1<std::int64_t>, Column1<std::int32_t>, Column1<double>>;
 
 inline void expect(bool holds, const char* what) {
@@ -102,34 +102,34 @@ inline void check_offsets(std::span<const std::int64_t> offsets, std::size_t cou
 }
 
 inline CandidateView candidates_of(const CandidateArrays& arrays, std::size_t preds, std::size_t truths) {
-    const auto& [offsets, truth, overlap] = arrays;
-    const CandidateView view{span_of(offsets), span_of(truth), span_of(overlap)};
-    expect(view.offsets.size() == preds + 1 && view.truth.size() == view.overlap.size(),
-           "candidates for each prediction, with an overlap each");
+    const auto& [offsets, truth, iou] = arrays;
+    const CandidateView view{span_of(offsets), span_of(truth), span_of(iou)};
+    expect(view.offsets.size() == preds + 1 && view.truth.size() == view.iou.size(),
+           "candidates for each prediction, with an IoU each");
     check_offsets(view.offsets, view.truth.size(), "candidates whose offsets rise to their number");
-    check_below(view.truth, truths, "candidates that are truths");
+    check_below(view.truth, truths, "candidates that are ground-truth objects");
     return view;
 }
 
 inline ArraysOf<std::int64_t, std::int32_t, double> to_python(Candidates&& found) {
     return nb::make_tuple(to_numpy(std::move(found.offsets)), to_numpy(std::move(found.truth)),
-                          to_numpy(std::move(found.overlap)));
+                          to_numpy(std::move(found.iou)));
 }
 
 void register_assignment(nb::module_& module);
 void register_columns(nb::module_& module);
 void register_regions(nb::module_& module);
-void register_census(nb::module_& module);
+void register_anomalies(nb::module_& module);
 void register_volumes(nb::module_& module);
 void register_detection(nb::module_& module);
-void register_draws(nb::module_& module);
+void register_simulation(nb::module_& module);
 void register_encoding(nb::module_& module);
 void register_error_costs(nb::module_& module);
 void register_evaluations(nb::module_& module);
 void register_json(nb::module_& module);
 void register_masks(nb::module_& module);
 void register_pairs(nb::module_& module);
-void register_parts(nb::module_& module);
+void register_states(nb::module_& module);
 void register_records(nb::module_& module);
 void register_tables(nb::module_& module);
 void register_warps(nb::module_& module);

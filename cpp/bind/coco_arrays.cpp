@@ -1,4 +1,4 @@
-// A COCO file as it is: every column as an array, made when somebody asks.
+// The columns of a COCO file for Python, each converted to an array on access.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace nb::literals;
 
-// What numpy calls our types: text and enumerations are bytes to it.
+// The numpy type of ours: text and enumerations are bytes.
 template <class T>
 using Shown = std::conditional_t<std::is_same_v<T, char> || std::is_enum_v<T>, std::uint8_t, T>;
 
@@ -97,7 +97,7 @@ ArrayOrNone<Shown<T>> located_array(const CocoFile& file, Column<T> json::Annota
 }
 
 ArraysOf<double, std::int64_t, std::int64_t> polygon_arrays(const CocoFile& file, const Records& records,
-                                                            bool is_strict, const Limits& limits) {
+                                                            bool is_strict, Limits limits) {
     auto found = file.read(json::read_polygons, records, is_strict, limits);
     return nb::make_tuple(to_array_or_none(keep(std::move(found.points)), 2),
                           to_array_or_none(keep(std::move(found.ring_starts))),
@@ -105,7 +105,7 @@ ArraysOf<double, std::int64_t, std::int64_t> polygon_arrays(const CocoFile& file
 }
 
 ArraysOf<std::uint32_t, std::int64_t, std::int32_t> run_arrays(const CocoFile& file, const Records& records,
-                                                               bool is_strict, const Limits& limits) {
+                                                               bool is_strict, Limits limits) {
     auto found = file.read(json::read_runs, records, is_strict, limits);
     return nb::make_tuple(to_array_or_none(keep(std::move(found.lengths))),
                           to_array_or_none(keep(std::move(found.starts))),
@@ -124,8 +124,8 @@ void bind_columns_as_read(nb::class_<CocoFile>& file) {
                      [](const CocoFile& file) { return located_array(file, &json::Annotations::region_bytes); })
         .def_prop_ro("region_lengths",
                      [](const CocoFile& file) { return located_array(file, &json::Annotations::region_lengths); })
-        .def("polygons", polygon_arrays, "records"_a, "strict"_a = true, "limits"_a = usual_limits)
-        .def("runs", run_arrays, "records"_a, "strict"_a = true, "limits"_a = usual_limits);
+        .def("polygons", polygon_arrays, "records"_a, "strict"_a = true, "limits"_a.none() = nb::none())
+        .def("runs", run_arrays, "records"_a, "strict"_a = true, "limits"_a.none() = nb::none());
 }
 
 }  // namespace verite

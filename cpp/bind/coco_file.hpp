@@ -1,4 +1,4 @@
-// A COCO file for Python: its columns, and where its segmentations are. Nothing of it stays open.
+// A COCO file for Python: its columns, and where its segmentations are. The file does not stay open.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,21 +18,18 @@
 
 namespace verite {
 
-// The largest side, number of pixels, number of points and coordinate.
-using Limits = std::tuple<std::int64_t, std::int64_t, std::int64_t, double>;
-inline const Limits usual_limits{65'535, 500'000'000, 1'000'000, 1e7};
+using Limits = const json::RegionLimits*;  // null: the usual ones
 using Records = Column1<std::int64_t>;
 
-inline json::RegionLimits region_limits(const Limits& given, bool is_strict) {
-    json::RegionLimits limits;
+inline json::RegionLimits region_limits(Limits given, bool is_strict = true) {
+    json::RegionLimits limits = given ? *given : json::RegionLimits();
     limits.is_strict = is_strict;
-    std::tie(limits.side_px, limits.pixels, limits.points, limits.coordinate_px) = given;
     return limits;
 }
 
-// Calls work(). A file that changed meanwhile is told as that, any other fault with its line.
+// Calls work(). A file that changed meanwhile is reported as such, any other fault with its line.
 template <class Work>
-auto tell_with_line(const json::Content& content, Work&& work) {
+auto report_with_line(const json::Content& content, Work&& work) {
     try {
         auto found = work();
         content.check_unchanged();
@@ -44,8 +41,7 @@ auto tell_with_line(const json::Content& content, Work&& work) {
     }
 }
 
-// Bytes of a document that can be had again: those of a file are read anew, those of a pipe or a small file
-// are kept.
+// A document whose bytes can be read again: those of a file from disk, those of a pipe or a small file from memory.
 struct Source {
     std::string path;
     std::optional<json::Stamp> stamp;
@@ -59,12 +55,12 @@ struct Source {
         return content;
     }
 
-    // Calls work(content). Faults are told with their line and file.
+    // Calls work(content). Faults get their line and file.
     template <class Work>
     auto with_content(Work&& work) const {
         const auto content = open();
         try {
-            return tell_with_line(*content, [&] { return work(*content); });
+            return report_with_line(*content, [&] { return work(*content); });
         } catch (json::ParseError& error) {
             error.path = path;
             throw;
@@ -123,7 +119,7 @@ class CocoFile {
     }
 
     // The polygons and masks of all objects, for later.
-    std::shared_ptr<const LazyShapes> shapes(const Limits& limits) const {
+    std::shared_ptr<const LazyShapes> shapes(Limits limits) const {
         return std::make_shared<const LazyShapes>(
             [source = source_, located = located_, threads = threads_, limits = region_limits(limits, true)] {
                 return source.with_content([&](const json::Content& content) {
@@ -136,7 +132,7 @@ class CocoFile {
     template <class Regions>
     Regions read(Regions (*read)(const json::Content&, const json::Document&, std::span<const std::int64_t>,
                                  const json::RegionLimits&, unsigned),
-                 const Records& records, bool is_strict, const Limits& limits) const {
+                 const Records& records, bool is_strict, Limits limits) const {
         const nb::gil_scoped_release released;
         return source_.with_content([&](const json::Content& content) {
             return read(content, *located_, span_of(records), region_limits(limits, is_strict), threads_);
@@ -166,5 +162,6 @@ class CocoFile {
 // What each of these files says about the class.
 void bind_columns_as_read(nb::class_<CocoFile>& file);
 void bind_objects(nb::class_<CocoFile>& file);
+void register_faults(nb::module_& module);
 
 }  // namespace verite

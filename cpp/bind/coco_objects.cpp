@@ -105,25 +105,17 @@ Images image_table(const CocoFile& file, std::int64_t offset, const Texts& names
     return {ids, names_of(file), widths, heights};
 }
 
-using FaultTuple = std::tuple<std::string, std::string, std::size_t, std::string, std::int64_t>;
-
-std::vector<FaultTuple> tuples(const std::vector<json::RecordFault>& faults) {
-    std::vector<FaultTuple> found;
-    for (const auto& [code, section, record, field, other] : faults)
-        found.emplace_back(code, section, record, field, other);
-    return found;
-}
-
-std::vector<FaultTuple> table_faults(const CocoFile& file, const Limits& limits, std::size_t most) {
+std::vector<json::RecordFault> table_faults(const CocoFile& file, Limits limits, std::size_t most) {
     const nb::gil_scoped_release released;
     const Document& document = file.document();
-    return tuples(json::faults_of(document.images, file.image_ids().values, document.categories,
-                                  {std::get<0>(limits), std::get<1>(limits)}, most));
+    const json::RegionLimits used = region_limits(limits);
+    return json::faults_of(document.images, file.image_ids().values, document.categories, {used.side_px, used.pixels},
+                           most);
 }
 
-using Resolved = nb::typed<nb::tuple, std::optional<Columns>, std::vector<FaultTuple>>;
+using Resolved = nb::typed<nb::tuple, std::optional<Columns>, std::vector<json::RecordFault>>;
 
-Resolved resolve(const CocoFile& file, const std::string& layout, const json::IdTables& tables, const Limits& limits,
+Resolved resolve(const CocoFile& file, const std::string& layout, const json::IdTables& tables, Limits limits,
                  unsigned threads, std::size_t most) {
     const BoxLayout kept = layout_from(layout);
     json::ResolvedObjects found;
@@ -131,13 +123,12 @@ Resolved resolve(const CocoFile& file, const std::string& layout, const json::Id
         const nb::gil_scoped_release released;
         found = json::resolve(file.document(), file.shared(), tables, file.shapes(limits), kept, threads, most);
     }
-    if (!found.faults.empty()) return nb::make_tuple(nb::none(), tuples(found.faults));
+    if (!found.faults.empty()) return nb::make_tuple(nb::none(), nb::cast(found.faults));
     return nb::make_tuple(std::move(found.columns), nb::list());
 }
 
 // The objects of a file in its own tables.
-Resolved objects(const CocoFile& file, const std::string& layout, const Limits& limits, unsigned threads,
-                 std::size_t most) {
+Resolved objects(const CocoFile& file, const std::string& layout, Limits limits, unsigned threads, std::size_t most) {
     const Document& document = file.document();
     json::IdTables tables{file.image_ids().values, {}, document.categories.ids.values()};
     if (document.images.ids.kind == json::Ids::Kind::text) tables.image_names = file.view(document.images.ids.text);
@@ -146,8 +137,8 @@ Resolved objects(const CocoFile& file, const std::string& layout, const Limits& 
 
 // The same in the tables of a truth: by ids that differ by an offset, or by names where the ids in the file are texts.
 Resolved objects_in(const CocoFile& file, const Images& images, const std::vector<std::int64_t>& label_ids,
-                    std::int64_t image_offset, std::int64_t label_offset, const std::string& layout,
-                    const Limits& limits, unsigned threads, std::size_t most) {
+                    std::int64_t image_offset, std::int64_t label_offset, const std::string& layout, Limits limits,
+                    unsigned threads, std::size_t most) {
     const bool has_texts = file.document().annotations.image_ids.kind == json::Ids::Kind::text;
     const auto image_ids = shift(images.ids, -image_offset);
     const auto labels = shift(keep(std::vector<std::int64_t>(label_ids)), -label_offset);
@@ -199,6 +190,28 @@ std::pair<std::int64_t, std::int64_t> image_size(const CocoFile& file, std::size
 
 }  // namespace
 
+void register_faults(nb::module_& module) {
+    nb::class_<json::RegionLimits>(module, "RegionLimits", "The largest images and segmentations that are read.")
+        .def(
+            "__init__",
+            [](json::RegionLimits* self, std::int64_t side_px, std::int64_t pixels, std::int64_t points,
+               double coordinate_px) { new (self) json::RegionLimits{side_px, pixels, points, coordinate_px, true}; },
+            nb::kw_only(), "side_px"_a, "pixels"_a, "points"_a, "coordinate_px"_a,
+            "Side and number of pixels of an image, points of an object, and coordinate in pixels.")
+        .def_ro("side_px", &json::RegionLimits::side_px)
+        .def_ro("pixels", &json::RegionLimits::pixels)
+        .def_ro("points", &json::RegionLimits::points)
+        .def_ro("coordinate_px", &json::RegionLimits::coordinate_px);
+    nb::class_<json::RecordFault>(module, "RecordFault", "A record with impossible content.")
+        .def_prop_ro(
+            "code", [](const json::RecordFault& fault) { return std::string(fault.code); },
+            "repeated_id, size, unknown_id, mixed_ids or no_region.")
+        .def_prop_ro("section", [](const json::RecordFault& fault) { return std::string(fault.section); })
+        .def_ro("record", &json::RecordFault::record, "Counted from 0.")
+        .def_prop_ro("field", [](const json::RecordFault& fault) { return std::string(fault.field); })
+        .def_ro("other", &json::RecordFault::other, "Another record that is involved, or -1.");
+}
+
 void bind_objects(nb::class_<CocoFile>& file) {
     constexpr std::size_t most_faults = 100;
     file.def_prop_ro("is_results", [](const CocoFile& file) { return file.document().is_results; })
@@ -229,13 +242,13 @@ void bind_objects(nb::class_<CocoFile>& file) {
         .def("image_size", image_size, "image"_a, "Width and height as the file has them.")
         .def("image_table", image_table, "offset"_a = 0, "names"_a.none() = nb::none(),
              "The images; with these names and no ids, where names are given.")
-        .def("table_faults", table_faults, "limits"_a = usual_limits, "most"_a = most_faults,
-             "What is wrong with images and classes: code, section, record, field, another record.")
-        .def("objects", objects, "layout"_a = "xywh", "limits"_a = usual_limits, "threads"_a = 1,
+        .def("table_faults", table_faults, "limits"_a.none() = nb::none(), "most"_a = most_faults,
+             "Records of images and classes with impossible content.")
+        .def("objects", objects, "layout"_a = "xywh", "limits"_a.none() = nb::none(), "threads"_a = 1,
              "most"_a = most_faults, "The objects and no faults, or None and faults.")
         .def("objects_in", objects_in, "images"_a, "label_ids"_a, "image_offset"_a = 0, "label_offset"_a = 0,
-             "layout"_a = "xywh", "limits"_a = usual_limits, "threads"_a = 1, "most"_a = most_faults,
-             "The same in the tables of a truth.")
+             "layout"_a = "xywh", "limits"_a.none() = nb::none(), "threads"_a = 1, "most"_a = most_faults,
+             "The same in the tables of images and classes of the ground truth.")
         .def("ids_used", ids_used, "Ids of images and of classes that objects have, rising, each once.");
 }
 

@@ -1,4 +1,4 @@
-// Objects and images for Python: made of arrays, looked at as arrays, pickled as bytes.
+// Objects and images for Python: made of arrays, read as arrays, pickled as bytes.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -24,7 +24,7 @@ std::vector<FactTuple> tuples(const std::vector<Fact>& facts) {
     return found;
 }
 
-// Flags that somebody carries: to say no about everybody is to say nothing.
+// A flag column, absent where no object carries the flag.
 View<std::uint8_t> flags_from(nb::handle values, std::size_t count, const char* name) {
     auto flags = column<std::uint8_t>(values, count, name);
     return std::ranges::find(flags.values, 1) != flags.end() ? flags : View<std::uint8_t>();
@@ -151,7 +151,8 @@ void register_objects(nb::module_& module) {
         .def_prop_ro("area", [](const Columns& columns) { return to_array_or_none(columns.area); })
         .def_prop_ro("ids", [](const Columns& columns) { return to_array_or_none(columns.ids); })
         .def_prop_ro("labelled", [](const Columns& columns) { return to_array_or_none(columns.labelled); })
-        .def("count_keypoints", count_keypoints, "labels"_a, "The most keypoints that an object of each label has.")
+        .def("count_keypoints", count_keypoints, "labels"_a,
+             "The largest number of keypoints of an object of each class.")
         .def_prop_ro("flags", flag_arrays)
         .def_prop_ro("flag_names",
                      [](const Columns& columns) {

@@ -1,4 +1,4 @@
-// What Python holds as JSON text: dictionaries, lists, texts and numbers by itself, anything else as it is told to.
+// JSON encoder for Python objects: dictionaries, lists, strings and numbers; anything else by a callback.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -55,7 +55,7 @@ class Encoder {
         PyObject *key, *item;
         const char* before = "";
         while (PyDict_Next(value, &at, &key, &item)) {
-            if (!PyUnicode_Check(key)) continue;  // nobody asks for it
+            if (!PyUnicode_Check(key)) continue;  // JSON keys are strings
             text_ += before;
             write_text(key);
             text_ += ':';

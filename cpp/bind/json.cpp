@@ -1,4 +1,4 @@
-// Python's view of the COCO reader: paths in, columns out, and what is wrong in parts.
+// The COCO reader for Python: paths in, columns out, errors with fields.
 #include <nanobind/stl/string.h>
 
 #include <exception>
@@ -29,7 +29,7 @@ std::shared_ptr<const Content> content_to_keep(const std::shared_ptr<Content>& c
 }
 
 CocoFile* read(const std::shared_ptr<Content>& content, unsigned threads, int deepest, std::size_t piece_bytes) {
-    return tell_with_line(*content, [&] {
+    return report_with_line(*content, [&] {
         Document document = json::read_coco(*content, {threads, deepest, piece_bytes});
         const bool has_shapes = document.annotations.region_kinds.rows() > 0;
         Source source{content->path(), content->stamp(), has_shapes ? content_to_keep(content) : nullptr};
@@ -91,6 +91,7 @@ void translate_errors(const std::exception_ptr& error, void*) {
 }  // namespace
 
 void register_json(nb::module_& module) {
+    register_faults(module);
     nb::dict defaults;  // of both; the reader says more about what it parses
     defaults["path"] = "";
     parse_error = PyErr_NewException("verite._core.ParseError", PyExc_ValueError, defaults.ptr());

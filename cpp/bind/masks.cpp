@@ -1,4 +1,4 @@
-// Masks and polygons by COCO's rules for Python.
+// COCO masks and polygons for Python: RLE, areas, bounding boxes, IoU, as in pycocotools.mask.
 #include "regions/masks.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 using namespace nb::literals;
 using PixelArray = nb::ndarray<const std::uint8_t, nb::ndim<3>, nb::f_contig, nb::device::cpu>;
 
-// As Python hands them over: (counts, objects, sizes), as in model.regions.RLEMasks.
+// RLE masks from Python: (counts, objects, sizes), as in model.regions.RLEMasks.
 using RunArrays = std::tuple<Column1<std::uint32_t>, Column1<std::int64_t>, SizeArray>;
 
 RLEMasks runs_of(const RunArrays& arrays) {
@@ -32,7 +32,7 @@ Outlines read_outlines(const OutlineArrays& arrays) {
     const auto& [runs, points, rings, objects, boxes, images] = arrays;
     const std::size_t count = boxes.shape(0);
     const RLEMasks given = runs_of(runs);
-    expect(images.shape(0) == count && (given.size() == 0 || given.size() == count), "one entry an object");
+    expect(images.shape(0) == count && (given.size() == 0 || given.size() == count), "one entry per object");
     check_offsets(span_of(rings), points.shape(0), "rings whose offsets rise to the number of points");
     expect(objects.size() == 0 || objects.size() == count + 1, "offsets of rings for each object");
     if (objects.size()) check_offsets(span_of(objects), rings.size() - 1, "objects whose offsets rise to their rings");
@@ -74,14 +74,14 @@ auto mask_bounds_(const RunArrays& arrays) {
     return to_numpy(std::move(out), {count, std::size_t{4}});
 }
 
-auto mask_overlaps_(const RunArrays& preds, const RunArrays& truths, const Column1<bool>& crowd) {
+auto mask_iou_(const RunArrays& preds, const RunArrays& truths, const Column1<bool>& crowd) {
     const RLEMasks mine = runs_of(preds), others = runs_of(truths);
-    expect(crowd.size() == others.size(), "a crowd flag for each truth");
+    expect(crowd.size() == others.size(), "a crowd flag for each ground-truth mask");
     Array<double> out(mine.size() * others.size());
     for (std::size_t p = 0; p < mine.size(); ++p)
         for (std::size_t t = 0; t < others.size(); ++t)
             out[p * others.size() + t] =
-                mask_overlap(mine.counts[p], mine.size_of(p), others.counts[t], others.size_of(t), crowd.data()[t]);
+                mask_iou(mine.counts[p], mine.size_of(p), others.counts[t], others.size_of(t), crowd.data()[t]);
     return to_numpy(std::move(out), {mine.size(), others.size()});
 }
 
@@ -139,11 +139,11 @@ void register_masks(nb::module_& module) {
     module.def("draw_masks", &draw_masks_, "runs"_a, "points"_a, "rings"_a, "objects"_a, "boxes"_a, "images"_a,
                "threads"_a = 1,
                "The mask of every object by COCO's rule: as given, else its polygons drawn, else its box.");
-    module.def("mask_areas", &mask_areas_, "masks"_a, "How many pixels each mask has.");
+    module.def("mask_areas", &mask_areas_, "masks"_a, "The number of pixels of each mask.");
     module.def("mask_bounds", &mask_bounds_, "masks"_a, "Left, top, width and height of each mask.");
-    module.def("mask_overlaps", &mask_overlaps_, "pred"_a, "truth"_a, "crowd"_a,
-               "COCO's overlap of every prediction (rows) with every truth (columns).");
-    module.def("encode_masks", &encode_masks, "pixels"_a, "RLEMasks and offsets of masks [row, column, mask].");
+    module.def("mask_iou", &mask_iou_, "pred"_a, "truth"_a, "crowd"_a,
+               "COCO's IoU of every predicted mask (rows) with every ground-truth mask (columns).");
+    module.def("encode_masks", &encode_masks, "pixels"_a, "Run lengths and offsets of masks [row, column, mask].");
     module.def("decode_masks", &decode_masks, "masks"_a, "Pixels of masks of one size: [mask, column, row].");
     module.def("mask_pixels", &mask_pixels, "masks"_a, "i"_a, "Pixels of one of many masks: [row, column].");
     module.def("merge_masks", &merge_masks, "masks"_a, "is_intersection"_a = false,

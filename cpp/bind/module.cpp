@@ -1,4 +1,5 @@
-// The module. Only bind files know Python: they check the arrays, let go of the interpreter, hand memory over.
+// The module _core. Only the files of bind/ know Python: they check arrays, release Python's lock, call a kernel and
+// hand its memory to numpy.
 #include <algorithm>
 
 #include "bind/arrays.hpp"
@@ -8,6 +9,10 @@
 
 namespace nb = nanobind;
 using namespace nb::literals;
+
+#if !defined(NDEBUG) && defined(Py_LIMITED_API)
+extern "C" int PyGILState_Check(void);  // exported by every CPython, though not part of its stable ABI
+#endif
 
 namespace {
 
@@ -20,8 +25,8 @@ verite::Boxes boxes(const BoxArray& array) { return {{array.data(), array.size()
 
 std::span<const std::int64_t> cells(const CellArray& array, const BoxArray& boxes, const char* name) {
     if (array.size() != boxes.shape(0))
-        throw std::invalid_argument(std::string(name) + ": expected one cell a box, " + std::to_string(boxes.shape(0)) +
-                                    ", found " + std::to_string(array.size()));
+        throw std::invalid_argument(std::string(name) + ": expected one cell per box, " +
+                                    std::to_string(boxes.shape(0)) + ", found " + std::to_string(array.size()));
     return {array.data(), array.size()};
 }
 
@@ -40,7 +45,7 @@ auto box_candidates(const BoxArray& truth, const CellArray& truth_cells, const B
     const auto truth_keys = cells(truth_cells, truth, "truth_cells");
     const auto pred_keys = cells(pred_cells, pred, "pred_cells");
     if (!std::is_sorted(truth_keys.begin(), truth_keys.end()))
-        throw std::invalid_argument("truth_cells: expected truths sorted by cell");
+        throw std::invalid_argument("truth_cells: expected boxes sorted by cell");
     verite::Candidates found;
     {
         nb::gil_scoped_release released;
@@ -67,14 +72,17 @@ nb::bytes encode_runs(const RunArray& counts) {
 
 NB_MODULE(_core, module) {
 #ifdef NDEBUG
-    nb::set_leak_warnings(false);  // whoever runs a command cannot do anything about them
+    nb::set_leak_warnings(false);  // users cannot do anything about them
 #endif
-    // Ctrl-C reaches the interpreter alone, which looks for it when it is asked.
+#ifndef NDEBUG
+    verite::holds_interpreter = [] { return PyGILState_Check() != 0; };
+#endif
+    // A signal such as Ctrl-C reaches the interpreter, which looks for it when it is asked.
     verite::on_pause = [] {
         const nb::gil_scoped_acquire acquired;
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
     };
-    nb::class_<verite::Stop>(module, "Stop", "Ends the loops of threads that are inside of it, soon after it is set.")
+    nb::class_<verite::Stop>(module, "Stop", "Ends the loops of threads inside its context soon after it is set.")
         .def(nb::init<>())
         .def("set", [](verite::Stop& stop) { stop.is_set = true; })
         .def("is_set", [](const verite::Stop& stop) { return stop.is_set.load(); })
@@ -85,19 +93,19 @@ NB_MODULE(_core, module) {
             "kind"_a.none(), "error"_a.none(), "traceback"_a.none());
     module.doc() = "The native core of verite: loops over plain arrays.";
     module.def("box_iou", &box_iou, "truth"_a, "pred"_a, "pixel"_a = 0.0,
-               "Intersection over union of every truth (rows) with every prediction (columns); boxes are corners.");
+               "IoU of every ground-truth box (rows) with every predicted one (columns); boxes are corners.");
     module.def("box_candidates", &box_candidates, "truth"_a, "truth_cells"_a, "pred"_a, "pred_cells"_a, "pixel"_a = 0.0,
                "floor"_a = 0.0,
-               "Overlapping pairs within cells: offsets per prediction, truth of each pair, its overlap.");
+               "Overlapping pairs within cells: offsets per prediction, ground-truth box of each pair, its IoU.");
     module.def("decode_runs", &decode_runs, "text"_a, "height"_a, "width"_a, "may_end_early"_a = false,
-               "RLEMasks of a mask from COCO's compressed text, every bound checked.");
-    module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed text of a mask's runs.");
+               "Run lengths of a mask from COCO's compressed RLE text, every bound checked.");
+    module.def("encode_runs", &encode_runs, "counts"_a, "COCO's compressed RLE text of a mask's run lengths.");
     verite::register_assignment(module);
     verite::register_regions(module);
     verite::register_columns(module);
-    verite::register_census(module);
+    verite::register_anomalies(module);
     verite::register_detection(module);
-    verite::register_draws(module);
+    verite::register_simulation(module);
     verite::register_encoding(module);
     verite::register_error_costs(module);
     verite::register_evaluations(module);
@@ -105,7 +113,7 @@ NB_MODULE(_core, module) {
     verite::register_masks(module);
     verite::register_pairs(module);
     verite::register_volumes(module);
-    verite::register_parts(module);
+    verite::register_states(module);
     verite::register_records(module);
     verite::register_tables(module);
     verite::register_warps(module);

@@ -1,4 +1,4 @@
-// Segmentations in dictionaries, as code written for pycocotools has them, as columns.
+// Segmentations in dictionaries, as code written for pycocotools holds them, converted to columns.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -80,7 +80,7 @@ class MaskColumns {
             read_text(place, record, given, counts);
     }
 
-    // What is wrong with the first mask that cannot be decoded is told with its place.
+    // Reports the first mask that cannot be decoded, with its position.
     std::optional<std::pair<std::size_t, std::string>> decode(unsigned threads) {
         const nb::gil_scoped_release released;
         stretches_.resize(threads > 1 ? std::size_t{4} * threads : 1);

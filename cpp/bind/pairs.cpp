@@ -1,4 +1,4 @@
-// Python's view of regions and pairs of them: arrays are checked, the interpreter is let go, memory is handed over.
+// Masks and pairs of masks for Python: run-length encoding, contours, areas and distances.
 #include "pairs/pairs.hpp"
 
 #include <stdexcept>
@@ -31,12 +31,12 @@ std::span<const std::int64_t> offsets(const OffsetArray& array, std::size_t rows
     return values;
 }
 
-// Run-length masks as Python hands them over: runs, offsets, heights and widths. Every bound is checked here.
+// Run-length encoded masks: run lengths, offsets, heights and widths. Every bound is checked here.
 RLEMasks runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
     const RLEMasks found{{{counts.data(), counts.size()}, offsets(objects, counts.size(), "runs")},
                          {sizes.data(), sizes.size()}};
     if (sizes.shape(0) != found.size())
-        throw std::invalid_argument("sizes: expected " + std::to_string(found.size()) + " rows, one a mask, found " +
+        throw std::invalid_argument("sizes: expected " + std::to_string(found.size()) + " rows, one per mask, found " +
                                     std::to_string(sizes.shape(0)));
     const std::size_t unsound = first_unsound(found);
     if (unsound < found.size())
@@ -46,28 +46,35 @@ RLEMasks runs(const RunArray& counts, const OffsetArray& objects, const SizeArra
     return found;
 }
 
-using SideTuple = nb::typed<nb::tuple, RunArray, OffsetArray, SizeArray, OffsetArray, std::optional<RunArray>,
-                            std::optional<OffsetArray>>;
+// One side of the pairs, as Python hands it over.
+struct MaskSide {
+    RunArray counts;      // run lengths of all masks
+    OffsetArray objects;  // mask i has counts[objects[i]] .. counts[objects[i + 1]]
+    SizeArray sizes;      // height and width of each mask
+    OffsetArray rows;     // the mask of each pair
+    // The same of contours, where they are given.
+    std::optional<RunArray> outline_counts;
+    std::optional<OffsetArray> outline_objects;
+};
 
-// One side of the pairs: (runs, offsets, sizes) of masks, the same of given outlines or None, and rows.
-struct SideArrays {
-    explicit SideArrays(const SideTuple& side)
-        : counts(nb::cast<RunArray>(side[0])),
-          objects(nb::cast<OffsetArray>(side[1])),
-          sizes(nb::cast<SizeArray>(side[2])),
-          rows(nb::cast<OffsetArray>(side[3])) {
-        view.masks = runs(counts, objects, sizes);
-        view.rows = {rows.data(), rows.size()};
+template <class T>
+nb::ndarray<nb::numpy, const T> numpy_of(const auto& array) {
+    return nb::ndarray<nb::numpy, const T>(array);
+}
+
+// The same, checked: kernels trust what they are given.
+struct CheckedSide {
+    explicit CheckedSide(const MaskSide& side) {
+        view.masks = runs(side.counts, side.objects, side.sizes);
+        view.rows = {side.rows.data(), side.rows.size()};
         for (const std::int64_t row : view.rows)
             if (row < 0 || row >= static_cast<std::int64_t>(view.masks.size()))
                 throw std::invalid_argument("rows: expected positions from 0 to " +
                                             std::to_string(static_cast<std::int64_t>(view.masks.size()) - 1));
-        if (side[4].is_none()) return;
-        outline_counts = nb::cast<RunArray>(side[4]);
-        outline_objects = nb::cast<OffsetArray>(side[5]);
-        view.outlines = {{{outline_counts.data(), outline_counts.size()},
-                          offsets(outline_objects, outline_counts.size(), "outlines")},
-                         {sizes.data(), sizes.size()}};
+        if (!side.outline_counts || !side.outline_objects) return;
+        view.outlines = {{{side.outline_counts->data(), side.outline_counts->size()},
+                          offsets(*side.outline_objects, side.outline_counts->size(), "outlines")},
+                         {side.sizes.data(), side.sizes.size()}};
         if (view.outlines.size() != view.masks.size())
             throw std::invalid_argument("outlines: expected as many as masks");
         for (std::size_t i = 0; i < view.outlines.size(); ++i) {
@@ -78,30 +85,27 @@ struct SideArrays {
         }
     }
 
-    RunArray counts, outline_counts;
-    OffsetArray objects, rows, outline_objects;
-    SizeArray sizes;
     Side view;
 };
 
-struct PairArrays {
-    PairArrays(const SideTuple& truths, const SideTuple& preds) : truth(truths), pred(preds) {
+struct CheckedPairs {
+    CheckedPairs(const MaskSide& truths, const MaskSide& preds) : truth(truths), pred(preds) {
         if (truth.view.rows.size() != pred.view.rows.size())
-            throw std::invalid_argument("rows: expected as many truths as preds, found " +
+            throw std::invalid_argument("rows: expected as many ground-truth masks as predicted ones, found " +
                                         std::to_string(truth.view.rows.size()) + " and " +
                                         std::to_string(pred.view.rows.size()));
     }
 
     std::size_t size() const { return truth.view.rows.size(); }
 
-    SideArrays truth, pred;
+    CheckedSide truth, pred;
 };
 
-using Drawn = ArraysOf<std::uint32_t, std::int64_t>;
+using RunArrays = ArraysOf<std::uint32_t, std::int64_t>;
 
-// RLEMasks of one object after the other, drawn by draw(i, counts) without the interpreter.
+// Run lengths and offsets of one object after the other, written by draw(i, counts) without Python's lock.
 template <class Draw>
-Drawn draw_runs(std::size_t objects, Draw draw) {
+RunArrays rasterise_all(std::size_t objects, Draw draw) {
     std::vector<std::uint32_t> counts;
     std::vector<std::int64_t> ends{0};
     {
@@ -117,58 +121,58 @@ Drawn draw_runs(std::size_t objects, Draw draw) {
     return nb::make_tuple(to_numpy(std::move(counts), {total}), to_numpy(std::move(ends), {rows}));
 }
 
-// Heights and widths that can be drawn on.
-std::span<const std::int32_t> drawable(const SizeArray& sizes, std::size_t objects) {
+// Heights and widths, none negative.
+std::span<const std::int32_t> checked_sizes(const SizeArray& sizes, std::size_t objects) {
     if (sizes.shape(0) != objects)
-        throw std::invalid_argument("sizes: expected " + std::to_string(objects) + " rows, one an object, found " +
+        throw std::invalid_argument("sizes: expected " + std::to_string(objects) + " rows, one per object, found " +
                                     std::to_string(sizes.shape(0)));
     for (std::size_t i = 0; i < sizes.size(); ++i)
         if (sizes.data()[i] < 0) throw std::invalid_argument("sizes: expected no negative number");
     return {sizes.data(), sizes.size()};
 }
 
-Drawn polygon_runs(const PointArray& points, const OffsetArray& rings, const OffsetArray& objects,
-                   const SizeArray& sizes, bool coco) {
+RunArrays polygon_runs(const PointArray& points, const OffsetArray& rings, const OffsetArray& objects,
+                       const SizeArray& sizes, bool coco) {
     const auto ends = offsets(rings, points.shape(0), "rings");
     const auto parts = offsets(objects, ends.size() - 1, "objects");
     const Rings rows{{points.data(), points.size()}, ends};
-    const auto shape = drawable(sizes, parts.size() - 1);
-    return draw_runs(parts.size() - 1, [&](std::size_t i, std::vector<std::uint32_t>& counts) {
+    const auto shape = checked_sizes(sizes, parts.size() - 1);
+    return rasterise_all(parts.size() - 1, [&](std::size_t i, std::vector<std::uint32_t>& counts) {
         const Size size{shape[2 * i], shape[2 * i + 1]};
         (coco ? rasterise : fill_rings)(rows, parts[i], parts[i + 1], size, counts);
     });
 }
 
-Drawn box_runs(const BoxArray& corners, const SizeArray& sizes) {
-    const auto shape = drawable(sizes, corners.shape(0));
-    return draw_runs(corners.shape(0), [&](std::size_t i, std::vector<std::uint32_t>& counts) {
+RunArrays box_runs(const BoxArray& corners, const SizeArray& sizes) {
+    const auto shape = checked_sizes(sizes, corners.shape(0));
+    return rasterise_all(corners.shape(0), [&](std::size_t i, std::vector<std::uint32_t>& counts) {
         fill_box(corners.data() + 4 * i, {shape[2 * i], shape[2 * i + 1]}, counts);
     });
 }
 
-Drawn mask_runs(const MaskArray& masks) {
+RunArrays mask_runs(const MaskArray& masks) {
     const Size size{static_cast<std::int64_t>(masks.shape(1)), static_cast<std::int64_t>(masks.shape(2))};
     if (size.pixels() > UINT32_MAX) throw std::invalid_argument("masks: expected at most 4,294,967,295 pixels each");
     Raster raster;
-    return draw_runs(masks.shape(0), [&](std::size_t i, std::vector<std::uint32_t>& counts) {
+    return rasterise_all(masks.shape(0), [&](std::size_t i, std::vector<std::uint32_t>& counts) {
         raster.read(masks.data() + i * size.pixels(), size);
         raster.runs(size, counts);
     });
 }
 
-Drawn outline_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
+RunArrays outline_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
     const RLEMasks masks = runs(counts, objects, sizes);
     Raster region, contour;
-    return draw_runs(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
+    return rasterise_all(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
         region.read(masks.counts[i], masks.size_of(i));
         contour.outline(region);
         contour.runs(masks.size_of(i), out);
     });
 }
 
-Drawn filled_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
+RunArrays filled_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
     const RLEMasks masks = runs(counts, objects, sizes);
-    return draw_runs(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
+    return rasterise_all(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
         fill_outline(masks.counts[i], masks.size_of(i), out);
     });
 }
@@ -184,18 +188,18 @@ nb::ndarray<nb::numpy, double> run_frames(const RunArray& counts, const OffsetAr
     return to_numpy(std::move(out), {masks.size(), 4});
 }
 
-nb::ndarray<nb::numpy, double> pair_overlaps(const SideTuple& truths, const SideTuple& preds) {
-    const PairArrays pairs(truths, preds);
+nb::ndarray<nb::numpy, double> pair_areas(const MaskSide& truths, const MaskSide& preds) {
+    const CheckedPairs pairs(truths, preds);
     std::vector<double> out(3 * pairs.size());
     {
         nb::gil_scoped_release released;
-        overlaps(pairs.truth.view, pairs.pred.view, out);
+        areas_of_pairs(pairs.truth.view, pairs.pred.view, out);
     }
     return to_numpy(std::move(out), {pairs.size(), 3});
 }
 
-nb::ndarray<nb::numpy, double> pair_statistics(const SideTuple& truths, const SideTuple& preds) {
-    const PairArrays pairs(truths, preds);
+nb::ndarray<nb::numpy, double> pair_statistics(const MaskSide& truths, const MaskSide& preds) {
+    const CheckedPairs pairs(truths, preds);
     std::vector<double> out(statistic_count * pairs.size());
     {
         nb::gil_scoped_release released;
@@ -204,8 +208,8 @@ nb::ndarray<nb::numpy, double> pair_statistics(const SideTuple& truths, const Si
     return to_numpy(std::move(out), {pairs.size(), statistic_count});
 }
 
-nb::ndarray<nb::numpy, double> pair_outside(const SideTuple& truths, const SideTuple& preds) {
-    const PairArrays pairs(truths, preds);
+nb::ndarray<nb::numpy, double> pair_outside(const MaskSide& truths, const MaskSide& preds) {
+    const CheckedPairs pairs(truths, preds);
     std::vector<double> out(pairs.size());
     {
         nb::gil_scoped_release released;
@@ -221,8 +225,8 @@ ArraysOf<Number, std::int64_t> hand_over(Lists<Number>& lists) {
 }
 
 nb::typed<nb::tuple, ArraysOf<std::int64_t, std::int64_t>, ArraysOf<std::int64_t, std::int64_t>> pair_distances(
-    const SideTuple& truths, const SideTuple& preds) {
-    const PairArrays pairs(truths, preds);
+    const MaskSide& truths, const MaskSide& preds) {
+    const CheckedPairs pairs(truths, preds);
     PixelLists to_truth, to_pred;
     {
         nb::gil_scoped_release released;
@@ -231,7 +235,7 @@ nb::typed<nb::tuple, ArraysOf<std::int64_t, std::int64_t>, ArraysOf<std::int64_t
     return nb::make_tuple(hand_over(to_truth), hand_over(to_pred));
 }
 
-// Two numbers, down and across, above 0.
+// Distances between neighbouring pixels, down and across.
 Spacing spacing_of(const std::tuple<double, double>& given) {
     const auto [down, across] = given;
     for (const double apart : {down, across})
@@ -239,9 +243,9 @@ Spacing spacing_of(const std::tuple<double, double>& given) {
     return {down, across};
 }
 
-nb::ndarray<nb::numpy, double> spaced_outside(const SideTuple& truths, const SideTuple& preds,
+nb::ndarray<nb::numpy, double> spaced_outside(const MaskSide& truths, const MaskSide& preds,
                                               const std::tuple<double, double>& spacing) {
-    const PairArrays pairs(truths, preds);
+    const CheckedPairs pairs(truths, preds);
     const Spacing apart = spacing_of(spacing);
     std::vector<double> out(pairs.size());
     {
@@ -252,8 +256,8 @@ nb::ndarray<nb::numpy, double> spaced_outside(const SideTuple& truths, const Sid
 }
 
 nb::typed<nb::tuple, ArraysOf<double, std::int64_t>, ArraysOf<double, std::int64_t>> spaced_distances(
-    const SideTuple& truths, const SideTuple& preds, const std::tuple<double, double>& spacing) {
-    const PairArrays pairs(truths, preds);
+    const MaskSide& truths, const MaskSide& preds, const std::tuple<double, double>& spacing) {
+    const CheckedPairs pairs(truths, preds);
     const Spacing apart = spacing_of(spacing);
     SpacedLists to_truth, to_pred;
     {
@@ -263,24 +267,24 @@ nb::typed<nb::tuple, ArraysOf<double, std::int64_t>, ArraysOf<double, std::int64
     return nb::make_tuple(hand_over(to_truth), hand_over(to_pred));
 }
 
-nb::ndarray<nb::numpy, double> pair_rim_overlaps(const SideTuple& truths, const SideTuple& preds,
-                                                 const OffsetArray& widths) {
-    const PairArrays pairs(truths, preds);
-    if (widths.size() != pairs.size()) throw std::invalid_argument("widths: expected one a pair");
+nb::ndarray<nb::numpy, double> boundary_areas_(const MaskSide& truths, const MaskSide& preds,
+                                               const OffsetArray& widths) {
+    const CheckedPairs pairs(truths, preds);
+    if (widths.size() != pairs.size()) throw std::invalid_argument("widths: expected one per pair");
     for (std::size_t i = 0; i < widths.size(); ++i)
         if (widths.data()[i] < 1) throw std::invalid_argument("widths: expected 1 or more");
     std::vector<double> out(3 * pairs.size());
     {
         nb::gil_scoped_release released;
-        rim_overlaps(pairs.truth.view, pairs.pred.view, {widths.data(), widths.size()}, out);
+        boundary_areas(pairs.truth.view, pairs.pred.view, {widths.data(), widths.size()}, out);
     }
     return to_numpy(std::move(out), {pairs.size(), 3});
 }
 
-nb::ndarray<nb::numpy, double> pair_distance_differences(const SideTuple& truths, const SideTuple& preds,
+nb::ndarray<nb::numpy, double> pair_distance_differences(const MaskSide& truths, const MaskSide& preds,
                                                          const NumberArray& powers, double cutoff,
                                                          const std::tuple<double, double>& spacing) {
-    const PairArrays pairs(truths, preds);
+    const CheckedPairs pairs(truths, preds);
     const Spacing apart = spacing_of(spacing);
     std::vector<double> out(pairs.size() * powers.size());
     {
@@ -293,35 +297,64 @@ nb::ndarray<nb::numpy, double> pair_distance_differences(const SideTuple& truths
 }  // namespace
 
 void register_pairs(nb::module_& module) {
+    nb::class_<MaskSide>(module, "MaskSide", "One side of pairs of masks, run-length encoded as in COCO.")
+        .def(
+            "__init__",
+            [](MaskSide* self, RunArray counts, OffsetArray objects, SizeArray sizes, OffsetArray rows,
+               std::optional<RunArray> outline_counts, std::optional<OffsetArray> outline_objects) {
+                new (self) MaskSide{std::move(counts), std::move(objects),        std::move(sizes),
+                                    std::move(rows),   std::move(outline_counts), std::move(outline_objects)};
+            },
+            nb::kw_only(), "counts"_a, "objects"_a, "sizes"_a, "rows"_a, "outline_counts"_a.none() = nb::none(),
+            "outline_objects"_a.none() = nb::none(),
+            "Run lengths and offsets of masks, their heights and widths, the mask of each pair; contours if given.")
+        .def(
+            "with_rows",
+            [](MaskSide side, OffsetArray rows) {
+                side.rows = std::move(rows);
+                return side;
+            },
+            "rows"_a, "The same masks in other pairs.")
+        .def_prop_ro("counts", [](const MaskSide& side) { return numpy_of<std::uint32_t>(side.counts); })
+        .def_prop_ro("objects", [](const MaskSide& side) { return numpy_of<std::int64_t>(side.objects); })
+        .def_prop_ro("sizes", [](const MaskSide& side) { return numpy_of<std::int32_t>(side.sizes); })
+        .def_prop_ro("rows", [](const MaskSide& side) { return numpy_of<std::int64_t>(side.rows); })
+        .def_prop_ro("outline_counts",
+                     [](const MaskSide& side) {
+                         return side.outline_counts ? std::optional(numpy_of<std::uint32_t>(*side.outline_counts))
+                                                    : std::nullopt;
+                     })
+        .def_prop_ro("outline_objects", [](const MaskSide& side) {
+            return side.outline_objects ? std::optional(numpy_of<std::int64_t>(*side.outline_objects)) : std::nullopt;
+        });
     module.def("polygon_runs", &polygon_runs, "points"_a, "rings"_a, "objects"_a, "sizes"_a, "coco"_a = true,
-               "RLEMasks and offsets of the pixels inside polygons, by COCO's rule or by the middles of pixels.");
+               "Run lengths and offsets of the pixels inside polygons, by COCO's rule or by the middles of pixels.");
     module.def("box_runs", &box_runs, "boxes"_a, "sizes"_a,
-               "RLEMasks and offsets of the pixels whose middle lies in a box, left and upper edge included.");
-    module.def("mask_runs", &mask_runs, "masks"_a, "RLEMasks and offsets of masks of bytes, [object, row, column].");
+               "Run lengths and offsets of the pixels whose middle lies in a box, left and upper edge included.");
+    module.def("mask_runs", &mask_runs, "masks"_a, "Run lengths and offsets of masks of bytes, [object, row, column].");
     module.def("outline_runs", &outline_runs, "counts"_a, "objects"_a, "sizes"_a,
-               "RLEMasks and offsets of the pixels of masks that have a 4-neighbour outside.");
+               "Run lengths and offsets of the pixels of masks that have a 4-neighbour outside.");
     module.def("filled_runs", &filled_runs, "counts"_a, "objects"_a, "sizes"_a,
-               "RLEMasks and offsets of curves of pixels with what they enclose.");
+               "Run lengths and offsets of curves of pixels with what they enclose.");
     module.def("run_frames", &run_frames, "counts"_a, "objects"_a, "sizes"_a,
                "Corners of the smallest box around each mask, all 0 where it is empty.");
-    module.def("pair_overlaps", &pair_overlaps, "truth"_a, "pred"_a,
-               "Area of the truth, of the pred and of both, a row a pair. A side is (runs, offsets, sizes, rows, "
-               "outline runs or None, outline offsets or None).");
+    module.def("pair_areas", &pair_areas, "truth"_a, "pred"_a,
+               "Area of the ground-truth mask, of the predicted one and of their intersection, one row per pair.");
     module.def("pair_statistics", &pair_statistics, "truth"_a, "pred"_a,
-               "The shared statistics of pairs, a row each (see cpp/pairs.hpp).");
+               "The shared statistics of pairs, one row each (see cpp/pairs/pairs.hpp).");
     module.def("pair_outside", &pair_outside, "truth"_a, "pred"_a,
-               "Squared distances of the pred's pixels outside the truth to the truth, summed.");
+               "Squared distances of predicted pixels outside the ground truth to the ground truth, summed.");
     module.def("pair_distances", &pair_distances, "truth"_a, "pred"_a,
-               "Squared distances of contour pixels with offsets: pred to truth, then truth to pred.");
+               "Squared distances of contour pixels with offsets: prediction to ground truth, then the reverse.");
     module.def("spaced_outside", &spaced_outside, "truth"_a, "pred"_a, "spacing"_a,
-               "The same sums where pixels lie so far apart, down and across.");
+               "The same sums with this distance between pixels, down and across.");
     module.def("spaced_distances", &spaced_distances, "truth"_a, "pred"_a, "spacing"_a,
-               "The same squared distances where pixels lie so far apart, down and across.");
-    module.def("rim_overlaps", &pair_rim_overlaps, "truth"_a, "pred"_a, "widths"_a,
-               "Size of the truth's rim, of the pred's and of what they share, a row a pair.");
+               "The same squared distances with this distance between pixels, down and across.");
+    module.def("boundary_areas", &boundary_areas_, "truth"_a, "pred"_a, "widths"_a,
+               "Area of the ground truth's boundary, of the prediction's and of their intersection, one row per pair.");
     module.def("distance_differences", &pair_distance_differences, "truth"_a, "pred"_a, "powers"_a, "cutoff"_a,
                "spacing"_a = std::tuple(1., 1.),
-               "Sums over the image of |distance to truth - distance to pred| ^ power, a row a pair.");
+               "Sums over the image of |distance to ground truth - distance to prediction| ^ power, one row per pair.");
 }
 
 }  // namespace verite

@@ -1,4 +1,4 @@
-// What every kind of columns needs to be made of arrays, pickled and copied.
+// Pickling and copying of column types.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Lists of dictionaries, as code written for pycocotools has them, as columns.
+// Annotations in lists of dictionaries, as code written for pycocotools holds them, converted to columns.
 #include "bind/records.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -106,7 +106,7 @@ void read_row(Row& row, const RecordReader::Values& said, const Places& images, 
     if (is_pred) row.score = number_of(record, said[score], "a number as score");
 }
 
-// Everybody who was found, and the columns of those who are wanted.
+// The records that were found, and the columns of those that are wanted.
 RecordColumns take_columns(std::vector<Row>& all, bool is_pred) {
     const auto found = std::ranges::count_if(all, &Row::is_found);
     const auto records = nb::steal<Dictionaries>(PyList_New(found));

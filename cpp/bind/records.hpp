@@ -1,4 +1,4 @@
-// What Python's dictionaries say, as code written for pycocotools has them.
+// Fast access to annotations in Python dictionaries, as code written for pycocotools holds them.
 #pragma once
 
 #include <algorithm>
@@ -70,8 +70,8 @@ void each_of(PyObject* record, PyObject* values, const char* expected, Take take
     }
 }
 
-// What dictionaries say under the keys that are asked for. Those made by the same code have the same keys in the same
-// order, so that a key is known by its place. Value is nb::object, or PyObject* for values without references of their
+// Reads the values of some keys of dictionaries. Those made by the same code have the same keys in the same order, so
+// that a key is recognised by its position. Value is nb::object, or PyObject* for values without references of their
 // own; nullptr for nothing.
 template <std::size_t count, class Value>
 class Reader {
@@ -202,7 +202,7 @@ std::vector<std::uint32_t> order_by_address(std::size_t count, AddressOf address
     return order;
 }
 
-// Calls read(places) with places by address. What is wrong with one of them is told of the first in their own order.
+// Calls read(places) with places by address. An error is reported for the first record in the original order.
 template <class Read>
 void read_by_address(std::vector<std::uint32_t> by_address, Read read) {
     try {

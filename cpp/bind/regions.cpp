@@ -58,7 +58,7 @@ Regions regions_from(nb::handle boxes, const std::string& layout, nb::handle pol
                      nb::handle boxed, nb::handle keypoints) {
     Regions regions;
     regions.boxes = to_view<double>(boxes, "boxes");
-    expect(regions.boxes && regions.boxes.size() % 4 == 0, "four numbers a box");
+    expect(regions.boxes && regions.boxes.size() % 4 == 0, "four numbers per box");
     regions.layout = layout_from(layout);
     Shapes shapes = shapes_from(polygons, runs, regions.count());
     regions.kinds = kinds_of(shapes, regions.count());

@@ -1,5 +1,4 @@
-// Columns between Python and the core: numpy looks at ours, we look at theirs, and nothing is copied that stays as it
-// is.
+// Columns between Python and the core without copies: numpy arrays over our memory, views over Python's buffers.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -20,8 +19,7 @@ namespace verite {
 
 namespace nb = nanobind;
 
-// An array of rows of `width` values that looks at a column and cannot be written to; None for an absent one. `As` is
-// what numpy takes the values for. Importing numpy is the caller's wish.
+// A read-only array of rows of `width` values over a column; None for an absent one. `As` is the type for numpy.
 template <class T, class As = T>
 ArrayOrNone<As> to_array_or_none(const View<T>& view, std::size_t width = 1) {
     static_assert(sizeof(As) == sizeof(T));
@@ -34,7 +32,7 @@ ArrayOrNone<As> to_array_or_none(const View<T>& view, std::size_t width = 1) {
         nb::ndarray<nb::numpy, const As>(reinterpret_cast<const As*>(view.data()), width == 1 ? 1 : 2, shape, owner));
 }
 
-// The same of a column that is there.
+// The same of a column that is never absent.
 template <class T, class As = T>
 ArrayOf<As> to_array(const View<T>& view, std::size_t width = 1) {
     return nb::object(to_array_or_none<T, As>(view, width));
@@ -42,7 +40,7 @@ ArrayOf<As> to_array(const View<T>& view, std::size_t width = 1) {
 
 inline ArrayOrNone<bool> to_flags(const View<std::uint8_t>& view) { return to_array_or_none<std::uint8_t, bool>(view); }
 
-// Python's memory, held until nobody looks at it.
+// A Python buffer, held as long as a view refers to it.
 class HeldBuffer {
   public:
     explicit HeldBuffer(nb::handle thing) {
@@ -74,7 +72,8 @@ bool holds(const Py_buffer& buffer) {
                           : is_signed == std::is_signed_v<T> && std::strchr("hilqnHILQN", *format) != nullptr;
 }
 
-// The values of anything with a buffer: shared where nobody can write to them, else copied.
+// The values of anything with a buffer: shared where it is read-only, else copied. Throws nb::type_error for another
+// type of values.
 template <class T>
 View<T> to_view(nb::handle thing, const char* name, bool is_raw = false) {
     if (thing.is_none()) return {};

@@ -1,4 +1,4 @@
-// Python's view of volumes.
+// Surface distances between volumes for Python.
 #include "regions/volumes.hpp"
 
 #include <nanobind/stl/tuple.h>
@@ -39,10 +39,10 @@ ArraysOf<std::int64_t, std::int64_t, double, double> volume_surfaces(const Volum
 }  // namespace
 
 void register_volumes(nb::module_& module) {
-    module.def(
-        "volume_surfaces", &volume_surfaces, "truth"_a, "pred"_a, "spacing"_a, "threads"_a,
-        "Voxels of truth, pred and both, the same of their surfaces, and squared distances of the surface of the "
-        "pred to the truth's and back.");
+    module.def("volume_surfaces", &volume_surfaces, "truth"_a, "pred"_a, "spacing"_a, "threads"_a,
+               "Numbers of voxels of ground truth, prediction and both, the same of their surfaces, and squared "
+               "distances of the "
+               "prediction's surface to the ground truth's and back.");
 }
 
 }  // namespace verite

@@ -1,4 +1,4 @@
-// Python's view of the study's kernels: moved outlines, and detours.
+// Warped polygons and the triangle inequality for Python, as metric studies use them.
 #include "regions/warps.hpp"
 
 #include "bind/arrays.hpp"

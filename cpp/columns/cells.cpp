@@ -21,7 +21,7 @@ struct ByImage {
     Array<std::int64_t> images, labels;
 };
 
-ByImage by_image(const Places& places) {
+ByImage by_image(const ObjectPlaces& places) {
     if (places.label.size() != places.size())
         throw std::invalid_argument("places: expected as many labels as images, found " +
                                     std::to_string(places.label.size()) + " and " + std::to_string(places.size()));
@@ -79,7 +79,7 @@ class LabelSorter {
     Array<std::int32_t> counts_;
 };
 
-// Something to be sorted by confidence: a row or a slot.
+// Something to be sorted by confidence: a row or an index.
 struct Entry {
     std::uint64_t key;
     std::int32_t what;
@@ -104,10 +104,10 @@ void sort_rest(std::span<Entry> entries, int sorted_from) {
     }
 }
 
-// Stable. Two radix passes over the highest bits in which keys differ tell most confidences apart.
-void sort_by_key(std::span<Entry> entries, Array<Entry>& spare) {
+// Stable. Two radix passes over the highest bits in which keys differ separate most confidences.
+void sort_by_key(std::span<Entry> entries, Array<Entry>& scratch) {
     if (entries.size() < 256) return std::stable_sort(entries.begin(), entries.end(), is_before);
-    if (spare.size() < entries.size()) spare.resize(entries.size());
+    if (scratch.size() < entries.size()) scratch.resize(entries.size());
     std::uint64_t differing = 0;
     for (const Entry& entry : entries) differing |= entry.key ^ entries[0].key;
     const int high = std::max(0, 64 - std::countl_zero(differing) - digit_bits), low = std::max(0, high - digit_bits);
@@ -119,8 +119,9 @@ void sort_by_key(std::span<Entry> entries, Array<Entry>& spare) {
     }
     std::exclusive_scan(lows.begin(), lows.end(), lows.begin(), 0u);
     std::exclusive_scan(highs.begin(), highs.end(), highs.begin(), 0u);
-    for (const Entry& entry : entries) spare[lows[digit(entry.key, low)]++] = entry;
-    for (const Entry& entry : std::span(spare).first(entries.size())) entries[highs[digit(entry.key, high)]++] = entry;
+    for (const Entry& entry : entries) scratch[lows[digit(entry.key, low)]++] = entry;
+    for (const Entry& entry : std::span(scratch).first(entries.size()))
+        entries[highs[digit(entry.key, high)]++] = entry;
     if (low > 0) sort_rest(entries, low);
 }
 
@@ -141,7 +142,7 @@ void sort_cell(std::span<Entry> entries) {
 
 // The objects that are chosen, as if there were no others: what is at places[i] is object rows[i].
 struct Chosen {
-    explicit Chosen(const Places& places) : places(places) {
+    explicit Chosen(const ObjectPlaces& places) : places(places) {
         if (places.rows.empty()) return;
         image.resize(places.size());
         label.resize(places.size());
@@ -164,7 +165,7 @@ struct Chosen {
             for (std::int32_t& row : chosen) row = rows[static_cast<std::size_t>(row)];
     }
 
-    Places places;
+    ObjectPlaces places;
     Array<std::int32_t> image, label;
     std::span<const std::int32_t> rows;
 };
@@ -188,11 +189,11 @@ std::vector<std::size_t> cut_images(std::span<const std::int64_t> images, std::s
     return cuts;
 }
 
-Grouped group_objects(const Places& given) {
+GroupedObjects group_objects(const ObjectPlaces& given) {
     const Chosen chosen(given);
-    const Places& places = chosen.places;
+    const ObjectPlaces& places = chosen.places;
     ByImage found = by_image(places);
-    Grouped grouped;
+    GroupedObjects grouped;
     grouped.rows.resize(found.rows.size());
     grouped.labels.resize(found.rows.size());
     LabelSorter sorter(static_cast<std::size_t>(places.labels));
@@ -200,9 +201,9 @@ Grouped group_objects(const Places& given) {
         const auto first = static_cast<std::size_t>(found.images[image]);
         const auto count = static_cast<std::size_t>(found.images[image + 1]) - first;
         sorter.sort(std::span(found.rows).subspan(first, count), places.label, grouped.rows.data() + first);
-        std::size_t slot = first;
+        std::size_t index = first;
         for (const auto& cell : sorter.cells)
-            for (std::int32_t i = 0; i < cell.count; ++i) grouped.labels[slot++] = cell.label;
+            for (std::int32_t i = 0; i < cell.count; ++i) grouped.labels[index++] = cell.label;
     }
     grouped.images = std::move(found.images);
     chosen.restore(grouped.rows);
@@ -214,8 +215,9 @@ namespace {
 // Images in pieces with about as many objects each: piece i has the images cuts[i] .. cuts[i + 1].
 struct Pieces {
     std::vector<std::size_t> cuts;
-    std::vector<std::size_t> ends;               // the slot behind the last one of each piece
-    std::vector<Array<std::int64_t>> of_labels;  // how many slots of each class a piece has; later, where its next goes
+    std::vector<std::size_t> ends;  // the index behind the last one of each piece
+    std::vector<Array<std::int64_t>>
+        of_labels;  // how many indices of each class a piece has; later, where its next goes
 
     Pieces(std::span<const std::int64_t> images, std::size_t labels, unsigned threads)
         : cuts(cut_images(images, threads > 1 ? std::size_t{4} * threads : 1)), ends(size()), of_labels(size()) {
@@ -225,18 +227,18 @@ struct Pieces {
     std::size_t size() const { return cuts.size() - 1; }
 };
 
-// Fills the slots of one piece, cell by cell by falling confidence. There is room for all of its predictions.
-void order_piece(const Places& places, std::span<const double> confidence, std::int32_t most, const ByImage& found,
-                 std::size_t piece, Pieces& pieces, Ordered& ordered) {
+// Fills the indices of one piece, cell by cell by descending confidence. There is room for all of its predictions.
+void order_piece(const ObjectPlaces& places, std::span<const double> confidence, std::int32_t most,
+                 const ByImage& found, std::size_t piece, Pieces& pieces, OrderedPredictions& ordered) {
     auto& [rows, labels, images] = ordered.cells;
     LabelSorter sorter(static_cast<std::size_t>(places.labels));
     std::vector<std::int32_t> sorted;
     std::vector<Entry> entries;
-    auto slot = static_cast<std::size_t>(found.images[pieces.cuts[piece]]);
+    auto index = static_cast<std::size_t>(found.images[pieces.cuts[piece]]);
     for (std::size_t image = pieces.cuts[piece]; image < pieces.cuts[piece + 1]; ++image) {
         const auto first = static_cast<std::size_t>(found.images[image]);
         const auto count = static_cast<std::size_t>(found.images[image + 1]) - first;
-        images[image] = static_cast<std::int64_t>(slot);
+        images[image] = static_cast<std::int64_t>(index);
         sorted.resize(count);
         sorter.sort(std::span(found.rows).subspan(first, count), places.label, sorted.data());
         const std::int32_t* at = sorted.data();
@@ -246,16 +248,16 @@ void order_piece(const Places& places, std::span<const double> confidence, std::
                 entries.push_back({falling_key(confidence[row]), row});
             sort_cell(entries);
             const std::int32_t kept = std::min(size, most);
-            for (std::int32_t rank = 0; rank < kept; ++rank, ++slot) {
-                rows[slot] = entries[rank].what;
-                labels[slot] = label;
-                ordered.ranks[slot] = rank;
+            for (std::int32_t rank = 0; rank < kept; ++rank, ++index) {
+                rows[index] = entries[rank].what;
+                labels[index] = label;
+                ordered.ranks[index] = rank;
             }
             pieces.of_labels[piece][label] += kept;
             at += size;
         }
     }
-    pieces.ends[piece] = slot;
+    pieces.ends[piece] = index;
 }
 
 // Slots of equal keys in the order of their rows.
@@ -269,7 +271,7 @@ void sort_ties(std::span<Entry> entries, std::span<const std::int32_t> rows) {
 }
 
 // Predictions beyond the limit left room at the end of their piece: moves the pieces together.
-void close_gaps(const ByImage& found, Pieces& pieces, Ordered& ordered) {
+void close_gaps(const ByImage& found, Pieces& pieces, OrderedPredictions& ordered) {
     auto& [rows, labels, images] = ordered.cells;
     std::size_t end = pieces.ends[0];
     for (std::size_t piece = 1; piece < pieces.size(); ++piece) {
@@ -288,20 +290,20 @@ void close_gaps(const ByImage& found, Pieces& pieces, Ordered& ordered) {
 
 }  // namespace
 
-Ordered order_predictions(const Places& given, std::span<const double> confidences, std::int32_t most, Ties ties,
-                          unsigned threads) {
+OrderedPredictions order_predictions(const ObjectPlaces& given, std::span<const double> confidences, std::int32_t most,
+                                     TieOrder ties, unsigned threads) {
     if (confidences.size() != given.image.size())
         throw std::invalid_argument("predictions: expected a confidence each, found " +
                                     std::to_string(confidences.size()) + " for " + std::to_string(given.image.size()));
     const Chosen chosen(given);
-    const Places& places = chosen.places;
+    const ObjectPlaces& places = chosen.places;
     Array<double> own(given.rows.size());
     std::ranges::transform(given.rows, own.begin(),
                            [&](std::int32_t row) { return confidences[static_cast<std::size_t>(row)]; });
     const std::span<const double> confidence = own.empty() ? confidences : std::span<const double>(own);
     const ByImage found = by_image(places);
     const auto label_count = static_cast<std::size_t>(places.labels);
-    Ordered ordered;
+    OrderedPredictions ordered;
     for (auto* column : {&ordered.cells.rows, &ordered.cells.labels, &ordered.ranks}) column->resize(found.rows.size());
     ordered.cells.images.resize(found.images.size());
     Pieces pieces(found.images, label_count, threads);
@@ -323,22 +325,22 @@ Ordered order_predictions(const Places& given, std::span<const double> confidenc
     Array<Entry> entries(rows.size());
     in_parallel(pieces.size(), threads, [&](std::size_t piece) {
         auto& places_of_labels = pieces.of_labels[piece];
-        for (std::size_t slot = piece > 0 ? pieces.ends[piece - 1] : 0; slot < pieces.ends[piece]; ++slot)
-            entries[places_of_labels[labels[slot]]++] = {falling_key(confidence[rows[slot]]),
-                                                         static_cast<std::int32_t>(slot)};
+        for (std::size_t index = piece > 0 ? pieces.ends[piece - 1] : 0; index < pieces.ends[piece]; ++index)
+            entries[places_of_labels[labels[index]]++] = {falling_key(confidence[rows[index]]),
+                                                          static_cast<std::int32_t>(index)};
     });
     ordered.by_label.resize(rows.size());
     // A thread takes a stretch of classes, so that the memory it sorts in is used again.
     const std::size_t stretches = threads > 1 ? std::min<std::size_t>(label_count, std::size_t{8} * threads) : 1;
     in_parallel(stretches, threads, [&](std::size_t stretch) {
-        Array<Entry> spare;
+        Array<Entry> scratch;
         for (std::size_t label = label_count * stretch / stretches; label < label_count * (stretch + 1) / stretches;
              ++label) {
             const auto first = static_cast<std::size_t>(ordered.label_offsets[label]);
             const auto mine =
                 std::span(entries).subspan(first, static_cast<std::size_t>(ordered.label_offsets[label + 1]) - first);
-            sort_by_key(mine, spare);
-            if (ties == Ties::row) sort_ties(mine, rows);
+            sort_by_key(mine, scratch);
+            if (ties == TieOrder::row) sort_ties(mine, rows);
             std::int32_t* out = ordered.by_label.data() + first;
             for (const Entry& entry : mine) *out++ = entry.what;
         }

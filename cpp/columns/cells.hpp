@@ -1,7 +1,7 @@
-// Which objects meet, and in which order are predictions looked at?
+// Grouping of objects by image and class, and the order of predictions by confidence.
 //
 // A cell holds the objects of one image and one class; only objects of the same cell are ever compared. Cells are laid
-// out image by image, class by class within an image; the place of an object in this layout is its slot.
+// out image by image, class by class within an image; the position of an object in this layout is its index.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace verite {
 
-// Where objects belong: the rank of each one's image and of its class; -1 leaves an object out.
-struct Places {
+// The rank of each object's image and class; an object of rank -1 does not take part.
+struct ObjectPlaces {
     std::span<const std::int32_t> image, label;
     std::int32_t images = 0, labels = 0;
     std::span<const std::int32_t> rows = {};  // which objects there are and in which order; empty: all, as given
@@ -21,20 +21,20 @@ struct Places {
     std::size_t size() const { return rows.empty() ? image.size() : rows.size(); }
 };
 
-// In which order do equal confidences of a class come: by image and then as given, or as given?
-enum class Ties : std::uint8_t { image, row };
+// The order of equal confidences of a class: by image and then by row, or by row.
+enum class TieOrder : std::uint8_t { image, row };
 
-// Objects slot by slot, as the caller's memory has them.
+// Objects by index, in the caller's memory.
 struct Cells {
-    std::span<const std::int32_t> rows;    // the object in each slot
+    std::span<const std::int32_t> rows;    // the object at each index
     std::span<const std::int32_t> labels;  // its class
-    std::span<const std::int64_t> images;  // image i has the slots images[i] .. images[i + 1]
+    std::span<const std::int64_t> images;  // image i has the indices images[i] .. images[i + 1]
 
     std::size_t image_count() const { return images.size() - 1; }
 };
 
 // The same, owned.
-struct Grouped {
+struct GroupedObjects {
     Array<std::int32_t> rows, labels;
     Array<std::int64_t> images;
 
@@ -47,20 +47,20 @@ std::vector<std::size_t> cut_images(std::span<const std::int64_t> images, std::s
 
 // Objects of a cell stay in the order in which they are given. Throws std::invalid_argument where a place is out of
 // range.
-Grouped group_objects(const Places& places);
+GroupedObjects group_objects(const ObjectPlaces& places);
 
-// A number that rises where the confidence falls; equal confidences have equal keys, and what is not a number the last.
+// A sort key that rises as the confidence falls; equal confidences have equal keys, NaN has the largest.
 std::uint64_t falling_key(double confidence);
 
-// Predictions by falling confidence, equal ones of a group as given.
-struct Ordered {
-    Grouped cells;                      // each cell by falling confidence, cut off after `most`
-    Array<std::int32_t> ranks;          // place of each slot within its cell, from 0
-    Array<std::int32_t> by_label;       // slots, class by class, all images together by falling confidence
+// Predictions by descending confidence, equal ones of a cell by row.
+struct OrderedPredictions {
+    GroupedObjects cells;               // each cell by descending confidence, cut off after `most` (maxDets)
+    Array<std::int32_t> ranks;          // rank of each prediction within its cell, from 0
+    Array<std::int32_t> by_label;       // indices, class by class, all images together by descending confidence
     Array<std::int64_t> label_offsets;  // class k has by_label[label_offsets[k]] .. [label_offsets[k + 1]]
 };
 
-Ordered order_predictions(const Places& places, std::span<const double> confidence, std::int32_t most, Ties ties,
-                          unsigned threads);
+OrderedPredictions order_predictions(const ObjectPlaces& places, std::span<const double> confidence, std::int32_t most,
+                                     TieOrder ties, unsigned threads);
 
 }  // namespace verite

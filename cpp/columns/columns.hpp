@@ -1,4 +1,4 @@
-// Columns: growing arrays that cost no more than the memory they fill, and whose memory another owner can take.
+// Columns: growing arrays on huge pages, whose memory can be handed to another owner (numpy) without a copy.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ inline void free_block(void* block, std::size_t bytes) { resize_block(block, byt
 // A block that several columns share, so that small columns too get the benefit of huge pages.
 std::shared_ptr<char> make_shared_block(std::size_t bytes);
 
-// What a row holds that was never written.
+// The value of a row that was never written: NaN or 0.
 template <class T>
 constexpr T absent_value() {
     if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
@@ -56,12 +56,12 @@ class Column {
 
     static std::size_t bytes_for(std::size_t rows) { return (rows * row_bytes + 63) / 64 * 64; }
 
-    // Makes room for so many rows.
+    // Makes room for this number of rows.
     void reserve(std::size_t rows) {
         if (rows > capacity_) resize(rows);
     }
 
-    // Moves to room for so many rows in a shared block.
+    // Moves to a place in a shared block that has room for this number of rows.
     void move_to(const std::shared_ptr<char>& block, char* room, std::size_t rows) {
         Column moved;
         moved.shared_ = block;

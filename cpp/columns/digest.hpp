@@ -1,4 +1,4 @@
-// Sixteen characters that stand for any number of bytes: XXH64 by Yann Collet, as its specification has it.
+// XXH64 hash (Yann Collet) with seed 0: the digest of files and columns.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace verite {
 
-// Fast rather than secure: tells apart what differs by accident, not what somebody made collide.
+// Fast, not cryptographic: detects accidental differences, not forged collisions.
 std::uint64_t digest(std::span<const std::byte> bytes);
 
 }  // namespace verite

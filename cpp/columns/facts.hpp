@@ -1,4 +1,4 @@
-// What stands for columns in a few characters: a digest of each.
+// Digests of columns: name, size and hash of each, from which the digest of a dataset is made.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct Fact {
     std::uint64_t digest;
 };
 
-// Names and sizes of the images: those without a name are called by their id.
+// Names and sizes of the images; an image without a name is named by its id.
 std::vector<Fact> facts_of(const Images& images);
 
-// Everything about objects but their polygons and masks.
+// All columns of objects except polygons and masks.
 std::vector<Fact> facts_of(const Columns& columns);
 
 std::vector<Fact> facts_of(const Shapes& shapes);

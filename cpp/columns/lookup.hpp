@@ -1,4 +1,4 @@
-// Objects and the tables they point into: where does each id stand, what is used, who uses it?
+// Lookup of ids in tables of images and classes: positions of ids, rows in use, objects of some rows.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +7,15 @@
 
 namespace verite {
 
-// The position of each id in the table, which has every id once; -1 for those it does not have. The number of those is
-// returned.
+// Writes the position of each id in the table, which has every id once; -1 for unknown ids. Returns how many are
+// unknown.
 std::size_t find_positions(std::span<const std::int64_t> ids, std::span<const std::int64_t> table,
                            std::span<std::int32_t> positions, unsigned threads = 1);
 
-// Which rows of a table positions point at; `used` has a flag for each row.
+// Sets the flag of every row of a table that a position points at; `used` has one flag per row.
 void mark_used(std::span<const std::int32_t> positions, std::span<bool> used);
 
-// The objects whose position is wanted, in their order; `wanted` has a flag for each row of the table.
+// The objects whose position is wanted, in order; `wanted` has one flag per row of the table.
 std::vector<std::int64_t> rows_at(std::span<const std::int32_t> positions, std::span<const std::uint8_t> wanted);
 
 }  // namespace verite

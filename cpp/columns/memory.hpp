@@ -1,4 +1,4 @@
-// Memory for large arrays: neither zeroed nor paid for page by page.
+// Memory for large arrays: huge pages where the system has them, never zeroed.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace verite {
 
-// Leaves new values unset, and takes huge pages for large blocks where the system has them.
+// An allocator that leaves new values uninitialised and takes huge pages for large blocks.
 template <class T>
 struct PageAllocator {
     using value_type = T;
@@ -38,7 +38,7 @@ struct PageAllocator {
 template <class T>
 using Array = std::vector<T, PageAllocator<T>>;
 
-// Asks for memory that will be read soon.
+// Prefetches memory that will be read soon.
 inline void prefetch(const void* place) {
 #if defined(__GNUC__)
     __builtin_prefetch(place);

@@ -1,4 +1,5 @@
-// The same work on one thread or on several: pieces are handed out in order, and what each writes is its own.
+// Parallel loops: the same work on one thread or on several. Pieces are handed out in order and each writes its own
+// memory, so that results do not depend on the number of threads. Callers must not hold Python's lock (see pause.hpp).
 #pragma once
 
 #include <algorithm>
@@ -16,11 +17,13 @@
 
 namespace verite {
 
-// Calls work(0) to work(count - 1), each on a thread of its own while the system has threads to give, the rest here.
-// `work` must not throw. Loops of the other threads end soon after `stop` is set. Who waits for them calls `wait` now
-// and then, which must not throw either.
+// Calls work(0) to work(count - 1), each on a thread of its own while the system grants threads, the rest on the
+// calling thread. `work` must not throw. Loops of the other threads end soon after `stop` is set. While the calling
+// thread waits for them it calls `wait` now and then, which must not throw either. Throws std::logic_error where the
+// caller holds Python's lock, in builds without NDEBUG.
 template <class Work, class Wait>
 void run_on_threads(std::size_t count, const Work& work, const Stop* stop, const Wait& wait) {
+    if (count > 1) expect_interpreter_released("threads");
     std::vector<std::thread> helpers;
     helpers.reserve(count);
     std::mutex counting;
@@ -55,7 +58,7 @@ void run_on_threads(std::size_t count, const Work& work) {
     run_on_threads(count, work, nullptr, [] {});
 }
 
-// Calls work(piece) for every piece from 0 to `pieces`. The first exception ends the work and is thrown here.
+// Calls work(piece) for every piece from 0 to below `pieces`. The first exception ends the work and is thrown here.
 template <class Work>
 void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
     const std::size_t workers = std::min<std::size_t>(std::max(threads, 1u), pieces);
@@ -90,7 +93,7 @@ void in_parallel(std::size_t pieces, unsigned threads, Work&& work) {
     if (failure) std::rethrow_exception(failure);
 }
 
-// Calls work(first, last) for stretches that together are 0 .. count.
+// Calls work(first, last) for consecutive ranges that together are 0 .. count.
 template <class Work>
 void in_stretches(std::size_t count, unsigned threads, Work&& work) {
     const std::size_t pieces = threads > 1 ? std::size_t{4} * threads : 1;

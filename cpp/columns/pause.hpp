@@ -1,20 +1,36 @@
-// Does somebody want long work to end? Loops ask between one object, pair or draw and the next; who runs them answers.
+// Interruption of long work (Ctrl-C), and the lock rule that keeps it free of deadlocks.
 //
-// Only loops that hold no lock for which somebody waits with the interpreter in his hands may ask: the answer may have
-// to wait for him.
+// Loops call a Pause between one object, pair or replicate and the next. Now and then it asks Python whether a signal
+// has arrived, and for that it must take Python's lock (GIL). Hence the lock rule: a thread that waits for other
+// threads, or for a lock under which others pause, must not hold Python's lock. Otherwise the paused thread waits for
+// Python's lock and the holder of Python's lock waits for the paused thread. Bindings therefore release Python's lock
+// before they call a kernel; expect_interpreter_released() checks it in builds without NDEBUG.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <stdexcept>
+#include <string>
 
 namespace verite {
 
-// May throw, which ends the loop. Null where nobody minds.
+// Called by a pause; may throw, which ends the loop. Null where there is no interpreter.
 inline std::atomic<void (*)()> on_pause{nullptr};
 
-// Somebody waits for other threads and wants them to end: an interrupt reaches one thread alone. A thread that works
-// for somebody says so; its loops end when that stop is set.
+// Whether the calling thread holds Python's lock. Null where there is no interpreter.
+inline std::atomic<bool (*)()> holds_interpreter{nullptr};
+
+// Throws std::logic_error where the calling thread holds Python's lock, in builds without NDEBUG; `what` is what it is
+// about to do. Costs nothing in release builds.
+inline void expect_interpreter_released([[maybe_unused]] const char* what) {
+#ifndef NDEBUG
+    if (const auto holds = holds_interpreter.load(); holds && holds())
+        throw std::logic_error(std::string(what) + ": expected Python's lock to be released, found it held");
+#endif
+}
+
+// A request to end the work of other threads: a signal reaches one thread only. A thread that works for another has its
+// stop here; its loops end when it is set.
 struct Stop {
     std::atomic<bool> is_set{false};
 };
@@ -24,11 +40,12 @@ struct Stopped : std::runtime_error {
     Stopped() : std::runtime_error("the work is no longer wanted") {}
 };
 
-// Threads that help another are not asked: the one they help answers for them, and may hold the interpreter. They end
-// when his loop did.
+// Helper threads do not ask Python: the thread they work for does, and it may hold Python's lock. They end when its
+// loop did.
 inline thread_local bool is_helper = false;
 
-// AnswerTable at most every 50 ms, and looks at the clock only every so many times it is asked.
+// Asks at most every 50 ms, and looks at the clock only at every `every`-th call. Throws Stopped where a stop is set,
+// and whatever on_pause throws.
 class Pause {
   public:
     explicit Pause(unsigned every = 1) : every_(every), left_(every) {}

@@ -11,10 +11,10 @@ namespace verite {
 namespace {
 
 constexpr double edge = 0.1;           // of an image's side
-constexpr std::size_t sample = 500;    // truths that are looked at
+constexpr std::size_t sample = 500;    // ground-truth objects that are compared
 constexpr double least_overlap = 0.5;  // of boxes of the same person
 
-// Corners of one box; few of many are asked for.
+// Corners of one box, computed on demand.
 std::array<double, 4> corners_of(const Regions& regions, std::size_t row) {
     const double* box = &regions.boxes[4 * row];
     if (regions.layout == BoxLayout::corners) return {box[0], box[1], box[2], box[3]};
@@ -117,7 +117,7 @@ MirroredPoses find_mirrored_poses(const Columns& truth, const Columns& pred, std
             };
             plain += distance(k), swapped += distance(other);
         }
-        // From the side, left and right lie on each other and tell nothing.
+        // In a pose seen from the side, left and right coincide and are no evidence.
         found.compared += swapped < plain / 2 || plain < swapped / 2;
         found.better += swapped < plain / 2;
     }

@@ -1,4 +1,4 @@
-// What may be wrong with keypoints, counted: whether somebody has to look.
+// Anomalies in keypoints: wrong numbers of points, points outside of their image, left and right exchanged.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace verite {
 
-// Objects with another number of points than the first of their label, with points that are no numbers, with points
-// that leave their image by more than a tenth of its side; and whether objects have points, but none is labelled.
+// Objects with another number of keypoints than the first of their class, with coordinates that are not finite, with
+// points that leave their image by more than a tenth of its side; and whether objects have keypoints of which none is
+// labelled.
 struct PoseFaults {
     std::size_t miscounted = 0, not_finite = 0, outside = 0, unlabelled = 0;
 };
@@ -18,8 +19,9 @@ struct PoseFaults {
 PoseFaults find_pose_faults(const Columns& columns, const Images& images, bool is_truth, bool is_relative,
                             unsigned threads = 1);
 
-// Of a sample of truths, how many poses fit the prediction around the same box twice as well one way as the other, and
-// how many of them when points change places with those on the other side, which `others` gives for each label.
+// Of a sample of ground-truth poses, how many fit the prediction of the same box twice as well one way as the other,
+// and how many of these with left and right exchanged. `others` lists, for each class, the mirror keypoint of each
+// keypoint.
 struct MirroredPoses {
     std::size_t compared = 0, better = 0;
 };

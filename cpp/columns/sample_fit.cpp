@@ -49,7 +49,7 @@ Rows rows_of(const Surveyed& side, std::span<const std::uint8_t> left_out, std::
 struct Seen {
     std::size_t numbers[2] = {}, large[2] = {};                      // of the truth and of the predictions
     std::vector<std::pair<std::int32_t, std::int32_t>> taken_for{};  // class of each truth found, and of its finder
-    std::vector<std::pair<double, bool>> judged{};                   // confidence of each prediction, and is it right?
+    std::vector<std::pair<double, bool>> scored{};                   // confidence of each prediction, and is it right?
 };
 
 void look(const Surveyed& truth, const Surveyed& pred, std::span<const std::size_t> truths,
@@ -61,7 +61,7 @@ void look(const Surveyed& truth, const Surveyed& pred, std::span<const std::size
         double best = 0;
         std::size_t by = 0;
         for (std::size_t p = 0; p < boxes.size(); ++p)
-            if (const double overlap = overlap_of(box, boxes[p]); overlap > best) best = overlap, by = p;
+            if (const double overlap = box_iou_of(box, boxes[p]); overlap > best) best = overlap, by = p;
         fit.precise += best >= rules.precise;
         if (best < rules.found) continue;
         ++fit.found;
@@ -80,36 +80,38 @@ void look(const Surveyed& truth, const Surveyed& pred, std::span<const std::size
     measure(pred, preds, 1);
 }
 
-// Predictions of an image, the surest first: is one right, and is one a copy of a surer one, as before suppression?
+// Predictions of an image by descending confidence: which are true positives, and which duplicate a more confident one,
+// as before non-maximum suppression?
 void judge(const Surveyed& truth, const Surveyed& pred, std::span<const std::size_t> truths,
            std::span<const std::size_t> preds, const FitRules& rules, SampleFit& fit, Seen& seen) {
     if (pred.confidence.empty()) return;
     for (std::size_t i = 0; i < preds.size(); ++i) {
         const std::size_t row = preds[i];
-        const double sure = pred.confidence[row];
-        if (std::isnan(sure)) continue;
+        const double confidence = pred.confidence[row];
+        if (std::isnan(confidence)) continue;
         const Corners box = corners_of(pred, row);
         const auto is_clone_of = [&](std::size_t other) {
-            if (pred.label[other] != pred.label[row] || !(sure >= rules.as_sure * pred.confidence[other])) return false;
-            const double overlap = overlap_of(box, corners_of(pred, other));
+            if (pred.label[other] != pred.label[row] || !(confidence >= rules.as_sure * pred.confidence[other]))
+                return false;
+            const double overlap = box_iou_of(box, corners_of(pred, other));
             return overlap >= rules.clone && overlap < rules.same;  // no detector writes the very same box again
         };
         const auto finds = [&](std::size_t object) {
-            return truth.label[object] == pred.label[row] && overlap_of(box, corners_of(truth, object)) >= rules.found;
+            return truth.label[object] == pred.label[row] && box_iou_of(box, corners_of(truth, object)) >= rules.found;
         };
         ++fit.looked_at;
         fit.clones += std::ranges::any_of(preds.first(i), is_clone_of);
-        seen.judged.emplace_back(sure, std::ranges::any_of(truths, finds));
+        seen.scored.emplace_back(confidence, std::ranges::any_of(truths, finds));
     }
 }
 
-// How often is a right prediction surer than a wrong one? Mann and Whitney's statistic.
-void compare_confidences(std::vector<std::pair<double, bool>>& judged, SampleFit& fit) {
-    std::ranges::sort(judged);
-    for (std::size_t first = 0, last; first < judged.size(); first = last) {
+// How often a true positive is more confident than a false positive: the Mann-Whitney statistic.
+void compare_confidences(std::vector<std::pair<double, bool>>& scored, SampleFit& fit) {
+    std::ranges::sort(scored);
+    for (std::size_t first = 0, last; first < scored.size(); first = last) {
         std::size_t right = 0;
-        for (last = first; last < judged.size() && judged[last].first == judged[first].first; ++last)
-            right += judged[last].second;
+        for (last = first; last < scored.size() && scored[last].first == scored[first].first; ++last)
+            right += scored[last].second;
         const std::size_t wrong = last - first - right;
         fit.surer += static_cast<double>(right) * (static_cast<double>(fit.wrong) + static_cast<double>(wrong) / 2);
         fit.right += right;
@@ -150,9 +152,9 @@ std::vector<Exchange> find_exchanges(std::vector<std::pair<std::int32_t, std::in
 }
 
 // How many predictions fall on a truth, by the images that have some: a rate under which as many fall on them as do,
-// none of them being without. Images that nobody looked at do not lower it.
+// none of them being without. Images without any annotation do not lower it.
 double rate_of(std::span<const std::uint32_t> truths, std::span<const std::uint32_t> preds) {
-    std::vector<double> images;  // with so many truths, and a prediction
+    std::vector<double> images;  // with this number of objects, and a prediction
     double fallen = 0, wanted = 0;
     for (std::size_t image = 0; image < truths.size(); ++image) {
         if (!truths[image] || !preds[image]) continue;
@@ -175,7 +177,7 @@ double rate_of(std::span<const std::uint32_t> truths, std::span<const std::uint3
     return high;
 }
 
-// Images with truths and without predictions.
+// Images with ground truth and without predictions.
 void count_unpredicted(const Surveyed& truth, const Surveyed& pred, std::size_t images, SampleFit& fit) {
     std::vector<std::uint32_t> truths(images, 0), preds(images, 0);
     for (std::size_t row = 0; row < truth.count(); ++row)
@@ -209,7 +211,7 @@ SampleFit sample_fit(const Surveyed& truth, const Surveyed& pred, std::size_t im
         look(truth, pred, truths[i], preds[i], rules, fit, seen);
         judge(truth, pred, truths[i], preds[i], rules, fit, seen);
     }
-    compare_confidences(seen.judged, fit);
+    compare_confidences(seen.scored, fit);
     count_unpredicted(truth, pred, images, fit);
     fit.exchanges = find_exchanges(seen.taken_for, rules);
     fit.is_good = !pred.confidence.empty() && fit.possible > 0 &&

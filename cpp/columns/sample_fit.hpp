@@ -1,27 +1,30 @@
-// Do predictions fit their truth so well, in a sample of the images, that they cannot have been misread?
+// Sample fit: whether predictions match the ground truth in a sample of images so well that boxes and classes cannot
+// have been misread; and signs of exchanged classes, missing non-maximum suppression and reversed confidences.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "columns/census.hpp"
+#include "columns/anomalies.hpp"
 
 namespace verite {
 
-// How much of the truth must be found.
+// How much of the ground truth must be matched.
 struct FitRules {
     std::size_t images = 128,
-                per_image = 100;           // what is looked at: evenly spaced images, the most confident predictions
-    double found = 0.5, precise = 0.75;    // overlaps from which a truth is found, and found precisely
-    double share = 0.5;                    // of the truths that can be found: to be found precisely
-    double pixels = 2, most_small = 0.05;  // numbers up to so many pixels may be fractions; share of them that may be
-    std::size_t fewest = 6;                // truths found from which their classes say something
-    double taken_for = 0.75;               // share of a class that is found as one other: the two are exchanged
-    double clone = 0.85, same = 0.999;  // overlaps between which suppression leaves one of two predictions of a class
+                per_image = 100;         // the sample: evenly spaced images, the most confident predictions
+    double found = 0.5, precise = 0.75;  // IoUs from which an object is matched, and matched precisely
+    double share = 0.5;                  // of the objects that can be matched: to be matched precisely
+    double pixels = 2,
+           most_small =
+               0.05;          // coordinates up to this many pixels may be fractions; the share of them that is accepted
+    std::size_t fewest = 6;   // matched objects from which their classes are evidence
+    double taken_for = 0.75;  // share of a class that is matched as one other class: the two are exchanged
+    double clone = 0.85, same = 0.999;  // IoUs between which non-maximum suppression leaves one of two predictions
     double as_sure = 0.5;               // ... or leaves it less than this part of its confidence
 };
 
-// A class most of whose objects are found as those of another one.
+// A class most of whose objects are matched by predictions of another one.
 struct Exchange {
     std::int32_t label, as;
     std::size_t count, found;
@@ -29,19 +32,22 @@ struct Exchange {
 
 struct SampleFit {
     std::size_t possible = 0, precise = 0, found = 0, agreeing = 0;
-    // Most truths are found precisely, by predictions most of which have their class, with numbers too large to be
-    // fractions. False says nothing.
+    // Most objects are matched precisely, by predictions most of which have their class, with coordinates too large to
+    // be fractions. False is no evidence of the opposite.
     bool is_good = false;
-    std::vector<Exchange> exchanges{};  // classes that go round in circles: each is found as the next
-    std::size_t asked = 0;              // images with truths
+    std::vector<Exchange> exchanges{};  // cycles of classes: each is matched as the next
+    std::size_t asked = 0;              // images with ground truth
     Tally unpredicted{};                // those of them that have no prediction ...
-    double expected = 0;  // ... and how many would have none if predictions fell on truths independently of each other
-    std::size_t looked_at = 0, clones = 0;  // predictions of the sample, and those that a surer one makes superfluous
-    std::size_t right = 0, wrong = 0;       // predictions of the sample that find an object of their class, and others
-    double surer = 0;  // pairs of a right and a wrong one in which the right one is surer; half where they are equal
+    double expected = 0;  // ... and how many would have none if objects were matched independently of each other
+    std::size_t looked_at = 0,
+                clones =
+                    0;  // predictions of the sample, and those that suppression by a more confident one would remove
+    std::size_t right = 0, wrong = 0;  // true and false positives of the sample
+    // Pairs of a true and a false positive in which the true positive is more confident; half where they are equal.
+    double surer = 0;
 };
 
-// Crowds do not count; `images` is the number of images. Where predictions have no confidence nothing is good.
+// Crowds are ignored; `images` is the number of images. Without confidences is_good is false.
 SampleFit sample_fit(const Surveyed& truth, const Surveyed& pred, std::size_t images, const FitRules& rules = {});
 
 }  // namespace verite

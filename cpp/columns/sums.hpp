@@ -1,11 +1,11 @@
-// Sums to the last bit as numpy has them.
+// Pairwise summation in numpy's order, bit for bit.
 #pragma once
 
 #include <span>
 
 namespace verite {
 
-// In numpy's order: eight sums side by side up to 128 numbers, halves of more.
+// Eight partial sums up to 128 numbers, recursive halves of more.
 double sum_pairwise(std::span<const double> values);
 
 }  // namespace verite

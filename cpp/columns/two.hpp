@@ -1,4 +1,4 @@
-// Two numbers side by side: one instruction adds, divides or compares both, where the machine has such instructions.
+// Pairs of doubles in one SIMD register (SSE2, NEON), with a portable fallback.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace verite {
 using Two = double __attribute__((vector_size(16)));
 
 inline Two larger(Two a, Two b) { return b > a ? b : a; }
-// What is chosen where `a` is above `b`, and where not.
+// `then` where a > b, else `otherwise`, element by element.
 inline Two choose_above(Two a, Two b, Two then, Two otherwise) { return a > b ? then : otherwise; }
 
 #else

@@ -1,4 +1,4 @@
-// Where values are, and who keeps them: memory that nobody writes to any more, shared by all who look at it.
+// Shared, immutable columns: a span together with an owner that keeps its memory alive.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace verite {
 
-// A column that is absent has no owner; one of no rows has.
+// An absent column has no owner; a column without rows has one.
 template <class T>
 struct View {
     std::span<const T> values;
@@ -23,7 +23,7 @@ struct View {
     auto end() const { return values.end(); }
 };
 
-// A view of a container, which is kept as long as somebody looks.
+// A view of a container, which lives as long as any copy of the view.
 template <class Container>
 auto keep(Container&& container) {
     using Kept = std::remove_cvref_t<Container>;

@@ -1,4 +1,4 @@
-// What the kernels see of the caller's memory: plain structs of spans, owning nothing.
+// Boxes, polygons and run-length encoded masks in the caller's memory: structs of spans that own nothing.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace verite {
 
-// Corners x1, y1, x2, y2, four numbers a box.
+// Corners x1, y1, x2, y2, four numbers per box.
 struct Boxes {
     std::span<const double> corners;
 
@@ -29,7 +29,7 @@ struct Ragged {
 
 // Polygon rings: x1, y1, x2, y2, … of each. Ring i has the points starts[i] .. starts[i + 1].
 struct Rings {
-    std::span<const double> numbers;  // two a point
+    std::span<const double> numbers;  // two per point
     std::span<const std::int64_t> starts;
 
     std::span<const double> operator[](std::size_t i) const {
@@ -44,7 +44,7 @@ struct Size {
     std::uint64_t pixels() const { return static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width); }
 };
 
-// Run-length masks, one an object: column by column, the first run counts background.
+// Run-length encoded masks (RLE), one per object: column by column, the first run counts background.
 struct RLEMasks {
     Ragged<std::uint32_t> counts;
     std::span<const std::int32_t> sizes;  // height and width of each object's image

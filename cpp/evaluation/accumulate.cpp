@@ -14,8 +14,7 @@
 namespace verite {
 namespace {
 
-// Every byte as eight numbers, 1 where a bit is set: what sets of thresholds are turned into to be counted side by
-// side.
+// Every byte as eight doubles, 1 where a bit is set: sets of thresholds become vectors that are added at once.
 constexpr auto lanes_of_byte = [] {
     std::array<std::array<double, 8>, 256> table{};
     for (std::size_t byte = 0; byte < 256; ++byte)
@@ -23,24 +22,25 @@ constexpr auto lanes_of_byte = [] {
     return table;
 }();
 
-// Classes that are neighbours in the output are walked together and written together: a cache line holds eight.
+// Classes that are neighbours in the output are accumulated together and written together: a cache line holds
+// eight.
 constexpr std::size_t together = 8;
 
-// Walks the predictions of a class once, with the counts of all ranges and thresholds side by side. Counts are doubles:
-// they are exact, and one instruction adds or divides several.
+// Walks through the predictions of a class once, with the counts of all area ranges and thresholds in vectors. Counts
+// are doubles: they are exact, and one instruction adds or divides several.
 template <bool is_weighted>
-class Walk {
+class Accumulator {
   public:
     // Questions may follow that are as large as the first.
-    Walk(const Walked& given, const Question& first, const Weighting& weighting)
+    Accumulator(const AccumulationInput& given, const CurveTask& first, const Weighting& weighting)
         : given_(given),
-          asked_(first.asked),
+          request_(first.request),
           weighting_(weighting),
           out_(first.out),
-          ranges_(asked_.ranges),
-          levels_(asked_.recalls.size()),
+          ranges_(request_.ranges),
+          levels_(request_.recalls.size()),
           curves_(ranges_ * width),
-          found_(curves_),
+          tp_(curves_),
           ignored_(curves_),
           next_(curves_),
           best_now_(curves_),
@@ -49,13 +49,13 @@ class Walk {
           outside_(ranges_),
           best_(together * ranges_ * given.thresholds * levels_),
           reached_at_(out_.confidence.empty() ? 0 : best_.size()),
-          within_((asked_.limits + 1) * curves_),
-          recall_(together * asked_.limits * ranges_ * given.thresholds) {}
+          within_((request_.max_dets + 1) * curves_),
+          recall_(together * request_.max_dets * ranges_ * given.thresholds) {}
 
-    void run(const Question& question, std::size_t first_label, std::size_t last_label) {
-        asked_ = question.asked;
-        out_ = question.out;
-        limits_ = out_.recall.empty() ? 0 : asked_.limits;
+    void run(const CurveTask& task, std::size_t first_label, std::size_t last_label) {
+        request_ = task.request;
+        out_ = task.out;
+        max_dets_ = out_.recall.empty() ? 0 : request_.max_dets;
         std::fill(best_.begin(), best_.end(), 0.0);
         std::fill(reached_at_.begin(), reached_at_.end(), 0.0);
         for (std::size_t label = first_label; label < last_label; ++label) {
@@ -74,7 +74,7 @@ class Walk {
         lane_ = lane;
         seen_ = 0;
         positives_ = given_.positives.subspan(label * given_.ranges, ranges_);
-        for (auto* counts : {&found_, &ignored_, &best_now_, &outside_, &within_})
+        for (auto* counts : {&tp_, &ignored_, &best_now_, &outside_, &within_})
             std::fill(counts->begin(), counts->end(), 0.0);
         std::fill(level_.begin(), level_.end(), 0);
         std::fill(next_.begin(), next_.end(), never);
@@ -88,16 +88,16 @@ class Walk {
 
     // Sums of weights that are not whole depend on their order by a few bits.
     double needed(std::size_t r, double positives) const {
-        const double level = asked_.recalls[r];
+        const double level = request_.recalls[r];
         if (is_weighted && !weighting_.is_whole) return level <= 1 ? level * positives * (1 - 1e-12) : never;
-        return find_needed(level, positives);
+        return true_positives_needed(level, positives);
     }
 
     void walk(std::size_t first, std::size_t last) {
         constexpr std::size_t far = 32, near = 12;
         for (std::size_t i = first; i < last; ++i) {
-            prefetch(&given_.briefs[given_.order[std::min(i + far, last - 1)]]);
-            const std::int32_t soon = given_.briefs[given_.order[std::min(i + near, last - 1)]].outcome;
+            prefetch(&given_.predictions[given_.order[std::min(i + far, last - 1)]]);
+            const std::int32_t soon = given_.predictions[given_.order[std::min(i + near, last - 1)]].outcome;
             if (soon >= 0) prefetch(&given_.outcomes[static_cast<std::size_t>(soon) * given_.ranges]);
             if constexpr (is_weighted)
                 i += walk_weighted(i) - 1;
@@ -106,9 +106,9 @@ class Walk {
         }
     }
 
-    // Copies of an image follow each other, so that equal confidences of one image are walked again for each copy, all
-    // of them. One step of w is as good as w steps: precision cannot fall from hit to hit. Returns how many were
-    // walked.
+    // Copies of an image follow each other, so that equal confidences of one image are repeated as a whole for each
+    // copy. One step of weight w equals w steps: precision cannot fall between true positives of one confidence.
+    // Returns how many predictions were visited.
     std::size_t walk_weighted(std::size_t i) {
         const double weight = weighting_.weights[static_cast<std::size_t>(weighting_.image[i])];
         const std::size_t run = weighting_.runs[i];
@@ -122,40 +122,40 @@ class Walk {
         return run;
     }
 
-    void step(std::int32_t slot, double given_weight) {
+    void step(std::int32_t index, double given_weight) {
         const double weight = is_weighted ? given_weight : 1.0;
-        const Brief brief = given_.briefs[slot];
-        const std::size_t limit = brief.limit();
-        const bool counts = limit <= asked_.most;
+        const PredictionFlags prediction = given_.predictions[index];
+        const std::size_t limit = prediction.limit();
+        const bool counts = limit <= request_.precision_limit;
         if (counts) {
-            if (seen_ == 0) begin(slot);
+            if (seen_ == 0) begin(index);
             seen_ += weight;
-            // No branch: which ranges a prediction is in is anybody's guess.
+            // No branch: it would be unpredictable which ranges a prediction is in.
             for (std::size_t range = 0; range < ranges_; ++range)
-                outside_[range] += weight * static_cast<double>(brief.flags >> range & 1);
+                outside_[range] += weight * static_cast<double>(prediction.flags >> range & 1);
         }
-        if (brief.outcome < 0) return;
-        const Outcome* outcomes = &given_.outcomes[static_cast<std::size_t>(brief.outcome) * given_.ranges];
+        if (prediction.outcome < 0) return;
+        const Outcome* outcomes = &given_.outcomes[static_cast<std::size_t>(prediction.outcome) * given_.ranges];
         for (std::size_t range = 0; range < ranges_; ++range) {
-            const auto [hits, spared] = outcomes[range];
+            const auto [tp, ignored] = outcomes[range];
             alignas(16) double lanes[width];
-            if (counts && !brief.is_outside(range) && spared) {
-                spread(spared, lanes);
+            if (counts && !prediction.is_outside(range) && ignored) {
+                spread(ignored, lanes);
                 add(&ignored_[range * width], lanes, weight);
             }
-            if (!hits) continue;
-            spread(hits, lanes);
+            if (!tp) continue;
+            spread(tp, lanes);
             // A prediction within a limit is within all higher ones: it is counted at the lowest.
             add(&within_[limit * curves_ + range * width], lanes, weight);
             if (!counts) continue;
-            // Those outside the range were counted as ignored before it was known that they hit.
-            if (brief.is_outside(range)) add(&ignored_[range * width], lanes, -weight);
-            hit(range, lanes, slot, weight);
+            // Those outside the range were counted as ignored above, before their outcome was known.
+            if (prediction.is_outside(range)) add(&ignored_[range * width], lanes, -weight);
+            add_true_positives(range, lanes, index, weight);
         }
     }
 
-    static void spread(Thresholds bits, double* lanes) {
-        for (std::size_t byte = 0; byte < sizeof(Thresholds); ++byte)
+    static void spread(ThresholdSet bits, double* lanes) {
+        for (std::size_t byte = 0; byte < sizeof(ThresholdSet); ++byte)
             std::copy_n(lanes_of_byte[bits >> (8 * byte) & 0xFF].data(), 8, lanes + 8 * byte);
     }
 
@@ -163,38 +163,38 @@ class Walk {
         for (std::size_t t = 0; t < given_.thresholds; ++t) counts[t] += weight * lanes[t];
     }
 
-    void hit(std::size_t range, const double* lanes, std::int32_t slot, double weight) {
-        double *found = &found_[range * width], *best = &best_now_[range * width];
+    void add_true_positives(std::size_t range, const double* lanes, std::int32_t index, double weight) {
+        double *own_tp = &tp_[range * width], *best = &best_now_[range * width];
         const double *ignored = &ignored_[range * width], *next = &next_[range * width];
         double reached = 0;
         for (std::size_t t = 0; t < given_.thresholds; ++t) {
-            found[t] += is_weighted ? weight * lanes[t] : lanes[t];
-            reached += found[t] >= next[t] ? 1.0 : 0.0;
+            own_tp[t] += is_weighted ? weight * lanes[t] : lanes[t];
+            reached += own_tp[t] >= next[t] ? 1.0 : 0.0;
         }
-        if (reached > 0) reach(range, slot);
+        if (reached > 0) reach(range, index);
         const double seen = seen_ - outside_[range];
         for (std::size_t t = 0; t < given_.thresholds; ++t) {
-            const double precision = found[t] / ((seen - ignored[t]) + epsilon) * lanes[t];
+            const double precision = own_tp[t] / ((seen - ignored[t]) + epsilon) * lanes[t];
             best[t] = precision > best[t] ? precision : best[t];
         }
     }
 
     // The first prediction already reaches a recall of 0.
-    void begin(std::int32_t slot) {
+    void begin(std::int32_t index) {
         for (std::size_t range = 0; range < ranges_; ++range)
-            if (positives_[range] > 0) reach(range, slot);
+            if (positives_[range] > 0) reach(range, index);
     }
 
     // Keeps the best precision up to here, and goes on to the level of recall that is reached now.
-    void reach(std::size_t range, std::int32_t slot) {
+    void reach(std::size_t range, std::int32_t index) {
         const double* levels = &needed_[range * (levels_ + 1)];
         for (std::size_t t = 0; t < given_.thresholds; ++t) {
             const std::size_t curve = range * width + t;
-            if (found_[curve] < next_[curve]) continue;
+            if (tp_[curve] < next_[curve]) continue;
             store(range, t);
             std::size_t& level = level_[curve];
-            for (; levels[level] <= found_[curve]; ++level)
-                if (!reached_at_.empty()) reached_at_[place(range, t, level)] = given_.confidence[slot];
+            for (; levels[level] <= tp_[curve]; ++level)
+                if (!reached_at_.empty()) reached_at_[place(range, t, level)] = given_.confidence[index];
             next_[curve] = levels[level];
             best_now_[curve] = 0;
         }
@@ -215,7 +215,7 @@ class Walk {
                     before = std::max(before, best_[place(range, t, r)]);
                 }
                 double sum = 0;
-                for (std::size_t m = 0; m < limits_; ++m) {
+                for (std::size_t m = 0; m < max_dets_; ++m) {
                     sum += within_[m * curves_ + range * width + t];
                     recall_[limit_place(m, range, t)] = sum / positives_[range];
                 }
@@ -230,7 +230,7 @@ class Walk {
         return ((limit * ranges_ + range) * given_.thresholds + t) * together + lane_;
     }
 
-    // What belongs to classes and ranges without a truth stays as it is. Neighbours in memory are written one after the
+    // Classes and area ranges without ground truth are not written. Neighbours in memory are written one after the
     // other.
     void write(std::size_t first_label, std::size_t last_label) {
         const auto copy = [&](const std::vector<double>& from, std::size_t row, std::span<double> to, std::size_t range,
@@ -248,48 +248,51 @@ class Walk {
                     copy(best_, row, out_.precision, range, at, step.label);
                     if (!reached_at_.empty()) copy(reached_at_, row, out_.confidence, range, at, step.label);
                 }
-            for (std::size_t m = 0; m < limits_; ++m)
+            for (std::size_t m = 0; m < max_dets_; ++m)
                 for (std::size_t range = 0; range < ranges_; ++range)
                     copy(recall_, (m * ranges_ + range) * given_.thresholds + t, out_.recall, range,
                          range * by_limit.range + t * by_limit.threshold + m * by_limit.limit, by_limit.label);
         }
     }
 
-    const Walked& given_;
-    Asked asked_;
+    const AccumulationInput& given_;
+    CurveRequest request_;
     const Weighting& weighting_;
-    Curves out_;
+    CurveOutput out_;
     const std::size_t ranges_, levels_, curves_;
-    std::size_t limits_ = 0;  // of recall; 0 where nobody asks for it
-    // Of the class being walked, [range][threshold]
-    std::vector<double> found_;       // truths found so far
-    std::vector<double> ignored_;     // predictions that count for nothing, beyond those in outside_
-    std::vector<double> next_;        // truths to be found until the next level of recall
+    std::size_t max_dets_ = 0;  // of recall; 0 where recall is not wanted
+    // Of the current class, [range][threshold]
+    std::vector<double> tp_;          // true positives so far
+    std::vector<double> ignored_;     // ignored predictions, beyond those in outside_
+    std::vector<double> next_;        // true positives needed for the next recall level
     std::vector<double> best_now_;    // precision since the last level
     std::vector<std::size_t> level_;  // levels reached
-    std::vector<double> needed_;      // [range][recall] truths to be found until that recall is reached
+    std::vector<double> needed_;      // [range][recall] true positives needed to reach that recall
     std::vector<double> outside_;     // [range] predictions outside it so far
     // What is written in the end, [...][lane]
     std::vector<double> best_;        // [range][threshold][recall] the best precision at this level or a higher one
     std::vector<double> reached_at_;  // the same shape: the confidence at which the level is reached
-    std::vector<double> within_;      // [limit][range][threshold] truths found within each limit and not a lower one
-    std::vector<double> recall_;      // [limit][range][threshold]
+    std::vector<double> within_;  // [limit][range][threshold] true positives within each maxDets and not a smaller one
+    std::vector<double> recall_;  // [limit][range][threshold]
     std::span<const double> positives_;
     double seen_ = 0;
     std::size_t lane_ = 0;
 };
 
-void check(const Walked& given, const Asked& asked, const Weighting* weighting, const Curves& out) {
+void check(const AccumulationInput& given, const CurveRequest& request, const Weighting* weighting,
+           const CurveOutput& out) {
     const auto expect = [](bool holds, const char* what) {
         if (!holds) throw std::invalid_argument(std::string("accumulate: expected ") + what);
     };
     expect(given.thresholds <= most_thresholds && given.ranges <= most_ranges,
            "at most 16 thresholds at a time and 24 ranges");
-    expect(asked.ranges <= given.ranges && asked.limits <= most_limits, "ranges that there are and at most 127 limits");
-    expect(out.confidence.empty() || given.confidence.size() == given.briefs.size(),
+    expect(request.ranges <= given.ranges && request.max_dets <= most_max_dets,
+           "ranges that there are and at most 127 max_dets");
+    expect(out.confidence.empty() || given.confidence.size() == given.predictions.size(),
            "the confidence of every prediction");
-    expect(given.positives.size() == given.labels() * given.ranges, "the number of truths of every class and range");
-    expect(std::is_sorted(asked.recalls.begin(), asked.recalls.end()), "recalls that rise");
+    expect(given.positives.size() == given.labels() * given.ranges,
+           "the number of ground-truth objects of every class and range");
+    expect(std::is_sorted(request.recalls.begin(), request.recalls.end()), "recalls that rise");
     expect(
         !weighting || (weighting->image.size() == given.order.size() && weighting->runs.size() == given.order.size()),
         "the image of every prediction");
@@ -297,7 +300,7 @@ void check(const Walked& given, const Asked& asked, const Weighting* weighting, 
 
 }  // namespace
 
-double find_needed(double level, double positives) {
+double true_positives_needed(double level, double positives) {
     if (!(level > 0)) return 0;
     if (!(level <= 1)) return never;
     double n = std::floor(level * positives);
@@ -308,26 +311,26 @@ double find_needed(double level, double positives) {
 
 namespace {
 
-// Groups of classes first .. last, each asked everything before the next.
+// Groups of classes first .. last, each with all tasks before the next.
 template <bool is_weighted>
-void walk_groups(const Walked& given, std::span<const Question> questions, const Weighting& weighting,
+void walk_groups(const AccumulationInput& given, std::span<const CurveTask> tasks, const Weighting& weighting,
                  std::size_t first, std::size_t last) {
-    Walk<is_weighted> walk(given, questions.front(), weighting);
+    Accumulator<is_weighted> walk(given, tasks.front(), weighting);
     Pause pause;
     for (std::size_t group = first; group < last; ++group, pause())
-        for (const Question& question : questions)
-            walk.run(question, group * together, std::min(given.labels(), (group + 1) * together));
+        for (const CurveTask& task : tasks)
+            walk.run(task, group * together, std::min(given.labels(), (group + 1) * together));
 }
 
-void accumulate_groups(const Walked& given, std::span<const Question> questions, const Weighting* weighting,
+void accumulate_groups(const AccumulationInput& given, std::span<const CurveTask> tasks, const Weighting* weighting,
                        unsigned threads) {
-    for (const auto& [asked, out] : questions) check(given, asked, weighting, out);
+    for (const auto& [request, out] : tasks) check(given, request, weighting, out);
     const std::size_t groups = (given.labels() + together - 1) / together;
     const auto walk = [&](std::size_t first, std::size_t last) {
         if (weighting)
-            walk_groups<true>(given, questions, *weighting, first, last);
+            walk_groups<true>(given, tasks, *weighting, first, last);
         else
-            walk_groups<false>(given, questions, {}, first, last);
+            walk_groups<false>(given, tasks, {}, first, last);
     };
     if (threads <= 1) return walk(0, groups);  // with the same memory
     in_parallel(groups, threads, [&](std::size_t group) { walk(group, group + 1); });
@@ -335,26 +338,26 @@ void accumulate_groups(const Walked& given, std::span<const Question> questions,
 
 }  // namespace
 
-void accumulate(const Walked& given, std::span<const Question> questions, unsigned threads) {
-    accumulate_groups(given, questions, nullptr, threads);
+void accumulate(const AccumulationInput& given, std::span<const CurveTask> tasks, unsigned threads) {
+    accumulate_groups(given, tasks, nullptr, threads);
 }
 
-void accumulate(const Walked& given, const Asked& asked, const Weighting* weighting, unsigned threads,
-                const Curves& out) {
-    const Question question{asked, out};
-    accumulate_groups(given, {&question, 1}, weighting, threads);
+void accumulate(const AccumulationInput& given, const CurveRequest& request, const Weighting* weighting,
+                unsigned threads, const CurveOutput& out) {
+    const CurveTask task{request, out};
+    accumulate_groups(given, {&task, 1}, weighting, threads);
 }
 
-void accumulate_classes(const Walked& given, const Asked& asked, const Weighting* weighting,
-                        std::span<const std::int32_t> labels, unsigned threads, const Curves& out) {
-    check(given, asked, weighting, out);
-    const Question question{asked, out};
+void accumulate_classes(const AccumulationInput& given, const CurveRequest& request, const Weighting* weighting,
+                        std::span<const std::int32_t> labels, unsigned threads, const CurveOutput& out) {
+    check(given, request, weighting, out);
+    const CurveTask task{request, out};
     in_parallel(labels.size(), threads, [&](std::size_t piece) {
         const auto label = static_cast<std::size_t>(labels[piece]);
         if (weighting)
-            Walk<true>(given, question, *weighting).run(question, label, label + 1);
+            Accumulator<true>(given, task, *weighting).run(task, label, label + 1);
         else
-            Walk<false>(given, question, {}).run(question, label, label + 1);
+            Accumulator<false>(given, task, {}).run(task, label, label + 1);
     });
 }
 

@@ -18,7 +18,7 @@ struct Gain {
 
 constexpr Gain endless{std::numeric_limits<std::int64_t>::max() / 4, 0};
 
-// Which couples hang together: a forest over rows and columns.
+// Which pairs hang together: a forest over rows and columns.
 class Groups {
   public:
     explicit Groups(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), std::size_t{0}); }
@@ -34,26 +34,26 @@ class Groups {
 };
 
 // One group: the rows one after the other, each by the cheapest chain of exchanges (Kuhn, Munkres; potentials after
-// Edmonds and Karp). Couples that do not exist gain nothing. There must be at least as many columns as rows.
+// Edmonds and Karp). WeightedPairs that do not exist gain nothing. There must be at least as many columns as rows.
 class Group {
   public:
-    struct Couple {
+    struct WeightedPair {
         std::size_t column;
         Gain gain;
-        std::size_t at;  // among all couples
+        std::size_t at;  // among all pairs
     };
 
     Group(std::size_t rows, std::size_t columns)
-        : couples_(rows), row_price_(rows + 1), column_price_(columns + 1), holder_(columns + 1), way_(columns + 1) {}
+        : pairs_(rows), row_price_(rows + 1), column_price_(columns + 1), holder_(columns + 1), way_(columns + 1) {}
 
-    void add(std::size_t row, const Couple& couple) { couples_[row].push_back(couple); }
+    void add(std::size_t row, const WeightedPair& pair) { pairs_[row].push_back(pair); }
 
     void solve(std::span<std::uint8_t> chosen) {
-        for (std::size_t row = 1; row <= couples_.size(); ++row) place(row);
+        for (std::size_t row = 1; row <= pairs_.size(); ++row) place(row);
         for (std::size_t column = 1; column < holder_.size(); ++column) {
             if (!holder_[column]) continue;
-            for (const Couple& couple : couples_[holder_[column] - 1])
-                if (couple.column + 1 == column) chosen[couple.at] = 1;
+            for (const WeightedPair& pair : pairs_[holder_[column] - 1])
+                if (pair.column + 1 == column) chosen[pair.at] = 1;
         }
     }
 
@@ -69,7 +69,7 @@ class Group {
             seen[at] = 1;
             const std::size_t asking = holder_[at];
             std::fill(cost.begin(), cost.end(), Gain{});
-            for (const Couple& couple : couples_[asking - 1]) cost[couple.column + 1] = Gain{} - couple.gain;
+            for (const WeightedPair& pair : pairs_[asking - 1]) cost[pair.column + 1] = Gain{} - pair.gain;
             Gain step = endless;
             std::size_t next = 0;
             for (std::size_t column = 1; column <= columns; ++column) {
@@ -91,32 +91,33 @@ class Group {
         for (; at; at = way_[at]) holder_[at] = holder_[way_[at]];
     }
 
-    std::vector<std::vector<Couple>> couples_;
+    std::vector<std::vector<WeightedPair>> pairs_;
     std::vector<Gain> row_price_, column_price_;
     std::vector<std::size_t> holder_, way_;
 };
 
 }  // namespace
 
-void assign(const Couples& couples, std::int64_t row_count, std::int64_t column_count, std::span<std::uint8_t> chosen) {
+void assign(const WeightedPairs& pairs, std::int64_t row_count, std::int64_t column_count,
+            std::span<std::uint8_t> chosen) {
     Groups groups(static_cast<std::size_t>(row_count + column_count));
-    for (std::size_t i = 0; i < couples.size(); ++i)
-        groups.join(couples.rows[i], static_cast<std::size_t>(row_count + couples.columns[i]));
-    std::vector<std::size_t> order(couples.size()), group(couples.size());
-    for (std::size_t i = 0; i < couples.size(); ++i) group[i] = groups.find(couples.rows[i]);
+    for (std::size_t i = 0; i < pairs.size(); ++i)
+        groups.join(pairs.rows[i], static_cast<std::size_t>(row_count + pairs.columns[i]));
+    std::vector<std::size_t> order(pairs.size()), group(pairs.size());
+    for (std::size_t i = 0; i < pairs.size(); ++i) group[i] = groups.find(pairs.rows[i]);
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return group[a] < group[b]; });
     std::vector<std::int64_t> rows, columns;
     for (std::size_t first = 0, last; first < order.size(); first = last) {
         for (last = first; last < order.size() && group[order[last]] == group[order[first]];) ++last;
-        if (last == first + 1) {  // most couples have no rival
+        if (last == first + 1) {  // most pairs have no rival
             chosen[order[first]] = 1;
             continue;
         }
         rows.clear(), columns.clear();
         for (std::size_t i = first; i < last; ++i) {
-            rows.push_back(couples.rows[order[i]]);
-            columns.push_back(couples.columns[order[i]]);
+            rows.push_back(pairs.rows[order[i]]);
+            columns.push_back(pairs.columns[order[i]]);
         }
         for (auto* side : {&rows, &columns}) {
             std::sort(side->begin(), side->end());
@@ -129,8 +130,8 @@ void assign(const Couples& couples, std::int64_t row_count, std::int64_t column_
             const auto place = [](const std::vector<std::int64_t>& side, std::int64_t value) {
                 return static_cast<std::size_t>(std::lower_bound(side.begin(), side.end(), value) - side.begin());
             };
-            const std::size_t row = place(rows, couples.rows[at]), column = place(columns, couples.columns[at]);
-            problem.add(turned ? column : row, {turned ? row : column, {couples.first[at], couples.second[at]}, at});
+            const std::size_t row = place(rows, pairs.rows[at]), column = place(columns, pairs.columns[at]);
+            problem.add(turned ? column : row, {turned ? row : column, {pairs.first[at], pairs.second[at]}, at});
         }
         problem.solve(chosen);
     }

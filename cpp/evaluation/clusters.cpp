@@ -26,9 +26,10 @@ void check(const KeyedBoxes& side, const char* message) {
 
 std::vector<std::int32_t> cluster_boxes(const KeyedBoxes& preds, const KeyedBoxes& truths,
                                         std::span<const std::uint8_t> crowd, double least) {
-    check(preds, "predictions: expected rising keys and four numbers a box");
-    check(truths, "truths: expected rising keys and four numbers a box");
-    if (crowd.size() != truths.keys.size()) throw std::invalid_argument("crowd: expected a flag for every truth");
+    check(preds, "predictions: expected rising keys and four numbers per box");
+    check(truths, "truths: expected rising keys and four numbers per box");
+    if (crowd.size() != truths.keys.size())
+        throw std::invalid_argument("crowd: expected a flag for every ground-truth box");
     constexpr std::int32_t is_free = -2, is_explained = -1;
     std::vector<std::int32_t> cluster(preds.keys.size(), is_free);
     std::int32_t next = 0;

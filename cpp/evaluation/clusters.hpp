@@ -1,4 +1,5 @@
-// Which boxes mean the same thing that no truth explains?
+// Clusters of unmatched detections: predicted boxes of several detectors that agree on an object the ground truth
+// lacks.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +8,19 @@
 
 namespace verite {
 
-// Boxes are left, top, width, height; groups are those of one key, side by side.
+// Boxes (left, top, width, height) with a key each, such as image and class; those of one key are neighbours.
 struct KeyedBoxes {
-    std::span<const std::int64_t> keys;  // rising
+    std::span<const std::int64_t> keys;  // ascending
     std::span<const double> boxes;       // four numbers each
 };
 
-// Within each group in the given order: a box that overlaps no truth of its group by `least` (of a crowd: no more than
-// that of the box lies in it) and is in no cluster yet begins one, which takes all such boxes that overlap it by
-// `least`. For each box the number of its cluster, or -1.
+// Within each key in the given order, a box that matches no ground-truth object of its key and is in no cluster begins
+// one and takes all such boxes whose IoU with it reaches `min_iou`. A box matches an object if their IoU reaches
+// `min_iou`; of a crowd, if that part of the box lies in it.
+//
+// Returns the number of the cluster of each box, or -1. Throws std::invalid_argument where keys do not rise or lengths
+// differ.
 std::vector<std::int32_t> cluster_boxes(const KeyedBoxes& preds, const KeyedBoxes& truths,
-                                        std::span<const std::uint8_t> crowd, double least);
+                                        std::span<const std::uint8_t> crowd, double min_iou);
 
 }  // namespace verite

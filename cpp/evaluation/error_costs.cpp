@@ -15,50 +15,53 @@ constexpr std::size_t missed_bit = std::size_t{1} << wrong_types;
 
 std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// A prediction that is right, or becomes right if errors of one type are fixed.
-struct Hit {
-    std::int8_t mended_by;                          // -1: it is right
-    std::array<std::int64_t, wrong_types> wrong{};  // wrong predictions of the label before it
+// A true positive, or a prediction that becomes one if errors of one type are fixed.
+struct TruePositive {
+    std::int8_t fixed_by;  // -1: it is a true positive
+    std::array<std::int64_t, wrong_types>
+        wrong{};  // errors of each type among the more confident predictions of the class
 };
 
-// A class error that is mended: right among the predictions of another label.
-struct Guest {
+// A classification error that is fixed: a true positive among the predictions of another class.
+struct FixedElsewhere {
     std::int32_t label;
     std::int64_t place;
-    auto operator<=>(const Guest&) const = default;
+    auto operator<=>(const FixedElsewhere&) const = default;
 };
 
-// The hits of one label, walked with every set of types fixed.
-class CostWalk {
+// The true positives of one class, accumulated with every set of error types fixed.
+class ClassErrors {
   public:
-    CostWalk(const Faulty& given, std::size_t label, std::span<const Guest> guests) : slack_(given.slack) {
-        auto guest = guests.begin();
-        const auto greet = [&](std::int64_t place) {
-            for (; guest != guests.end() && guest->place < place; ++guest) hits_.push_back({0, wrong_});
+    ClassErrors(const FixInput& given, std::size_t label, std::span<const FixedElsewhere> fixed_elsewhere)
+        : slack_(given.slack) {
+        auto next_fixed = fixed_elsewhere.begin();
+        const auto add_fixed_before = [&](std::int64_t place) {
+            for (; next_fixed != fixed_elsewhere.end() && next_fixed->place < place; ++next_fixed)
+                true_positives_.push_back({0, wrong_});
         };
         for (auto i = at(given.offsets[label]); i < at(given.offsets[label + 1]); ++i) {
             const std::size_t row = at(given.rows[i]);
-            greet(given.places[row]);
+            add_fixed_before(given.places[row]);
             if (given.state[row] == 1) {
-                hits_.push_back({-1, wrong_});
+                true_positives_.push_back({-1, wrong_});
             } else if (given.kind[row] >= 0) {
                 const auto kind = static_cast<std::int8_t>(given.kind[row]);
-                if (kind == static_cast<std::int8_t>(ErrorType::place) && given.is_mended[row])
-                    hits_.push_back({kind, wrong_});
+                if (kind == static_cast<std::int8_t>(ErrorType::localization) && given.is_fixed[row])
+                    true_positives_.push_back({kind, wrong_});
                 ++wrong_[static_cast<std::size_t>(kind)];
             }
         }
-        for (; guest != guests.end(); ++guest) hits_.push_back({0, wrong_});
+        for (; next_fixed != fixed_elsewhere.end(); ++next_fixed) true_positives_.push_back({0, wrong_});
     }
 
-    // Average precision with these types fixed; where nothing is to be found, 1 if nothing wrong is left, else 0.
+    // Average precision with these types fixed; without ground truth, 1 if no error is left, else 0.
     double value(std::size_t fixed, std::int64_t truths, std::span<const std::int64_t> needed) {
         if (truths == 0) return left(wrong_, fixed) == 0 ? 1.0 : 0.0;
         best_.clear();
-        for (const Hit& hit : hits_)
-            if (hit.mended_by < 0 || fixed >> hit.mended_by & 1) {
+        for (const TruePositive& one : true_positives_)
+            if (one.fixed_by < 0 || fixed >> one.fixed_by & 1) {
                 const auto right = static_cast<double>(best_.size() + 1);
-                best_.push_back(right / (right + static_cast<double>(left(hit.wrong, fixed)) + slack_));
+                best_.push_back(right / (right + static_cast<double>(left(one.wrong, fixed)) + slack_));
             }
         return read(needed);
     }
@@ -66,8 +69,8 @@ class CostWalk {
     double first(std::int64_t truths, std::span<const std::int64_t> needed) {
         if (truths == 0) return 0.0;
         best_.clear();
-        for (const Hit& hit : hits_)
-            if (hit.mended_by < 0) {
+        for (const TruePositive& one : true_positives_)
+            if (one.fixed_by < 0) {
                 const auto right = static_cast<double>(best_.size() + 1);
                 best_.push_back(right / (right + slack_));
             }
@@ -75,7 +78,7 @@ class CostWalk {
     }
 
     std::int64_t found() const {
-        return std::ranges::count_if(hits_, [](const Hit& hit) { return hit.mended_by < 0; });
+        return std::ranges::count_if(true_positives_, [](const TruePositive& one) { return one.fixed_by < 0; });
     }
 
   private:
@@ -86,7 +89,7 @@ class CostWalk {
         return sum;
     }
 
-    // The mean of the best precision at each recall or a higher one.
+    // The mean of interpolated precision over all recall levels.
     double read(std::span<const std::int64_t> needed) {
         for (std::size_t i = best_.size(); i-- > 1;) best_[i - 1] = std::max(best_[i - 1], best_[i]);
         double sum = 0;
@@ -96,33 +99,33 @@ class CostWalk {
     }
 
     double slack_;
-    std::vector<Hit> hits_;
+    std::vector<TruePositive> true_positives_;
     std::array<std::int64_t, wrong_types> wrong_{};
     std::vector<double> best_;
 };
 
 }  // namespace
 
-void find_error_types(const Overlapping& given, const Typed& out) {
-    const std::size_t preds = given.state.size(), truths = given.is_taken.size();
+void find_error_types(const ErrorInput& given, const ErrorOutput& out) {
+    const std::size_t preds = given.state.size(), truths = given.is_matched.size();
     std::vector<std::uint8_t> repeats(preds, 0);
     for (std::size_t i = 0; i < given.pair_pred.size(); ++i)
-        if (given.pair_overlap[i] >= given.iou && given.is_taken[at(given.pair_truth[i])])
+        if (given.pair_iou[i] >= given.iou && given.is_matched[at(given.pair_truth[i])])
             repeats[at(given.pair_pred[i])] = 1;
-    for (std::size_t i = 0; i < truths; ++i) out.is_missed[i] = given.is_asked[i] && !given.is_taken[i];
+    for (std::size_t i = 0; i < truths; ++i) out.is_missed[i] = given.counted_truth[i] && !given.is_matched[i];
     std::vector<std::int32_t> best(truths, -1);
     for (std::size_t i = 0; i < preds; ++i) {
         out.kind[i] = static_cast<std::int8_t>(ErrorType::none);
         out.target[i] = -1;
-        out.is_mended[i] = 0;
+        out.is_fixed[i] = 0;
         if (given.state[i] != 0) continue;
         const double same = given.same[i], other = given.other[i];
         ErrorType type = ErrorType::both;
         if (same >= given.background && same <= given.iou) {
-            type = ErrorType::place;
+            type = ErrorType::localization;
             out.target[i] = given.same_truth[i];
         } else if (other >= given.iou) {
-            type = ErrorType::label;
+            type = ErrorType::classification;
             out.target[i] = given.other_truth[i];
         } else if (repeats[i]) {
             type = ErrorType::duplicate;
@@ -133,31 +136,32 @@ void find_error_types(const Overlapping& given, const Typed& out) {
         if (out.target[i] < 0) continue;
         const std::size_t target = at(out.target[i]);
         out.is_missed[target] = 0;
-        if (given.is_taken[target]) continue;
+        if (given.is_matched[target]) continue;
         if (best[target] < 0 || given.places[i] < given.places[at(best[target])])
             best[target] = static_cast<std::int32_t>(i);
     }
     for (const std::int32_t row : best)
-        if (row >= 0) out.is_mended[at(row)] = 1;
+        if (row >= 0) out.is_fixed[at(row)] = 1;
 }
 
-void fix_errors(const Faulty& given, unsigned threads, std::span<double> values, std::span<double> specials) {
-    std::vector<Guest> guests;
+void fix_errors(const FixInput& given, unsigned threads, std::span<double> values, std::span<double> specials) {
+    std::vector<FixedElsewhere> fixed_elsewhere;
     for (std::size_t i = 0; i < given.kind.size(); ++i)
-        if (given.is_mended[i] && given.kind[i] == static_cast<std::int8_t>(ErrorType::label))
-            guests.push_back({given.truth_label[at(given.target[i])], given.places[i]});
-    std::ranges::sort(guests);
+        if (given.is_fixed[i] && given.kind[i] == static_cast<std::int8_t>(ErrorType::classification))
+            fixed_elsewhere.push_back({given.truth_label[at(given.target[i])], given.places[i]});
+    std::ranges::sort(fixed_elsewhere);
     in_parallel(given.labels(), threads, [&](std::size_t label) {
         if (given.truths[label] == 0) return;
-        const auto own = std::ranges::equal_range(guests, static_cast<std::int32_t>(label), {}, &Guest::label);
-        CostWalk walk(given, label, {own.begin(), own.end()});
+        const auto own =
+            std::ranges::equal_range(fixed_elsewhere, static_cast<std::int32_t>(label), {}, &FixedElsewhere::label);
+        ClassErrors walk(given, label, {own.begin(), own.end()});
         const auto needed = [&](std::size_t which) {
             const auto first = at(given.needed_offsets[3 * label + which]);
             return given.needed.subspan(first, at(given.needed_offsets[3 * label + which + 1]) - first);
         };
         for (std::size_t fixed = 0; fixed < missed_bit; ++fixed) {
             values[label * error_sets + fixed] = walk.value(fixed, given.truths[label], needed(0));
-            values[label * error_sets + (fixed | missed_bit)] = walk.value(fixed, given.left[label], needed(1));
+            values[label * error_sets + (fixed | missed_bit)] = walk.value(fixed, given.not_missed[label], needed(1));
         }
         specials[2 * label] = walk.first(given.truths[label], needed(0));
         specials[2 * label + 1] = walk.value(0, walk.found(), needed(2));

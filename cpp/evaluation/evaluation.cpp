@@ -13,7 +13,7 @@
 namespace verite {
 namespace {
 
-// Objects as one class, in the order of their own classes or as given. Those of no class stay out.
+// Objects as one class (class-agnostic), ordered by their own classes or as given. Those without a class stay out.
 struct Together {
     Together(std::span<const std::int32_t> label, std::span<const std::int32_t> rows, std::size_t labels,
              bool orders_by_class) {
@@ -44,8 +44,8 @@ struct Together {
 // Groups of one side by `make`, which takes places.
 template <class Side, class Make>
 auto lay_out(const Side& side, std::size_t images, std::size_t labels, const Rules& rules, Make&& make) {
-    Places places{side.image, side.label, static_cast<std::int32_t>(images), static_cast<std::int32_t>(labels),
-                  side.rows};
+    ObjectPlaces places{side.image, side.label, static_cast<std::int32_t>(images), static_cast<std::int32_t>(labels),
+                        side.rows};
     if (!rules.class_agnostic) return make(places);
     const Together together(side.label, side.rows, labels, rules.orders_by_class);
     places.label = together.label;
@@ -54,12 +54,12 @@ auto lay_out(const Side& side, std::size_t images, std::size_t labels, const Rul
     return make(places);
 }
 
-// What objects say of themselves, slot by slot; nothing where none does.
+// A column of objects by index; empty where the column is.
 template <class T>
-Array<T> by_slot(std::span<const T> objects, std::span<const std::int32_t> rows) {
-    Array<T> slots(objects.empty() ? 0 : rows.size());
-    for (std::size_t i = 0; i < slots.size(); ++i) slots[i] = objects[static_cast<std::size_t>(rows[i])];
-    return slots;
+Array<T> by_index(std::span<const T> objects, std::span<const std::int32_t> rows) {
+    Array<T> indices(objects.empty() ? 0 : rows.size());
+    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = objects[static_cast<std::size_t>(rows[i])];
+    return indices;
 }
 
 template <class Side>
@@ -77,7 +77,7 @@ void check_side(const Side& side, const char* name) {
 }  // namespace
 
 Evaluation::Evaluation(const Truths& truth, const Preds& pred, std::size_t images, std::size_t labels,
-                       const Rules& rules, const Similarity& similarity, double pixel, std::size_t most_pairs,
+                       const Rules& rules, const SimilarityMeasure& similarity, double pixel, std::size_t most_pairs,
                        unsigned threads)
     : truth_(truth),
       pred_(pred),
@@ -90,25 +90,26 @@ Evaluation::Evaluation(const Truths& truth, const Preds& pred, std::size_t image
     check(rules_);
     check_side(truth, "truths");
     check_side(pred, "predictions");
-    truths_ = lay_out(truth, images, labels, rules_, [](const Places& places) { return group_objects(places); });
+    truths_ = lay_out(truth, images, labels, rules_, [](const ObjectPlaces& places) { return group_objects(places); });
     const Array<double> same(pred.confidence.empty() ? pred.count() : 0, 1.0);
     const auto confidence = pred.confidence.empty() ? std::span<const double>(same) : pred.confidence;
-    preds_ = lay_out(pred, images, labels, rules_, [&](const Places& places) {
-        return order_predictions(places, confidence, static_cast<std::int32_t>(rules_.most()), rules_.ties, threads_);
+    preds_ = lay_out(pred, images, labels, rules_, [&](const ObjectPlaces& places) {
+        return order_predictions(places, confidence, static_cast<std::int32_t>(rules_.largest_max_dets()), rules_.ties,
+                                 threads_);
     });
     const auto &truth_rows = truths_.rows, &pred_rows = preds_.cells.rows;
     const double floor = std::ranges::min(rules_.thresholds);
     candidates_ = similarity_.find({truth_.objects, pred_.objects, floor, pixel_, most_pairs}, truths_.view(),
                                    preds_.cells.view(), threads_);
     ignored_.resize(truth_rows.size());
-    outside_ranges(truth_rows, truth_.areas, truth_.ignored, rules_.ranges, threads_, ignored_);
+    outside_ranges(truth_rows, truth_.areas, truth_.ignored, rules_.area_ranges, threads_, ignored_);
     outside_.resize(pred_rows.size());
-    outside_ranges(pred_rows, pred_.areas, pred_.spared, rules_.ranges, threads_, outside_);
-    shared_ = by_slot(truth_.shared, truth_rows);
-    if (shared_.empty()) shared_.assign(truth_rows.size(), 0);
-    is_void_ = by_slot(truth_.is_void, truth_rows);
-    least_ = by_slot(truth_.least, truth_rows);
-    grasping_ = by_slot(pred_.keeps_truth_free, pred_rows);
+    outside_ranges(pred_rows, pred_.areas, pred_.ignore_if_unmatched, rules_.area_ranges, threads_, outside_);
+    multi_match_ = by_index(truth_.multi_match, truth_rows);
+    if (multi_match_.empty()) multi_match_.assign(truth_rows.size(), 0);
+    has_null_id_ = by_index(truth_.has_null_id, truth_rows);
+    min_iou_ = by_index(truth_.min_iou, truth_rows);
+    keeps_truth_free_ = by_index(pred_.keeps_truth_free, pred_rows);
     match();
     positives_ = weigh_positives({});
 }
@@ -118,10 +119,10 @@ void Evaluation::match() {
     const CandidateView pairs = candidates();
     for (std::size_t block = 0; block < blocks; ++block) {
         auto& matched = matched_.emplace_back(rules_.range_count() * pairs.truth.size());
-        match_greedily(truths_.view(), preds_.cells.view(), pairs, standing(), rules_, thresholds(block), threads_,
+        match_greedily(truths_.view(), preds_.cells.view(), pairs, match_flags(), rules_, thresholds(block), threads_,
                        matched);
-        flags_.push_back(make_flags({preds_.ranks, outside_, pairs, matched, ignored_, is_void_}, rules_,
-                                    thresholds(block).size(), threads_));
+        pred_outcomes_.push_back(make_outcomes({preds_.ranks, outside_, pairs, matched, ignored_, has_null_id_}, rules_,
+                                               thresholds(block).size(), threads_));
     }
 }
 
@@ -135,29 +136,30 @@ Array<double> Evaluation::weigh_positives(std::span<const double> weights) const
     Array<double> positives(labels_ * ranges, 0.0);
     for (std::size_t image = 0; image < images_; ++image) {
         const double weight = weights.empty() ? 1.0 : weights[image];
-        for (auto slot = static_cast<std::size_t>(truths_.images[image]);
-             slot < static_cast<std::size_t>(truths_.images[image + 1]); ++slot)
+        for (auto index = static_cast<std::size_t>(truths_.images[image]);
+             index < static_cast<std::size_t>(truths_.images[image + 1]); ++index)
             for (std::size_t range = 0; range < ranges; ++range)
-                positives[static_cast<std::size_t>(truths_.labels[slot]) * ranges + range] +=
-                    ignored_[slot] >> range & 1 ? 0.0 : weight;
+                positives[static_cast<std::size_t>(truths_.labels[index]) * ranges + range] +=
+                    ignored_[index] >> range & 1 ? 0.0 : weight;
     }
     return positives;
 }
 
-Walked Evaluation::walked(std::size_t block) const {
-    const Flags& flags = flags_[block];
-    return {preds_.by_label, preds_.label_offsets, flags.briefs, flags.outcomes.values(), {},
+AccumulationInput Evaluation::accumulation_input(std::size_t block) const {
+    const PredictionOutcomes& flags = pred_outcomes_[block];
+    return {preds_.by_label, preds_.label_offsets, flags.predictions, flags.outcomes.values(), {},
             positives_,      flags.thresholds,     flags.ranges};
 }
 
 const PrecisionRecall& Evaluation::numbers() const {
+    expect_interpreter_released("numbers");
     const std::lock_guard lock(making_);
     if (!numbers_) {
         PrecisionRecall found(rules_, labels_, positives_);
-        const std::size_t limits = rules_.limits.size();
-        for (std::size_t block = 0; block < flags_.size(); ++block)
-            accumulate(walked(block), {rules_.recalls, limits, limits - 1, rules_.range_count()}, nullptr, threads_,
-                       found.curves(block * most_thresholds));
+        const std::size_t max_dets = rules_.max_dets.size();
+        for (std::size_t block = 0; block < pred_outcomes_.size(); ++block)
+            accumulate(accumulation_input(block), {rules_.recalls, max_dets, max_dets - 1, rules_.range_count()},
+                       nullptr, threads_, found.curves(block * most_thresholds));
         numbers_ = std::move(found);
     }
     return *numbers_;
@@ -166,20 +168,20 @@ const PrecisionRecall& Evaluation::numbers() const {
 std::span<const double> Evaluation::confidence() const {
     const std::lock_guard lock(making_);
     if (confidence_.empty() && !preds_.cells.rows.empty()) {
-        confidence_ = by_slot(pred_.confidence, preds_.cells.rows);
+        confidence_ = by_index(pred_.confidence, preds_.cells.rows);
         if (confidence_.empty()) confidence_.assign(preds_.cells.rows.size(), 1.0);
     }
     return confidence_;
 }
 
-std::span<const std::int32_t> Evaluation::truth_slots() const {
+std::span<const std::int32_t> Evaluation::truth_indices() const {
     const std::lock_guard lock(making_);
-    if (truth_slot_.empty() && truth_.count() > 0) {
-        truth_slot_.assign(truth_.count(), -1);
-        for (std::size_t slot = 0; slot < truths_.rows.size(); ++slot)
-            truth_slot_[static_cast<std::size_t>(truths_.rows[slot])] = static_cast<std::int32_t>(slot);
+    if (truth_index_.empty() && truth_.count() > 0) {
+        truth_index_.assign(truth_.count(), -1);
+        for (std::size_t index = 0; index < truths_.rows.size(); ++index)
+            truth_index_[static_cast<std::size_t>(truths_.rows[index])] = static_cast<std::int32_t>(index);
     }
-    return truth_slot_;
+    return truth_index_;
 }
 
 Weighting Evaluation::weighting(std::span<const double> weights) const {
@@ -217,11 +219,11 @@ PrecisionRecall Evaluation::weight(std::span<const double> weights, unsigned thr
     const Weighting given = weighting(weights);
     const Array<double> positives = weigh_positives(weights);
     PrecisionRecall found(rules_, labels_, positives);
-    const std::size_t limits = rules_.limits.size();
-    for (std::size_t block = 0; block < flags_.size(); ++block) {
-        Walked walk = walked(block);
+    const std::size_t max_dets = rules_.max_dets.size();
+    for (std::size_t block = 0; block < pred_outcomes_.size(); ++block) {
+        AccumulationInput walk = accumulation_input(block);
         walk.positives = positives;
-        accumulate(walk, {rules_.recalls, limits, limits - 1, rules_.range_count()}, &given, threads,
+        accumulate(walk, {rules_.recalls, max_dets, max_dets - 1, rules_.range_count()}, &given, threads,
                    found.curves(block * most_thresholds));
     }
     return found;
@@ -231,38 +233,38 @@ void Evaluation::fill_arrays(double missing, std::span<double> precision, std::s
                              std::span<double> recall) const {
     const ArraySpans out{precision, confidence, recall};
     clear_arrays(out, missing);
-    for (std::size_t block = 0; block < flags_.size(); ++block) {
-        Walked walk = walked(block);
+    for (std::size_t block = 0; block < pred_outcomes_.size(); ++block) {
+        AccumulationInput walk = accumulation_input(block);
         walk.confidence = this->confidence();
         verite::fill_arrays(walk, rules_, {block, 0, labels_}, threads_, out);
     }
 }
 
-Outcomes Evaluation::outcomes(std::size_t threshold, std::size_t range) const {
-    const Array<Thresholds>& matched = matched_.at(threshold / most_thresholds);
+ObjectOutcomes Evaluation::outcomes(std::size_t threshold, std::size_t range) const {
+    const Array<ThresholdSet>& matched = matched_.at(threshold / most_thresholds);
     const std::size_t ranges = rules_.range_count();
     if (threshold >= rules_.thresholds.size() || range >= ranges)
         throw std::invalid_argument("outcomes: expected one of the thresholds and area ranges");
-    Outcomes found;
-    found.state.assign(pred_.count(), Outcomes::unseen);
+    ObjectOutcomes found;
+    found.state.assign(pred_.count(), ObjectOutcomes::not_evaluated);
     found.truth.assign(pred_.count(), -1);
-    found.overlap.assign(pred_.count(), absent);
+    found.iou.assign(pred_.count(), absent);
     found.pred.assign(truth_.count(), -1);
-    found.is_asked.assign(truth_.count(), 0);
-    for (std::size_t slot = 0; slot < truths_.rows.size(); ++slot)
-        found.is_asked[static_cast<std::size_t>(truths_.rows[slot])] = ~ignored_[slot] >> range & 1;
-    for (std::size_t slot = 0; slot < preds_.cells.rows.size(); ++slot) {
-        const auto row = static_cast<std::size_t>(preds_.cells.rows[slot]);
-        found.state[row] = outside_[slot] >> range & 1 ? Outcomes::ignored : Outcomes::wrong;
-        for (auto c = static_cast<std::size_t>(candidates_.offsets[slot]);
-             c < static_cast<std::size_t>(candidates_.offsets[slot + 1]); ++c) {
+    found.counted_truth.assign(truth_.count(), 0);
+    for (std::size_t index = 0; index < truths_.rows.size(); ++index)
+        found.counted_truth[static_cast<std::size_t>(truths_.rows[index])] = ~ignored_[index] >> range & 1;
+    for (std::size_t index = 0; index < preds_.cells.rows.size(); ++index) {
+        const auto row = static_cast<std::size_t>(preds_.cells.rows[index]);
+        found.state[row] = outside_[index] >> range & 1 ? ObjectOutcomes::ignored : ObjectOutcomes::false_positive;
+        for (auto c = static_cast<std::size_t>(candidates_.offsets[index]);
+             c < static_cast<std::size_t>(candidates_.offsets[index + 1]); ++c) {
             if (!(matched[c * ranges + range] >> threshold % most_thresholds & 1)) continue;
             const auto truth = static_cast<std::size_t>(candidates_.truth[c]);
             const bool is_ignored = ignored_[truth] >> range & 1;
-            if (!is_ignored && !is_void_.empty() && is_void_[truth]) continue;
-            found.state[row] = is_ignored ? Outcomes::ignored : Outcomes::right;
+            if (!is_ignored && !has_null_id_.empty() && has_null_id_[truth]) continue;
+            found.state[row] = is_ignored ? ObjectOutcomes::ignored : ObjectOutcomes::true_positive;
             found.truth[row] = truths_.rows[truth];
-            found.overlap[row] = candidates_.overlap[c];
+            found.iou[row] = candidates_.iou[c];
             std::int32_t& taker = found.pred[static_cast<std::size_t>(truths_.rows[truth])];
             if (taker < 0) taker = static_cast<std::int32_t>(row);
         }
@@ -270,18 +272,18 @@ Outcomes Evaluation::outcomes(std::size_t threshold, std::size_t range) const {
     return found;
 }
 
-ImageNumbers Evaluation::by_image() const {
+ImageResults Evaluation::by_image() const {
     const std::size_t ranges = rules_.range_count(), levels = rules_.recalls.size();
-    ImageNumbers found;
+    ImageResults found;
     found.precision.assign(images_, absent);
-    for (auto* counts : {&found.truths, &found.found, &found.wrong}) counts->assign(images_, 0);
+    for (auto* counts : {&found.truths, &found.tp, &found.fp}) counts->assign(images_, 0);
     in_stretches(images_, threads_, [&](std::size_t first_image, std::size_t last_image) {
         Array<std::int32_t> order;
         Array<double> precision, sums;
         for (std::size_t image = first_image; image < last_image; ++image) {
             const auto first_pred = static_cast<std::size_t>(preds_.cells.images[image]);
             const auto last_pred = static_cast<std::size_t>(preds_.cells.images[image + 1]);
-            // Groups that have something to be found: their predictions come by falling confidence already.
+            // Groups with ground truth that is not ignored; their predictions are sorted by confidence already.
             order.clear();
             Array<std::int64_t> offsets(1, 0);
             Array<double> positives;
@@ -300,23 +302,24 @@ ImageNumbers Evaluation::by_image() const {
                 positives.push_back(static_cast<double>(asked));
                 positives.resize(offsets.size() * ranges - ranges, 0.0);
             }
-            for (std::size_t slot = first_pred; slot < last_pred; ++slot) {
-                const Brief& brief = flags_[0].briefs[slot];
-                const Outcome outcome = brief.outcome < 0
-                                            ? Outcome{0, 0}
-                                            : flags_[0].outcomes[static_cast<std::size_t>(brief.outcome) * ranges];
-                found.found[image] += outcome.hits & 1;
-                found.wrong[image] += !((outcome.hits | outcome.spared) & 1) && !brief.is_outside(0);
+            for (std::size_t index = first_pred; index < last_pred; ++index) {
+                const PredictionFlags& prediction = pred_outcomes_[0].predictions[index];
+                const Outcome outcome =
+                    prediction.outcome < 0
+                        ? Outcome{0, 0}
+                        : pred_outcomes_[0].outcomes[static_cast<std::size_t>(prediction.outcome) * ranges];
+                found.tp[image] += outcome.tp & 1;
+                found.fp[image] += !((outcome.tp | outcome.ignored) & 1) && !prediction.is_outside(0);
             }
             const std::size_t groups = offsets.size() - 1, thresholds = rules_.thresholds.size();
             if (groups == 0) continue;
             precision.assign(thresholds * levels * groups, absent);
-            for (std::size_t block = 0; block < flags_.size(); ++block) {
-                const Flags& flags = flags_[block];
-                const Walked walk{order, offsets,   flags.briefs,     flags.outcomes.values(),
-                                  {},    positives, flags.thresholds, flags.ranges};
+            for (std::size_t block = 0; block < pred_outcomes_.size(); ++block) {
+                const PredictionOutcomes& flags = pred_outcomes_[block];
+                const AccumulationInput walk{order, offsets,   flags.predictions, flags.outcomes.values(),
+                                             {},    positives, flags.thresholds,  flags.ranges};
                 const Strides strides{0, levels * groups, groups, 1, 0};
-                accumulate(walk, {rules_.recalls, rules_.limits.size(), rules_.limits.size() - 1, 1}, nullptr, 1,
+                accumulate(walk, {rules_.recalls, rules_.max_dets.size(), rules_.max_dets.size() - 1, 1}, nullptr, 1,
                            {std::span(precision).subspan(block * most_thresholds * strides.threshold),
                             {},
                             strides,

@@ -1,4 +1,9 @@
-// Which prediction takes which truth? Overlaps in, matches out; nothing here knows of boxes or masks.
+// Greedy matching of predictions with ground truth by confidence, at every IoU threshold at once, one bit per
+// threshold.
+//
+// A prediction's candidates are the ground-truth objects of its image and class whose IoU may reach a threshold. One
+// pass over them settles all thresholds: a set of thresholds is a word of sixteen bits, and so is the set at which an
+// object is matched already. IoUs come in, matches go out; nothing here knows of boxes or masks.
 #pragma once
 
 #include <cstdint>
@@ -6,36 +11,41 @@
 
 #include "columns/cells.hpp"
 #include "evaluation/rules.hpp"
-#include "similarity/overlaps.hpp"
+#include "similarity/candidates.hpp"
 
 namespace verite {
 
-// A set of thresholds, one bit each. Sixteen are enough for most; more are matched sixteen at a time.
-using Thresholds = std::uint16_t;
+// A set of IoU thresholds, one bit each. More than sixteen are matched in blocks of sixteen.
+using ThresholdSet = std::uint16_t;
 constexpr std::size_t most_thresholds = 16;
 
-// What matching must know of truths and predictions, slot by slot.
+// What matching must know of ground-truth objects and predictions, by index in their cells.
 struct MatchFlags {
-    std::span<const Ranges> ignored;       // the ranges in which each truth neither rewards nor punishes
-    std::span<const std::uint8_t> shared;  // truths that any number of predictions may take (crowds)
-    std::span<const std::uint8_t>
-        keeps_truth_free;           // predictions that take a truth and yet leave it free; may be empty
-    std::span<const double> least;  // the overlap each truth asks for besides the threshold; may be empty
+    std::span<const AreaRangeSet> ignored;           // of each object: the area ranges in which it is ignored
+    std::span<const std::uint8_t> multi_match;       // objects that any number of predictions may match (crowds)
+    std::span<const std::uint8_t> keeps_truth_free;  // predictions whose match leaves the object free; may be empty
+    std::span<const double> min_iou;  // the IoU that each object requires besides the threshold; may be empty
 };
 
-// The greedy rule. By falling confidence, a prediction takes the truth it overlaps most among those still free (of
-// equal overlaps the later one, or the first), at each threshold and in each range for itself; truths that are ignored
-// come after all others. Where only the best is wanted it takes that one or none, and an ignored one stays free; where
-// the nearest is wanted, ignored ones are ranked by overlap among the others and stay free. Bit t
-// of matched[c * ranges + range] says that candidate pair c was matched at the t-th of these thresholds.
-void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& candidates, const MatchFlags& standing,
+// Matches the predictions of every image in the order of `pred`, which is by descending confidence within a class.
+//
+// At each threshold and in each area range by itself, a prediction is matched with one of its candidates as
+// rules.match says (see Match); of equal IoUs as rules.equal says. `thresholds` are at most sixteen, and bit t of
+// matched[c * ranges + range] is set where candidate c is matched at the t-th of them. `matched` has one word per
+// candidate and area range and is overwritten.
+//
+// Throws std::invalid_argument where columns differ in length, there are more than sixteen thresholds or 24 area
+// ranges, or a candidate is of another image.
+void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& candidates, const MatchFlags& flags,
                     const Rules& rules, std::span<const double> thresholds, unsigned threads,
-                    std::span<Thresholds> matched);
+                    std::span<ThresholdSet> matched);
 
-// The ranges [low, high] that do not contain the area of the object in each slot, all of them where it is `left_out`
-// (one entry an object; may be empty). An area that is not a number or not given is in every range.
+// For the object at each index, the area ranges that do not contain its area; all of them where it is `left_out`.
+//
+// `rows` is the object at each index; `areas` (square pixels) and `left_out` are by object and may be empty. An area
+// that is NaN or not given is in every range. Throws std::invalid_argument for more than 24 ranges.
 void outside_ranges(std::span<const std::int32_t> rows, std::span<const double> areas,
-                    std::span<const std::uint8_t> left_out, std::span<const double> ranges, unsigned threads,
-                    std::span<Ranges> out);
+                    std::span<const std::uint8_t> left_out, std::span<const AreaRange> ranges, unsigned threads,
+                    std::span<AreaRangeSet> out);
 
 }  // namespace verite

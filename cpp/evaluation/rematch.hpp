@@ -1,4 +1,4 @@
-// What becomes of predictions where the truth is another one? Only groups that are touched are matched again.
+// Matching again after changes of the ground truth: only the groups (image and class) that are touched.
 #pragma once
 
 #include <functional>
@@ -9,21 +9,22 @@
 
 namespace verite {
 
-// Keeps scratch memory, so that many changes can be asked for one after the other; each thread has its own.
+// Keeps scratch memory, so that many changes can be tried one after the other; each thread has its own.
 class Rematch {
   public:
     // `addable` are the objects that changes may add.
     Rematch(const Evaluation& evaluation, const Truths& addable);
 
-    // What became of a prediction in every range, at the thresholds of a block; nothing taken is all zeros.
-    using Write = std::function<void(std::size_t block, std::size_t slot, std::span<const Outcome> outcomes)>;
+    // Called with the outcomes of a prediction in every area range, at one block of thresholds; all zeros where it
+    // matched nothing.
+    using Write = std::function<void(std::size_t block, std::size_t index, std::span<const Outcome> outcomes)>;
 
-    // Writes what became of the predictions of every group that is touched, those aside that meet nobody, and says
-    // which classes were touched, rising.
+    // Writes the outcomes of the predictions of every touched group, except those without candidates before and after.
+    // Returns the classes that were touched, ascending. Throws std::invalid_argument for rows that do not exist.
     std::span<const std::int32_t> run(const TruthChanges& changes, const Write& write);
 
-    // Corrects the numbers of truths to be found for the changes that were run last, by the weights of their images
-    // where there are any.
+    // Corrects the numbers of ground-truth objects, [class][area range], for the changes that were run last, by the
+    // weights of their images where there are any.
     void count(std::span<const double> weights, std::span<double> positives) const;
 
   private:
@@ -34,36 +35,36 @@ class Rematch {
         std::size_t first, last;
     };
 
-    static Stretch group_of(const Grouped& side, const Touched& group);
+    static Stretch group_of(const GroupedObjects& side, const Touched& group);
     void list(const TruthChanges& changes);
     void clear();
-    void lay_group(std::span<const Touched> group);
-    void lay_truths(Stretch truths, std::span<const Touched> group);
-    void lay_preds(Stretch truths, Stretch preds);
+    void add_group(std::span<const Touched> group);
+    void add_truths(Stretch truths, std::span<const Touched> group);
+    void add_preds(Stretch truths, Stretch preds);
     void match(const Write& write);
-    std::int32_t slot_of(std::int32_t row) const;
+    std::int32_t index_of(std::int32_t row) const;
 
     const Evaluation& evaluation_;
     const Truths& addable_;
-    Array<Ranges> addable_ignored_;
+    Array<AreaRangeSet> addable_ignored_;
     std::unique_ptr<GroupComparison> comparison_;  // of objects that are added
-    std::span<const std::int32_t> truth_slots_;
+    std::span<const std::int32_t> truth_indices_;
     std::vector<Touched> touched_;
-    std::vector<std::int32_t> labels_, removed_, again_;  // classes, and slots of truths
-    std::vector<std::uint8_t> is_removed_;                // by slot
+    std::vector<std::int32_t> labels_, removed_, duplicated_;  // classes, and indices of ground-truth objects
+    std::vector<std::uint8_t> is_removed_;                     // by index
     // Of one group
     std::vector<std::int32_t> added_rows_;
-    std::vector<std::int32_t> place_;  // of each of its truths among those that are laid out, -1 if it does not stay
+    std::vector<std::int32_t> place_;  // of each of its objects among those that are kept, -1 if it is removed
     std::int32_t first_added_ = 0;
     Candidates extra_;
-    // Of all that are touched, one after the other
-    std::vector<std::int32_t> truth_rows_, slots_;  // slots of predictions
+    // Of all touched groups, one after the other
+    std::vector<std::int32_t> truth_rows_, indices_;  // indices of predictions
     std::vector<std::int64_t> truth_images_, pred_images_;
-    std::vector<Ranges> ignored_;
-    std::vector<std::uint8_t> shared_, is_void_, grasping_;
-    std::vector<double> least_;
+    std::vector<AreaRangeSet> ignored_;
+    std::vector<std::uint8_t> multi_match_, has_null_id_, keeps_truth_free_;
+    std::vector<double> min_iou_;
     Candidates candidates_;
-    std::vector<Thresholds> matched_;
+    std::vector<ThresholdSet> matched_;
     std::vector<Outcome> outcomes_;
 };
 

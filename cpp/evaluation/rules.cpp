@@ -11,10 +11,10 @@ void check(const Rules& rules) {
         if (!holds) throw std::invalid_argument(std::string("rules: expected ") + what);
     };
     expect(!rules.thresholds.empty(), "a threshold");
-    expect(!rules.ranges.empty() && rules.ranges.size() % 2 == 0 && rules.range_count() <= most_ranges,
-           "1 to 24 area ranges");
-    expect(!rules.limits.empty() && rules.limits.size() <= most_limits && std::ranges::is_sorted(rules.limits) &&
-               rules.limits.front() > 0 && rules.most() <= INT32_MAX,
+    expect(!rules.area_ranges.empty() && rules.range_count() <= most_ranges, "1 to 24 area ranges");
+    expect(!rules.max_dets.empty() && rules.max_dets.size() <= most_max_dets &&
+               std::ranges::is_sorted(rules.max_dets) && rules.max_dets.front() > 0 &&
+               rules.largest_max_dets() <= INT32_MAX,
            "rising numbers of predictions");
     expect(std::ranges::is_sorted(rules.recalls), "recalls that rise");
 }

@@ -1,4 +1,5 @@
-// What an evaluation is told: plain values, checked where they are said.
+// The rules of an evaluation protocol: IoU thresholds, area ranges, maxDets, recall levels and how predictions are
+// matched with ground truth. COCO, Pascal VOC, LVIS and the others are values of one record.
 #pragma once
 
 #include <cstddef>
@@ -9,34 +10,43 @@
 
 namespace verite {
 
-// Which ground-truth object may a prediction match: the one of highest IoU among those still free, ignored ones after
-// all others (COCO); only the one of highest IoU, matched already or not (Pascal VOC); or the one of highest IoU among
-// those still free, where ignored ones are ranked like others and stay free?
-enum class Wants : std::uint8_t { free, best, nearest };
+// Which ground-truth object a prediction is matched with.
+enum class Match : std::uint8_t {
+    greedy,   // COCO: the unmatched object of highest IoU; ignored objects come after all others
+    argmax,   // Pascal VOC: the object of highest IoU or none, even where it is matched already; ignored ones stay free
+    nearest,  // the unmatched object of highest IoU, where ignored ones rank like others and stay free
+};
 
-// Which of two truths that are overlapped equally?
-enum class Equal : std::uint8_t { later, first };
+// Which of two ground-truth objects of equal IoU is matched: the later one (pycocotools) or the first.
+enum class EqualIoU : std::uint8_t { later, first };
 
 // A set of area ranges, one bit each.
-using Ranges = std::uint32_t;
+using AreaRangeSet = std::uint32_t;
 constexpr std::size_t most_ranges = 24;
-constexpr std::size_t most_limits = 127;
+constexpr std::size_t most_max_dets = 127;
+
+// Areas in square pixels, both ends included.
+struct AreaRange {
+    double low, high;
+
+    bool operator==(const AreaRange&) const = default;
+};
 
 struct Rules {
-    std::vector<double> thresholds;    // of overlaps
-    std::vector<double> ranges;        // of areas: lowest, highest, lowest, …
-    std::vector<std::int64_t> limits;  // numbers of predictions of a group that count, rising
-    std::vector<double> recalls;       // rising: where precision is read
-    Wants wants = Wants::free;
-    Equal equal = Equal::later;
-    Ties ties = Ties::image;
-    bool is_strict = false;       // an overlap must exceed its threshold
+    std::vector<double> thresholds;  // of IoU (or OKS)
+    std::vector<AreaRange> area_ranges;
+    std::vector<std::int64_t> max_dets;  // predictions of an image and class that count, ascending
+    std::vector<double> recalls;         // ascending levels at which precision is read
+    Match match = Match::greedy;
+    EqualIoU equal = EqualIoU::later;
+    TieOrder ties = TieOrder::image;
+    bool is_strict = false;       // an IoU must exceed its threshold; else reaching it is enough
     bool class_agnostic = false;  // all classes are one
-    bool orders_by_class =
-        true;  // then equal confidences and equal overlaps of an image come class by class, else as given
+    // Equal confidences and equal IoUs of an image are ordered class by class, as in pycocotools; else by row.
+    bool orders_by_class = true;
 
-    std::size_t range_count() const { return ranges.size() / 2; }
-    std::int64_t most() const { return limits.back(); }
+    std::size_t range_count() const { return area_ranges.size(); }
+    std::int64_t largest_max_dets() const { return max_dets.back(); }
 };
 
 // Throws std::invalid_argument where a list is empty, too long or in the wrong order.

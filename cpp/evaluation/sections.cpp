@@ -98,10 +98,10 @@ Codes rank_tuples(const Tuples& tuples, const Rows& rows, Place&& place) {
 
 constexpr std::uint32_t exchange(std::uint32_t word) { return word << 16 | word >> 16; }
 
-// Most ranges repeat the first one, have hits where it spares, or nothing.
+// Most ranges repeat the first one, exchange true positive and ignored, or have nothing.
 enum Tag : std::uint8_t { nothing, same, exchanged, other };
 
-void put_fate(Writer& out, std::span<const std::uint32_t> words, std::size_t ranges) {
+void put_outcome(Writer& out, std::span<const std::uint32_t> words, std::size_t ranges) {
     constexpr std::uint32_t outside = (std::uint32_t{1} << most_ranges) - 1;
     out.put(words[0] & outside);
     out.put(words[0] >> most_ranges);
@@ -122,14 +122,14 @@ void put_fate(Writer& out, std::span<const std::uint32_t> words, std::size_t ran
 }
 
 std::uint32_t take_word(Reader& in) {
-    const auto hits = static_cast<std::uint32_t>(in.take_below(1 << 16));
-    return hits | static_cast<std::uint32_t>(in.take_below(1 << 16)) << 16;
+    const auto tp = static_cast<std::uint32_t>(in.take_below(1 << 16));
+    return tp | static_cast<std::uint32_t>(in.take_below(1 << 16)) << 16;
 }
 
-void take_fate(Reader& in, std::span<std::uint32_t> words, const SectionShape& shape) {
+void take_outcome(Reader& in, std::span<std::uint32_t> words, const SectionShape& shape) {
     const std::size_t ranges = shape.ranges;
     words[0] = static_cast<std::uint32_t>(in.take_below(std::uint64_t{1} << most_ranges));
-    words[0] |= static_cast<std::uint32_t>(in.take_below(shape.limits + 1)) << most_ranges;
+    words[0] |= static_cast<std::uint32_t>(in.take_below(shape.max_dets + 1)) << most_ranges;
     for (std::size_t first = 1; first < words.size(); first += ranges) {
         words[first] = take_word(in);
         for (std::uint32_t& word : words.subspan(first + 1, ranges - 1)) {
@@ -171,7 +171,7 @@ std::uint32_t Tuples::add(std::span<const std::uint32_t> words) {
 
 Bytes pack(const Section& section, const SectionShape& shape) {
     const std::size_t ranges = shape.ranges, width = width_of(shape.images);
-    const Codes fates = rank_tuples(section.fates, section.rows, [](const Row& row) { return row.fate; });
+    const Codes outcomes = rank_tuples(section.outcomes, section.rows, [](const Row& row) { return row.outcome; });
     const Codes counts = rank_tuples(section.counts, section.cells, [](const Cell& cell) { return cell.counts; });
     Array<std::uint64_t> numbers;
     const Spelling spelling = spell(section.rows, numbers);
@@ -179,8 +179,8 @@ Bytes pack(const Section& section, const SectionShape& shape) {
     out.put(section.rows.size());
     out.put(section.cells.size());
     out.put(static_cast<std::uint64_t>(spelling));
-    out.put(fates.order.size());
-    for (const std::uint32_t fate : fates.order) put_fate(out, section.fates[fate], ranges);
+    out.put(outcomes.order.size());
+    for (const std::uint32_t outcome : outcomes.order) put_outcome(out, section.outcomes[outcome], ranges);
     out.put(counts.order.size());
     for (const std::uint32_t own : counts.order)
         for (const std::uint32_t count : section.counts[own]) out.put(count);
@@ -188,7 +188,7 @@ Bytes pack(const Section& section, const SectionShape& shape) {
         write_number(at, numbers[i] - (i > 0 ? numbers[i - 1] : 0));
         std::uint32_t image = section.rows[i].image;
         for (std::size_t byte = 0; byte < width; ++byte, image >>= 8) *at++ = static_cast<std::uint8_t>(image);
-        write_number(at, fates.code[section.rows[i].fate]);
+        write_number(at, outcomes.code[section.rows[i].outcome]);
     });
     std::uint32_t last = 0;
     out.put_rows(section.cells.size(), 2 * most_number, [&](std::size_t i, std::uint8_t*& at) {
@@ -207,28 +207,28 @@ void check(const Section& section, const SectionShape& shape, bool are_kinds) {
         Reader::refuse();
     const std::size_t columns = shape.blocks * shape.ranges;
     const auto has_hits = [&](const Row& row) {
-        return std::ranges::any_of(section.fates[row.fate].subspan(1),
+        return std::ranges::any_of(section.outcomes[row.outcome].subspan(1),
                                    [](std::uint32_t word) { return (word & 0xFFFF) != 0; });
     };
     Array<Row> right;
     std::ranges::copy_if(section.rows, std::back_inserter(right), has_hits);
     std::ranges::stable_sort(right, {}, &Row::image);
-    std::vector<std::uint64_t> hits(columns * most_thresholds);
+    std::vector<std::uint64_t> tp(columns * most_thresholds);
     auto cell = section.cells.begin();
     for (auto row = right.begin(); row != right.end();) {
         const std::uint32_t image = row->image;
-        std::ranges::fill(hits, 0);
+        std::ranges::fill(tp, 0);
         for (; row != right.end() && row->image == image; ++row)
-            for (std::size_t at = 0; at < hits.size(); ++at)
-                hits[at] += section.fates[row->fate][1 + at / most_thresholds] >> at % most_thresholds & 1;
+            for (std::size_t at = 0; at < tp.size(); ++at)
+                tp[at] += section.outcomes[row->outcome][1 + at / most_thresholds] >> at % most_thresholds & 1;
         while (cell != section.cells.end() && cell->image < image) ++cell;
         if (cell == section.cells.end() || cell->image != image) Reader::refuse();
         const auto counts = section.counts[cell->counts];
-        for (std::size_t at = 0; at < hits.size(); ++at) {
+        for (std::size_t at = 0; at < tp.size(); ++at) {
             const std::size_t range = at / most_thresholds % shape.ranges;
             std::uint64_t objects = counts[range];
             if (are_kinds && range == 0) objects = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-            if (hits[at] > objects) Reader::refuse();
+            if (tp[at] > objects) Reader::refuse();
         }
     }
 }
@@ -241,11 +241,11 @@ Section unpack(std::span<const std::uint8_t> bytes, const SectionShape& shape) {
     const std::size_t ranges = shape.ranges, images = shape.images, width = width_of(images),
                       rows = in.take_count(2 + width), cells = in.take_count(2);
     const auto spelling = static_cast<Spelling>(in.take_below(3));
-    std::vector<std::uint32_t> words(section.fates.width());
-    const std::size_t fates = in.take_count(words.size());
-    for (std::size_t i = 0; i < fates; ++i) {
-        take_fate(in, words, shape);
-        if (section.fates.add(words) != i) Reader::refuse();
+    std::vector<std::uint32_t> words(section.outcomes.width());
+    const std::size_t outcomes = in.take_count(words.size());
+    for (std::size_t i = 0; i < outcomes; ++i) {
+        take_outcome(in, words, shape);
+        if (section.outcomes.add(words) != i) Reader::refuse();
     }
     words.resize(ranges);
     const std::size_t counts = in.take_count(ranges);
@@ -261,7 +261,7 @@ Section unpack(std::span<const std::uint8_t> bytes, const SectionShape& shape) {
         number += step;
         row.key = step == 0 && &row != section.rows.data() ? (&row)[-1].key : key_of(number, spelling);
         row.image = static_cast<std::uint32_t>(in.take_bytes(width));
-        row.fate = static_cast<std::uint32_t>(in.take_below(fates));
+        row.outcome = static_cast<std::uint32_t>(in.take_below(outcomes));
         if (row.image >= images) Reader::refuse();
     }
     if (!std::is_sorted(section.rows.begin(), section.rows.end())) Reader::refuse();

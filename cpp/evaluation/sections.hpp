@@ -1,5 +1,5 @@
-// What became of the predictions of one class, packed into few bytes: how confident each was, in which image, and its
-// fate. ObjectOutcomes are few, so that a row names its own by a small number.
+// The predictions of one class of a partial result, packed into few bytes: confidence, image and outcome of each. There
+// are few distinct outcomes, so that a row refers to its own by a small number.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace verite {
 
 using Bytes = Array<std::uint8_t>;
 
-// Tuples of words of one width, each once, by their places.
+// A set of tuples of words of one width, each with a position.
 class Tuples {
   public:
     explicit Tuples(std::size_t width) : width_(width), slots_(16, empty) {}
 
-    // Its place; behind all others where it is new.
+    // The position of a tuple, which is added at the end where it is new.
     std::uint32_t add(std::span<const std::uint32_t> words);
 
     std::size_t size() const { return words_.size() / width_; }
@@ -32,62 +32,63 @@ class Tuples {
 
     std::size_t width_;
     std::vector<std::uint32_t> words_;
-    std::vector<std::uint32_t> slots_;  // places by hash; a power of two of them
+    std::vector<std::uint32_t> slots_;  // positions by hash; a power of two of them
 };
 
-// A prediction: rows of a class come by key, then by image, those of one image in the order of their group.
+// A prediction. Rows of a class are sorted by key, then by image, those of one image as they were matched.
 struct Row {
-    std::uint64_t key;  // falls with the confidence
-    std::uint32_t image, fate;
+    std::uint64_t key;  // falling_key of the confidence
+    std::uint32_t image, outcome;
 
     bool operator<(const Row& other) const { return key != other.key ? key < other.key : image < other.image; }
 };
 
-// The truths of an image that are to be found.
+// The numbers of ground-truth objects of an image that are not ignored, one per area range.
 struct Cell {
     std::uint32_t image, counts;
 };
 
-// What sections of one part have in common: `blocks` of sixteen thresholds each, and how many images there are.
+// What the sections of one state have in common: blocks of sixteen thresholds, area ranges, values of maxDets, images.
 struct SectionShape {
-    std::size_t blocks = 1, ranges = 1, limits = 1, images = 0;
+    std::size_t blocks = 1, ranges = 1, max_dets = 1, images = 0;
 };
 
 struct Section {
     Section() : Section(SectionShape()) {}
-    explicit Section(const SectionShape& shape) : fates(1 + shape.blocks * shape.ranges), counts(shape.ranges) {}
+    explicit Section(const SectionShape& shape) : outcomes(1 + shape.blocks * shape.ranges), counts(shape.ranges) {}
 
-    Tuples fates;  // a brief's flags, then hits and spared, sixteen bits each, [block][range]
+    Tuples outcomes;  // PredictionFlags::flags, then true positive and ignored, sixteen bits each, [block][range]
     Array<Row> rows;
     Tuples counts;      // [range]
     Array<Cell> cells;  // by image
 };
 
-// The same section is packed to the same bytes, in whatever order its fates became known.
+// Equal sections are packed to equal bytes, in whatever order their outcomes were added.
 Bytes pack(const Section& section, const SectionShape& shape);
 
-// Throws std::invalid_argument where bytes are not what `pack` made.
+// The inverse of pack. Throws std::invalid_argument for other bytes.
 Section unpack(std::span<const std::uint8_t> bytes, const SectionShape& shape);
 
-// Throws std::invalid_argument where a section contradicts itself: confidences that are no numbers, an image with two
-// counts, more hits in an image than it has objects. `are_kinds`: ranges are kinds of objects, the first has all hits.
+// Throws std::invalid_argument where a section contradicts itself: confidences that are not finite, an image with two
+// counts, more true positives in an image than objects. `are_kinds`: ranges are kinds of objects, and the first has all
+// true positives.
 void check(const Section& section, const SectionShape& shape, bool are_kinds);
 
-// How many rows there are, without a look at them.
+// The number of rows, without unpacking them.
 std::uint64_t count_rows(std::span<const std::uint8_t> bytes);
 
-// The confidence that has this key.
+// The inverse of falling_key.
 double confidence_of(std::uint64_t key);
 
 constexpr std::size_t most_number = 10;  // bytes of the largest number
 
-// A small number in few bytes.
+// Writes a number with seven bits per byte (LEB128), small ones in few bytes.
 inline void write_number(std::uint8_t*& at, std::uint64_t number) {
     for (; number >= 128; number >>= 7) *at++ = static_cast<std::uint8_t>(number | 128);
     *at++ = static_cast<std::uint8_t>(number);
 }
 
-// Numbers one after the other, small ones in few bytes.
+// Writes numbers one after the other.
 class Writer {
   public:
     void put(std::uint64_t number) {
@@ -95,7 +96,7 @@ class Writer {
         write_number(at, number);
         bytes.insert(bytes.end(), room, at);
     }
-    // Many rows of at most so many bytes each; `write` moves on the place it writes to.
+    // Rows of at most `most` bytes each; write(i, at) advances `at`.
     template <class Write>
     void put_rows(std::size_t count, std::size_t most, Write&& write) {
         const std::size_t first = bytes.size();
@@ -112,7 +113,7 @@ class Writer {
     Bytes bytes;
 };
 
-// Reads them again, and not a byte beyond.
+// Reads what Writer wrote. Throws std::invalid_argument instead of reading beyond the end.
 class Reader {
   public:
     explicit Reader(std::span<const std::uint8_t> bytes) : at_(bytes.data()), end_(at_ + bytes.size()) {}
@@ -143,7 +144,7 @@ class Reader {
         at_ += count;
         return {at_ - count, static_cast<std::size_t>(count)};
     }
-    // A number of things of at least so many bytes each, for which there must be enough.
+    // A count of items of at least `least` bytes each, for which enough bytes must follow.
     std::size_t take_count(std::size_t least = 1) {
         const std::uint64_t count = take();
         if (count > left() / least) refuse();

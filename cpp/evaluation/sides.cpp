@@ -8,7 +8,7 @@
 namespace verite {
 namespace {
 
-// Objects that carry one of these flags; nobody: empty.
+// Objects that carry one of these flags; empty where none does.
 Array<std::uint8_t> any_of(const Columns& columns, std::span<const Flag> flags) {
     Array<std::uint8_t> any;
     for (const Flag flag : flags) {
@@ -20,8 +20,8 @@ Array<std::uint8_t> any_of(const Columns& columns, std::span<const Flag> flags) 
     return any;
 }
 
-// Objects as pycocotools finds them: by id, image by image in the order of image ids. Of several with the same id only
-// the last is found, once for each. Empty where every id is there once.
+// Objects as pycocotools looks them up: by id, image by image in the order of image ids. Of several with the same id
+// the last is returned for each. Empty where every id occurs once.
 Array<std::int32_t> find_by_id(std::span<const std::int64_t> ids, std::span<const std::int32_t> image) {
     std::vector<std::int32_t> sorted(ids.size());
     std::iota(sorted.begin(), sorted.end(), 0);
@@ -42,8 +42,9 @@ bool has_nan(std::span<const double> values) {
     return std::ranges::any_of(values, [](double value) { return std::isnan(value); });
 }
 
-bool has_limits(std::span<const double> ranges) {
-    return std::ranges::any_of(ranges, [](double limit) { return std::isfinite(limit); });
+bool is_limited(std::span<const AreaRange> ranges) {
+    return std::ranges::any_of(
+        ranges, [](const AreaRange& range) { return std::isfinite(range.low) || std::isfinite(range.high); });
 }
 
 // Cells, image * labels + label each.
@@ -72,7 +73,7 @@ class CellSet {
     std::vector<std::int64_t> cells_;
 };
 
-// Flags of the predictions that are among the best of their images; of equal ones the first.
+// Flags of the `most` predictions of highest confidence in each image; of equal ones the first.
 Array<std::uint8_t> find_best(const Columns& pred, std::size_t images, std::int64_t most) {
     Array<std::uint8_t> is_best(pred.count(), 1);
     std::vector<std::int64_t> counts(images, 0);
@@ -99,29 +100,29 @@ Array<std::uint8_t> find_best(const Columns& pred, std::size_t images, std::int6
 }  // namespace
 
 Sides::Sides(Columns truth, Columns pred, Images images, std::size_t labels, View<std::int32_t> label_rank,
-             SideRules side_rules, const Rules& rules, const Similarity& similarity, unsigned threads)
+             ObjectRules object_rules, const Rules& rules, const SimilarityMeasure& similarity, unsigned threads)
     : images_(std::move(images)),
       labels_(labels),
       image_rank_(rank(images_)),
       label_rank_(std::move(label_rank)),
-      side_rules_(std::move(side_rules)),
+      object_rules_(std::move(object_rules)),
       rules_(rules),
       similarity_(similarity),
-      layout_(similarity_, images_, side_rules_.sigmas),
+      layout_(similarity_, images_, object_rules_.sigmas),
       threads_(threads) {
     check(rules_);
     truth_.columns = std::move(truth);
     pred_.columns = std::move(pred);
-    truths_ = lay_truths(truth_, side_rules_.truth_is_results);
-    preds_ = lay_preds(pred_);
+    truths_ = prepare_truths(truth_, object_rules_.truth_is_results);
+    preds_ = prepare_preds(pred_);
 }
 
 // Ranks instead of positions.
-void Sides::lay_places(Sided& side, const char* name) const {
+void Sides::prepare_ranks(SideStorage& side, const char* name) const {
     const Columns& columns = side.columns;
     for (const std::int32_t image : columns.image)
         if (static_cast<std::uint32_t>(image) >= images_.count())
-            throw std::invalid_argument(std::string(name) + ": expected images of the truth, found others");
+            throw std::invalid_argument(std::string(name) + ": expected images of the ground truth, found others");
     if (image_rank_) {
         side.image.resize(columns.count());
         std::ranges::transform(columns.image, side.image.begin(),
@@ -138,20 +139,20 @@ void Sides::lay_places(Sided& side, const char* name) const {
     }
 }
 
-Truths Sides::lay_truths(Sided& side, bool is_results) const {
+Truths Sides::prepare_truths(SideStorage& side, bool is_results) const {
     const Columns& columns = side.columns;
-    lay_places(side, "truth");
-    side.ignored = any_of(columns, side_rules_.ignored);
-    side.shared = any_of(columns, side_rules_.shared);
-    layout_.set_aside(columns, side.ignored);
-    Objects objects = layout_.lay_truths(columns, side.laid);
-    objects.crowd = side.shared;
+    prepare_ranks(side, "truth");
+    side.ignored = any_of(columns, object_rules_.ignored);
+    side.multi_match = any_of(columns, object_rules_.multi_match);
+    layout_.ignore_without_keypoints(columns, side.ignored);
+    Objects objects = layout_.prepare_truths(columns, side.computed);
+    objects.crowd = side.multi_match;
     find_truth_areas(side, objects);
     const auto image = side.image.empty() ? columns.image.values : std::span<const std::int32_t>(side.image);
-    if (side_rules_.repeats_quirks && columns.ids) {
+    if (object_rules_.repeats_quirks && columns.ids) {
         if (!is_results) side.rows = find_by_id(columns.ids.values, image);
-        side.is_odd.resize(columns.count());
-        std::ranges::transform(columns.ids, side.is_odd.begin(), [](std::int64_t id) { return id == 0; });
+        side.has_null_id.resize(columns.count());
+        std::ranges::transform(columns.ids, side.has_null_id.begin(), [](std::int64_t id) { return id == 0; });
     }
     choose_truths(side);
     return {image,
@@ -160,19 +161,19 @@ Truths Sides::lay_truths(Sided& side, bool is_results) const {
             objects,
             side.stated ? side.stated.values : std::span<const double>(side.areas),
             side.ignored,
-            side.shared,
-            side.is_odd,
-            &side == &truth_ ? side_rules_.least.values : std::span<const double>{}};
+            side.multi_match,
+            side.has_null_id,
+            &side == &truth_ ? object_rules_.min_iou.values : std::span<const double>{}};
 }
 
-void Sides::choose_truths(Sided& side) const {
+void Sides::choose_truths(SideStorage& side) const {
     const View<double>& area = side.columns.area;
-    if (!side_rules_.drops_flat || !area) return;
+    if (!object_rules_.drops_flat || !area) return;
     leave_out(side, [&](std::size_t row) { return area[row] <= 0; });
 }
 
-// Objects that do not count are of no class.
-void Sides::leave_out(Sided& side, const auto& is_out) const {
+// Objects that do not take part get the class -1.
+void Sides::leave_out(SideStorage& side, const auto& is_out) const {
     const Columns& columns = side.columns;
     for (std::size_t row = 0; row < columns.count(); ++row) {
         if (!is_out(row)) continue;
@@ -181,9 +182,9 @@ void Sides::leave_out(Sided& side, const auto& is_out) const {
     }
 }
 
-// As stated; of the region where they are not.
-void Sides::find_truth_areas(Sided& side, Objects& objects) const {
-    if (!has_limits(rules_.ranges) && !similarity_.wants.keypoints) return;
+// Areas as stated; of the region where they are not.
+void Sides::find_truth_areas(SideStorage& side, Objects& objects) const {
+    if (!is_limited(rules_.area_ranges) && !similarity_.wants.keypoints) return;
     const View<double>& stated = side.columns.area;
     if (stated && !has_nan(stated.values)) {
         side.stated = stated;
@@ -197,27 +198,28 @@ void Sides::find_truth_areas(Sided& side, Objects& objects) const {
     objects.areas = side.areas;
 }
 
-Preds Sides::lay_preds(Sided& side) const {
+Preds Sides::prepare_preds(SideStorage& side) const {
     const Columns& columns = side.columns;
-    lay_places(side, "predictions");
+    prepare_ranks(side, "predictions");
     std::size_t missing = 0, first = 0;
     for (std::size_t i = columns.confidence.size(); i-- > 0;)
         if (std::isnan(columns.confidence[i])) ++missing, first = i;
-    if (missing > 0 && !side_rules_.repeats_quirks)
+    if (missing > 0 && !object_rules_.repeats_quirks)
         throw std::invalid_argument("predictions: expected a confidence for every prediction, found " +
                                     std::to_string(missing) + " that are no numbers, the first in image " +
                                     name_of(images_, static_cast<std::size_t>(columns.image[first])) +
-                                    "; remove or mend them");
+                                    "; remove or fix them");
     const bool has_only_masks = columns.regions.boxed && columns.regions.kinds;
-    const Objects objects = layout_.lay_preds(columns, has_only_masks && has_limits(rules_.ranges), side.laid);
+    const Objects objects =
+        layout_.prepare_preds(columns, has_only_masks && is_limited(rules_.area_ranges), side.computed);
     find_pred_areas(side, objects);
     const auto image = side.image.empty() ? columns.image.values : std::span<const std::int32_t>(side.image);
-    if (side_rules_.repeats_quirks && !side_rules_.pred_is_results && columns.ids) {
+    if (object_rules_.repeats_quirks && !object_rules_.pred_is_results && columns.ids) {
         side.rows = find_by_id(columns.ids.values, image);
-        side.is_odd.resize(columns.count());
-        std::ranges::transform(columns.ids, side.is_odd.begin(), [](std::int64_t id) { return id <= 0; });
+        side.has_null_id.resize(columns.count());
+        std::ranges::transform(columns.ids, side.has_null_id.begin(), [](std::int64_t id) { return id <= 0; });
     }
-    if (side_rules_.pred_rows) side.rows.assign(side_rules_.pred_rows.begin(), side_rules_.pred_rows.end());
+    if (object_rules_.pred_rows) side.rows.assign(object_rules_.pred_rows.begin(), object_rules_.pred_rows.end());
     choose_preds(side);
     return {image,
             side.label.empty() ? columns.label.values : std::span<const std::int32_t>(side.label),
@@ -225,16 +227,16 @@ Preds Sides::lay_preds(Sided& side) const {
             objects,
             side.stated ? side.stated.values : std::span<const double>(side.areas),
             columns.confidence.values,
-            side.spared,
-            side.is_odd};
+            side.ignore_if_unmatched,
+            side.has_null_id};
 }
 
 // Results do not state areas: of the box, or of the mask where they have no box. The box of keypoints is around them.
-void Sides::find_pred_areas(Sided& side, const Objects& objects) const {
+void Sides::find_pred_areas(SideStorage& side, const Objects& objects) const {
     const Columns& columns = side.columns;
-    if (!has_limits(rules_.ranges) && !side_rules_.drops_flat) return;
-    const bool repeats_quirks = side_rules_.repeats_quirks;
-    if (repeats_quirks && !side_rules_.pred_is_results && columns.area && !has_nan(columns.area.values)) {
+    if (!is_limited(rules_.area_ranges) && !object_rules_.drops_flat) return;
+    const bool repeats_quirks = object_rules_.repeats_quirks;
+    if (repeats_quirks && !object_rules_.pred_is_results && columns.area && !has_nan(columns.area.values)) {
         side.stated = columns.area;
         return;
     }
@@ -252,34 +254,34 @@ void Sides::find_pred_areas(Sided& side, const Objects& objects) const {
         if (!are_masks || (!repeats_quirks && boxed[i])) side.areas[i] = sizes[4 * i + 2] * sizes[4 * i + 3];
 }
 
-void Sides::choose_preds(Sided& side) const {
+void Sides::choose_preds(SideStorage& side) const {
     const Columns& columns = side.columns;
     const std::size_t span = images_.count() * labels_;
     const auto cell_of = [&](const Columns& objects, std::size_t row) {
         return static_cast<std::int64_t>(objects.image[row]) * static_cast<std::int64_t>(labels_) + objects.label[row];
     };
     const auto is_known = [&](std::size_t row) { return static_cast<std::uint32_t>(columns.label[row]) < labels_; };
-    if (side_rules_.image_limit > 0 && columns.confidence) {
-        const auto is_best = find_best(columns, images_.count(), side_rules_.image_limit);
+    if (object_rules_.image_limit > 0 && columns.confidence) {
+        const auto is_best = find_best(columns, images_.count(), object_rules_.image_limit);
         leave_out(side, [&](std::size_t row) { return !is_best[row]; });
     }
-    if (side_rules_.drops_flat) leave_out(side, [&](std::size_t row) { return !(side.areas[row] > 0); });
-    if (side_rules_.judged) {
-        CellSet judged(span, columns.count());
-        for (const std::int64_t cell : side_rules_.judged) judged.add(cell);
+    if (object_rules_.drops_flat) leave_out(side, [&](std::size_t row) { return !(side.areas[row] > 0); });
+    if (object_rules_.verified) {
+        CellSet verified(span, columns.count());
+        for (const std::int64_t cell : object_rules_.verified) verified.add(cell);
         const Columns& truth = truth_.columns;
         for (std::size_t row = 0; row < truth.count(); ++row)
-            if (truth_.label.empty() || truth_.label[row] >= 0) judged.add(cell_of(truth, row));
-        judged.close();
-        leave_out(side, [&](std::size_t row) { return is_known(row) && !judged.has(cell_of(columns, row)); });
+            if (truth_.label.empty() || truth_.label[row] >= 0) verified.add(cell_of(truth, row));
+        verified.close();
+        leave_out(side, [&](std::size_t row) { return is_known(row) && !verified.has(cell_of(columns, row)); });
     }
-    if (side_rules_.spared) {
-        CellSet spared(span, columns.count());
-        for (const std::int64_t cell : side_rules_.spared) spared.add(cell);
-        spared.close();
-        side.spared.resize(columns.count());
+    if (object_rules_.ignore_if_unmatched) {
+        CellSet ignore_if_unmatched(span, columns.count());
+        for (const std::int64_t cell : object_rules_.ignore_if_unmatched) ignore_if_unmatched.add(cell);
+        ignore_if_unmatched.close();
+        side.ignore_if_unmatched.resize(columns.count());
         for (std::size_t row = 0; row < columns.count(); ++row)
-            side.spared[row] = is_known(row) && spared.has(cell_of(columns, row));
+            side.ignore_if_unmatched[row] = is_known(row) && ignore_if_unmatched.has(cell_of(columns, row));
     }
 }
 
@@ -299,14 +301,14 @@ Array<std::int32_t> Sides::image_order() const {
 
 std::int32_t Sides::rank_of(std::int32_t label) const {
     if (static_cast<std::uint32_t>(label) >= labels_)
-        throw std::invalid_argument("changes: expected classes of the truth, found others");
+        throw std::invalid_argument("changes: expected classes of the ground truth, found others");
     return label_rank_ ? label_rank_[static_cast<std::size_t>(label)] : label;
 }
 
-Truths Sides::lay_added(Sided& side, const Columns& added) const {
+Truths Sides::prepare_added(SideStorage& side, const Columns& added) const {
     side.columns = added;
     for (const std::int32_t label : added.label) rank_of(label);
-    return lay_truths(side, true);
+    return prepare_truths(side, true);
 }
 
 }  // namespace verite

@@ -1,4 +1,4 @@
-// Questions about several bytes of text at once. Each has an SSE2 answer (every x86-64 has it) and a portable twin.
+// SIMD scanning of text, 16 bytes at a time: SSE2 (every x86-64 has it) with a portable equivalent.
 #pragma once
 
 #include <array>

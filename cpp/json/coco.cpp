@@ -140,7 +140,7 @@ class Reading {
         join_pieces();
     }
 
-    // If all before `index` is joined, nobody but its reader touches the spine until it is handed in.
+    // If all before `index` is joined, only its reader touches the spine until it is handed in.
     bool is_next(std::size_t index) {
         const std::lock_guard lock(mutex_);
         return joined_ == index;
@@ -159,7 +159,7 @@ class Reading {
         piece.document.is_results = document_.is_results;
         piece.start.reset();
         try {
-            constexpr std::size_t before = 64;  // what is before a record tells that it is one
+            constexpr std::size_t before = 64;  // the bytes before a record show that it is one
             pass.look_at(read_up_to(last, first - std::min(first, before), room), first);
             pass.look_no_further_than(last + 4 * options_.piece_bytes);
             if (!pass.guess(first, last, piece.document)) return;

@@ -1,4 +1,4 @@
-// Reads a COCO file (a truth with sections, or an array of results) into columns, on several threads if asked.
+// Strict parallel reader of COCO JSON (annotations with sections, or an array of results) into columns.
 #pragma once
 
 #include <cstddef>

@@ -38,7 +38,7 @@ Content::Content(std::span<const char> bytes) {
     std::ranges::copy(bytes, bytes_.begin());
 }
 
-// Room in memory for so many bytes and the zeros behind them.
+// Room in memory for this number of bytes and the zeros behind them.
 void Content::resize(std::size_t size) {
     bytes_.resize(size + zeros_behind_text);
     std::memset(bytes_.data() + size, 0, zeros_behind_text);

@@ -1,5 +1,5 @@
-// The bytes of a file, a stretch at a time, or bytes that are in memory already. No mapping: a file that becomes
-// shorter is an error like any other. The descriptor lives as long as this, which is while a file is read.
+// The bytes of a file, read piece by piece, or bytes in memory. No memory mapping: a file that becomes shorter is an
+// ordinary error. The descriptor lives as long as this, which is while a file is read.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace verite::json {
 
-// What tells whether a file is still the one that was read.
+// Identity of a file, to detect that it was changed after it was read.
 struct Stamp {
     std::uint64_t device = 0, file = 0, size = 0;
     std::int64_t seconds = 0, nanoseconds = 0;
@@ -21,7 +21,7 @@ struct Stamp {
     bool operator==(const Stamp&) const = default;
 };
 
-// Somebody wrote to a file that was being read, or is to be read once more.
+// A file was written to while it was read, or before it was read again.
 class ChangedFile : public std::runtime_error {
   public:
     ChangedFile(const std::string& path, const char* when)
@@ -33,11 +33,10 @@ class ChangedFile : public std::runtime_error {
     std::string path_;
 };
 
-// Who reads a text looks ahead without asking where it ends: a zero byte, which JSON forbids everywhere, ends every
-// token.
+// The scanner looks ahead without checking for the end: a zero byte, which JSON forbids everywhere, ends every token.
 inline constexpr std::size_t zeros_behind_text = 64;
 
-// Some of the bytes, with so many zeros behind them.
+// Some of the bytes, with zeros behind them.
 struct Stretch {
     std::span<const char> bytes;
     std::size_t first = 0;  // its place in the whole
@@ -62,7 +61,7 @@ class Content {
     // all. Throws ChangedFile if the file has become shorter.
     Stretch read(std::size_t first, std::size_t last, Array<char>& room) const;
 
-    // Throws ChangedFile if somebody has written to the file since it was opened.
+    // Throws ChangedFile if the file has been written to since it was opened.
     void check_unchanged() const;
 
     // Of a regular file; what came through a pipe cannot be read again.

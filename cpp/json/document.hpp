@@ -1,4 +1,4 @@
-// All that a COCO file says, as columns.
+// The content of a COCO file as columns.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// What can be wrong with a JSON file, and where.
+// Errors in COCO JSON files: their kind, the byte, and the record and field they are in.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ enum class Fault : std::uint8_t {
     missing_key,   // a needed key is absent or null
     repeated_key,  // a key twice in one object
     mixed_ids,     // numbers and text in one column of ids
-    limit,         // larger than we agree to read
+    limit,         // larger than the limits of the reader
     run_sum,       // runs that do not fill their image
     ring_points,   // a polygon ring with too few or an odd number of coordinates
 };
 
 std::string_view name_of(Fault fault);
 
-// A fault as the scanner meets it, before anyone knows which record it belongs to.
+// A fault as the scanner meets it, before its record is known.
 struct Defect {
     Fault fault;
     std::size_t byte;
@@ -42,7 +42,7 @@ struct Location {
     std::string_view field;    // "" outside of known fields
 };
 
-// A fault with all that is known of it: in parts, because who words it also knows the file.
+// A fault with all that is known of it, in fields: the message is worded by the caller, who also knows the file.
 class ParseError : public std::invalid_argument {
   public:
     ParseError(Defect defect, Location where)
@@ -50,7 +50,7 @@ class ParseError : public std::invalid_argument {
 
     Defect defect;
     Location where;
-    std::size_t line = 0;  // counted from 1; whoever has the text sets it
+    std::size_t line = 0;  // counted from 1; set by the caller, who has the text
     std::string path;      // of the file, where it is read once more
 
     // `annotations[17].bbox: expected 4 numbers, found 3 (byte 1234, line 1)`.

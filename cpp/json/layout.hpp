@@ -1,5 +1,5 @@
-// Records of one file look alike: the bytes between two values (`,"bbox": `) are those of the record before.
-// A layout remembers them, so that finding the next field is one comparison instead of reading a key.
+// Key prediction: records of one file look alike, so that the bytes between two values (`,"bbox": `) are those of the
+// record before. A layout remembers them, and finding the next field is one comparison instead of parsing a key.
 #pragma once
 
 #include <array>

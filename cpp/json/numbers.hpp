@@ -1,4 +1,4 @@
-// Numbers as JSON spells them, read exactly: doubles correctly rounded, integers without a detour through doubles.
+// Exact parsing of JSON numbers: doubles correctly rounded, integers without a detour through doubles.
 //
 // The quick functions take the spellings that fill files (few enough digits, no exponent) and answer null for every
 // other, which goes to the exact functions. They read up to 16 bytes before `at` and 32 behind.

@@ -1,4 +1,4 @@
-// One pass over a stretch of a COCO file: from the start of the file or of some record, up to a record behind a limit.
+// One pass of the COCO reader over a piece of a file: from its start or from a record up to a record beyond a limit.
 #pragma once
 
 #include <cstddef>

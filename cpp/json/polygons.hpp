@@ -1,4 +1,4 @@
-// Polygons as COCO writes them: an array of rings, each an array x, y, x, y, ...
+// Parser of COCO polygons: an array of rings, each an array x, y, x, y, …
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ class PolygonReader {
 
     explicit PolygonReader(const RegionLimits& limits);
 
-    // Makes room for what so many bytes of text are likely to hold.
+    // Makes room for what this number of bytes of text is likely to hold.
     void reserve(std::size_t bytes);
     // Reads the object that starts at in.at.
     void read(Scanner& in);

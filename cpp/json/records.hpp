@@ -1,4 +1,4 @@
-// The three kinds of records in a COCO file, each as a table of columns that reads its own fields.
+// Images, categories and annotations of a COCO file, each a table of columns that parses its own fields.
 //
 // A table says which keys it knows (`names`), which of them every record needs (`needed`), and reads the value of one
 // key into the row being built: `read` takes every value there is (false means that it counts as absent),
@@ -74,7 +74,7 @@ class Ids {
 
 enum class SegmentationKind : std::uint8_t { absent, empty, polygons, runs };
 
-// Objects: the annotations of a truth, or results.
+// Objects: annotations or results.
 struct Annotations {
     enum Field : unsigned {
         image_id,
@@ -111,7 +111,7 @@ struct Annotations {
 
     bool read(Scanner& in, unsigned field);
     const char* read_quickly(const char* at, unsigned field);
-    // Makes room for so many records in the columns that are in use.
+    // Makes room for this number of records in the columns that are in use.
     void reserve(std::size_t records);
 
     template <class Visit>

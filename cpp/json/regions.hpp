@@ -1,4 +1,4 @@
-// Converts segmentations, which read_coco only located, to numbers.
+// Decoding of segmentations (polygons and RLE masks), which read_coco only locates.
 #pragma once
 
 #include <cstdint>

@@ -126,7 +126,7 @@ View<std::uint8_t> kinds_of(const View<SegmentationKind>& read) {
     return has_other ? keep(std::move(kinds)) : View<std::uint8_t>();
 }
 
-// Room for the boxes that are missing, and who came without one; what has no shape either is at fault.
+// Room for missing boxes, and flags of the objects without one; an object without any region is a fault.
 void mark_boxed(const Annotations& table, std::string_view section, Regions& regions, Faults& faults) {
     Array<double> boxes(4 * table.count, 0);
     std::ranges::copy(regions.boxes.values, boxes.begin());

@@ -1,4 +1,4 @@
-// Which image and which class does each record of a COCO file speak of, and what is wrong with that?
+// Resolution of ids: the image and class of each record of a COCO file, and the records whose ids or sizes are wrong.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace verite::json {
 
-// Something that a record says and that cannot be. All of them are collected, up to a limit, for somebody to word.
+// A record with impossible content. All are collected, up to a limit; the caller words them.
 struct RecordFault {
     std::string_view code;  // repeated_id size unknown_id mixed_ids no_region
     std::string_view section;
     std::size_t record;
     std::string_view field = {};
-    std::int64_t other = -1;  // another record that has part in it
+    std::int64_t other = -1;  // another record that is involved
 };
 
 struct SizeLimits {
     std::int64_t side_px, pixels;
 };
 
-// What is wrong with the tables of a truth: ids that are there twice, sizes that are no sizes of a picture.
+// Faults of the tables of images and classes: repeated ids, impossible image sizes. At most `most` of them.
 std::vector<RecordFault> faults_of(const Images& images, std::span<const std::int64_t> image_ids,
                                    const Categories& categories, const SizeLimits& limits, std::size_t most);
 
-// Where ids are looked for: ids of images are numbers or texts.
+// The tables in which ids are looked up: ids of images are numbers or texts.
 struct IdTables {
     std::span<const std::int64_t> image_ids;
     RaggedView<char> image_names;
@@ -58,7 +58,7 @@ ResolvedObjects resolve(const Document& document, const SharedColumns& shared, c
                         const std::shared_ptr<const LazyShapes>& shapes, BoxLayout layout, unsigned threads,
                         std::size_t most);
 
-// Ids that occur, rising, each once.
+// Ids that occur, ascending, each once.
 std::vector<std::int64_t> distinct(std::span<const std::int64_t> ids);
 std::vector<std::string> distinct(const RaggedColumn<char>& texts);
 

@@ -1,4 +1,4 @@
-// Run-length masks as COCO writes them: {"size": [height, width], "counts": runs}, where runs are an array of integers
+// Parser of COCO RLE masks: {"size": [height, width], "counts": runs}, where runs are an array of integers
 // or packed into text.
 #pragma once
 
@@ -19,7 +19,7 @@ class RunReader {
 
     explicit RunReader(const RegionLimits& limits);
 
-    // Makes room for what so many bytes of text are likely to hold.
+    // Makes room for what this number of bytes of text is likely to hold.
     void reserve(std::size_t bytes);
     // Reads the mask that starts at in.at.
     void read(Scanner& in);

@@ -1,5 +1,4 @@
-// Tokens of a JSON text: blanks, strings, numbers, and whole values to be skipped. Strict: what RFC 8259 forbids is
-// refused.
+// JSON scanner: whitespace, strings, numbers, and whole values to be skipped. Strict: what RFC 8259 forbids is refused.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +40,7 @@ class Scanner {
     int depth = 0;  // containers around `at`, for the limit on what is skipped
     int deepest = usual_deepest;
 
-    // Where to give up skipping a value. Set by those who only guess where they are: else each guess at a level of a
+    // Where to give up skipping a value. Set where the position is only a guess: else each guess at a level of a
     // deeply nested value could go on to the end of the file.
     void set_horizon(std::size_t byte) {
         horizon_ = begin_ + std::min(byte - first_, static_cast<std::size_t>(end_ - begin_));

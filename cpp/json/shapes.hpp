@@ -1,4 +1,4 @@
-// The polygons and masks of all objects of a COCO file, object by object.
+// Decodes the polygons and masks of all objects of a COCO file.
 #pragma once
 
 #include "columns/shapes.hpp"

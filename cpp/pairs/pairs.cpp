@@ -139,7 +139,7 @@ double* write(double* out, const Directed& list) {
 
 }  // namespace
 
-void overlaps(const Side& truths, const Side& preds, std::span<double> out) {
+void areas_of_pairs(const Side& truths, const Side& preds, std::span<double> out) {
     each_pair(truths, preds, [&](std::size_t i) {
         const auto a = truths.masks.counts[truths.rows[i]], b = preds.masks.counts[preds.rows[i]];
         out[3 * i] = static_cast<double>(run_area(a));
@@ -153,13 +153,13 @@ void measure(const Side& truths, const Side& preds, std::span<double> out) {
     std::vector<std::int64_t> squared;
     double* cell = out.data();
     each_couple(truths, preds, [&](const Shape& truth, const Shape& pred, bool both) {
-        const auto tell = [&](auto value) { *cell++ = static_cast<double>(value); };
-        tell(truth.area());
-        tell(pred.area());
-        tell(count_common(truth.region(), pred.region()));
-        tell(truth.pixels().size());
-        tell(pred.pixels().size());
-        tell(count_common(truth.contour(), pred.contour()));
+        const auto put = [&](auto value) { *cell++ = static_cast<double>(value); };
+        put(truth.area());
+        put(pred.area());
+        put(count_common(truth.region(), pred.region()));
+        put(truth.pixels().size());
+        put(pred.pixels().size());
+        put(count_common(truth.contour(), pred.contour()));
         for (const auto& [set, from] : {std::pair(&truth, &pred), std::pair(&pred, &truth)}) {
             squared.clear();
             if (both) {

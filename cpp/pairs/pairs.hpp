@@ -1,4 +1,4 @@
-// Everything the localization metrics ask about two regions, counted once.
+// Statistics of pairs of masks for localization metrics: areas, contours and distances between contours in pixels.
 #pragma once
 
 #include <vector>
@@ -9,18 +9,19 @@
 
 namespace verite {
 
-// Area of the truth, of the pred and of both, three numbers a pair, without a pixel drawn.
-void overlaps(const Side& truth, const Side& pred, std::span<double> out);
+// Areas in pixels of the ground-truth mask, of the predicted one and of their intersection, three numbers per pair,
+// computed on runs without rasterising.
+void areas_of_pairs(const Side& truth, const Side& pred, std::span<double> out);
 
-// How many numbers a pair has: three areas (truth, pred, shared), three contour lengths (truth, pred, shared), the five
-// of Directed from the pred's contour to the truth's, and the same five the other way.
+// Numbers per pair: three areas (ground truth, prediction, intersection), three contour lengths (likewise), the five of
+// Directed from the prediction's contour to the ground truth's, and the same five the other way.
 constexpr std::size_t statistic_count = 16;
 
-// One row of statistics a pair; distances are 0 where either contour is empty.
-// This and the others throw std::invalid_argument where a pair's masks are of images of different sizes.
+// One row of statistics per pair; distances are 0 where either contour is empty. All functions here throw
+// std::invalid_argument where a pair's masks are of images of different sizes.
 void measure(const Side& truth, const Side& pred, std::span<double> out);
 
-// The squared distances of the pred's pixels outside the truth to the truth, summed; 0 where the truth is empty.
+// The sum of squared distances of the predicted pixels outside the ground truth to it; 0 where that is empty.
 void sum_outside(const Side& truth, const Side& pred, std::span<double> out);
 
 // Squared distances of every contour pixel of one side to the other side's contour, pair by pair; none where either
@@ -33,7 +34,7 @@ struct Lists {
 using PixelLists = Lists<std::int64_t>;
 void list_distances(const Side& truth, const Side& pred, PixelLists& to_truth, PixelLists& to_pred);
 
-// The same two where neighbouring pixels do not lie one apart.
+// The same with another distance between neighbouring pixels.
 using SpacedLists = Lists<double>;
 void list_distances(const Side& truth, const Side& pred, Spacing spacing, SpacedLists& to_truth, SpacedLists& to_pred);
 void sum_outside(const Side& truth, const Side& pred, Spacing spacing, std::span<double> out);

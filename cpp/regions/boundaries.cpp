@@ -4,7 +4,8 @@
 
 namespace verite {
 
-void rim_overlaps(const Side& truths, const Side& preds, std::span<const std::int64_t> widths, std::span<double> out) {
+void boundary_areas(const Side& truths, const Side& preds, std::span<const std::int64_t> widths,
+                    std::span<double> out) {
     Raster truth, pred;
     Pause pause;
     for (std::size_t i = 0; i < truths.rows.size(); ++i) {

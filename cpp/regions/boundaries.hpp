@@ -1,11 +1,12 @@
-// How much do the rims of two regions overlap?
+// Boundary areas of pairs of masks, as boundary IoU compares them.
 #pragma once
 
 #include "regions/shapes.hpp"
 
 namespace verite {
 
-// Writes the sizes of both rims and of what they share, three numbers a pair. The runs must add up to the sizes.
-void rim_overlaps(const Side& truth, const Side& pred, std::span<const std::int64_t> widths, std::span<double> out);
+// Writes the areas in pixels of both boundaries and of their intersection, three numbers per pair. A boundary is the
+// pixels within widths[i] steps of the outside. Runs must add up to the sizes of their masks.
+void boundary_areas(const Side& truth, const Side& pred, std::span<const std::int64_t> widths, std::span<double> out);
 
 }  // namespace verite

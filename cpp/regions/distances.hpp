@@ -1,4 +1,4 @@
-// How far is it from a pixel to the nearest pixel of a set? Exact, and paid for only where it is asked.
+// Exact Euclidean distances from pixels to the nearest pixel of a set (distance transform), computed only where needed.
 #pragma once
 
 #include <vector>
@@ -7,11 +7,11 @@
 
 namespace verite {
 
-// For every place in a strip of columns the distance, along the row, to the nearest pixel of the set. A question
-// then looks up and down its own column only as far as something nearer can still be found.
+// For every place in a strip of columns the distance along the row to the nearest pixel of the set. A query then looks
+// up and down its own column only as far as something nearer can still be found.
 class Field {
   public:
-    // A set that is not empty, as a raster and as a list; questions may be asked anywhere in the frame `asked`.
+    // `set` must not be empty and is given as a raster and as a list; queries may be anywhere in the frame `asked`.
     void build(const Raster& set, std::span<const Pixel> pixels, const Frame& asked);
 
     // Squared distances from each of `from`, which must come column by column, downwards.
@@ -37,7 +37,7 @@ class Field {
     std::vector<std::int32_t> least_;
 };
 
-// What a directed list of distances is asked for most.
+// Sums over a directed list of distances in pixels.
 struct Directed {
     double sum = 0, sum_squared = 0, sum_cubed = 0;
     double merit = 0;  // sum of 1 / (1 + d² / 9)

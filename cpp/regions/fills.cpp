@@ -28,7 +28,7 @@ void fill_box(const double* corners, Size size, std::vector<std::uint32_t>& coun
     const std::int64_t x1 = first_pixel(corners[0], size.width), x2 = first_pixel(corners[2], size.width);
     const std::int64_t y1 = first_pixel(corners[1], size.height), y2 = first_pixel(corners[3], size.height);
     RunWriter writer(size, counts);
-    for (std::int64_t x = x1; x < x2; ++x) writer.tell(x, y1, y2);
+    for (std::int64_t x = x1; x < x2; ++x) writer.add(x, y1, y2);
     writer.close();
 }
 
@@ -54,8 +54,8 @@ void fill_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>
     std::sort(crossed.begin(), crossed.end());
     RunWriter writer(size, counts);
     for (std::size_t i = 0; i + 1 < crossed.size(); i += 2)  // a closed ring crosses a column an even number of times
-        writer.tell(crossed[i].first, first_pixel(crossed[i].second, size.height),
-                    first_pixel(crossed[i + 1].second, size.height));
+        writer.add(crossed[i].first, first_pixel(crossed[i].second, size.height),
+                   first_pixel(crossed[i + 1].second, size.height));
     writer.close();
 }
 
@@ -112,7 +112,7 @@ void fill_outline(std::span<const std::uint32_t> outline, Size size, std::vector
             }
             const std::int64_t from = y;
             while (y + 1 < height && place[x * height + y] != outside) ++y;
-            writer.tell(frame.x1 + x - 1, frame.y1 + from - 1, frame.y1 + y - 1);
+            writer.add(frame.x1 + x - 1, frame.y1 + from - 1, frame.y1 + y - 1);
         }
     writer.close();
 }

@@ -1,4 +1,4 @@
-// Which pixels lie inside a box, a ring or a closed curve of pixels?
+// Rasterisation of boxes, polygons and closed contours by pixel centres.
 #pragma once
 
 #include <algorithm>
@@ -9,24 +9,24 @@
 
 namespace verite {
 
-// The first pixel whose middle is not before `edge`, within 0 .. limit.
+// The first pixel whose centre is not before `edge`, within 0 .. limit.
 inline std::int64_t first_pixel(double edge, std::int64_t limit) {
     return static_cast<std::int64_t>(std::clamp(std::ceil(edge - .5), 0., static_cast<double>(limit)));
 }
 
-// A pixel is inside where its middle is, edges left and above included: column j of a box where x1 <= j + 1/2 < x2.
-// All append the runs of one object, cut at the border of the image.
+// A pixel is inside where its centre is, left and upper edges included: column j of a box where x1 <= j + 1/2 < x2. All
+// append the runs of one object, clipped to the image.
 void fill_box(const double* corners, Size size, std::vector<std::uint32_t>& counts);
 
 // A ring is filled where a ray crosses it an odd number of times.
 // Throws std::invalid_argument where a coordinate is not a finite number.
 void fill_ring(std::span<const double> xy, Size size, std::vector<std::uint32_t>& counts);
 
-// The pixels of the rings first .. last, each filled for itself.
+// The union of the rings first .. last, each filled by itself.
 void fill_rings(Rings rings, std::size_t first, std::size_t last, Size size, std::vector<std::uint32_t>& counts);
 
-// A curve of pixels together with everything it encloses: what cannot be reached from outside by steps to the
-// 4-neighbours without stepping on the curve.
+// A contour together with everything it encloses: pixels that cannot be reached from outside by steps to 4-neighbours
+// without stepping on the contour.
 void fill_outline(std::span<const std::uint32_t> outline, Size size, std::vector<std::uint32_t>& counts);
 
 }  // namespace verite

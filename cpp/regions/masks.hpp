@@ -1,4 +1,4 @@
-// Run-length masks as COCO writes them: column by column, the first run counts background.
+// Run-length encoded masks (COCO RLE): compressed text, areas and intersections.
 #pragma once
 
 #include <string>
@@ -9,26 +9,26 @@
 
 namespace verite {
 
-// The runs of one mask from COCO's text: six bits a character, differences to the run before the last
-// from the fourth run on. Appended to `counts`. Throws std::invalid_argument where the text is broken, a run is
+// Decodes COCO's compressed text: six bits per character, from the fourth run on differences to the run before the
+// last. Appends to `counts`. Throws std::invalid_argument where the text is broken, a run is
 // negative or longer than the mask, or the runs do not add up to `pixels`, unless they may end early. Returns their
 // sum.
 enum class Ending { whole, early };
 std::uint64_t decode_runs(std::span<const char> text, std::uint64_t pixels, std::vector<std::uint32_t>& counts,
                           Ending ending = Ending::whole);
 
-// Lets background follow the runs from `first` on, so that they cover `rest` pixels more.
+// Appends background to the runs from `first` on, so that they cover `rest` pixels more.
 void complete_runs(std::uint64_t rest, std::size_t first, std::vector<std::uint32_t>& counts);
 
-// The same text from runs, appended to `text`.
+// Encodes runs to the same text, appended to `text`.
 void encode_runs(std::span<const std::uint32_t> counts, std::string& text);
 
-// RLEMasks from stretches told column by column, downwards; stretches that touch become one.
+// Writes runs from segments of columns, column by column, downwards; segments that touch become one.
 class RunWriter {
   public:
     RunWriter(Size size, std::vector<std::uint32_t>& counts) : size_(size), counts_(counts), start_(counts.size()) {}
 
-    void tell(std::int64_t x, std::int64_t y1, std::int64_t y2) {
+    void add(std::int64_t x, std::int64_t y1, std::int64_t y2) {
         if (y1 >= y2) return;
         const std::int64_t from = x * size_.height + y1, to = x * size_.height + y2;
         if (from == at_ && counts_.size() > start_) {
@@ -52,7 +52,7 @@ class RunWriter {
     std::int64_t at_ = 0;
 };
 
-// A ring may cross many columns many times; this is where it stops being a drawing.
+// The largest number of column crossings of one polygon ring.
 constexpr std::size_t most_crossings = std::size_t{1} << 28;
 
 // The union of the masks that draw(i, runs) appends for i = first .. last, appended to `counts`; all background
@@ -75,11 +75,11 @@ void unite_each(std::size_t first, std::size_t last, Size size, std::vector<std:
     counts.insert(counts.end(), whole.begin(), whole.end());
 }
 
-// How many pixels a mask has, and how many two masks share.
+// The number of pixels of a mask, and of the intersection of two.
 std::uint64_t run_area(std::span<const std::uint32_t> counts);
 std::uint64_t run_overlap(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b);
 
-// Do the runs of every object add up to the pixels of its image? The first that do not, or size().
+// The first mask whose runs do not add up to the pixels of its image, or size().
 std::size_t first_unsound(const RLEMasks& runs);
 
 }  // namespace verite

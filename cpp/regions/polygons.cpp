@@ -15,14 +15,14 @@ constexpr int middle = 2;  // an edge that steps from sub-pixel 5 x + 2 to 5 x +
 // Beyond this the way from one corner to another on the fine grid would not fit an int.
 constexpr double furthest = 200'000'000;
 
-// Places at which pixels of the object start and end, from crossings that are told in order: two at the same place undo
-// each other.
+// Places at which pixels of the object start and end, from crossings that are added in order: two at the same place
+// undo each other.
 class EndWriter {
   public:
-    // There must be room for as many places as are told.
+    // There must be room for as many places as are added.
     explicit EndWriter(std::uint32_t* room) : start_(room), at_(room) {}
 
-    void tell(std::uint32_t place) {
+    void add(std::uint32_t place) {
         if (at_ != start_ && at_[-1] == place)
             --at_;
         else
@@ -137,11 +137,11 @@ bool RingDrawer::find_by_column(Columns columns, Size size, Array<std::uint32_t>
     for (const std::uint32_t filled : filled_) {
         if (filled == 2) {
             const std::uint32_t one = rows[0], other = rows[1];
-            writer.tell(top + std::min(one, other));
-            writer.tell(top + std::max(one, other));
+            writer.add(top + std::min(one, other));
+            writer.add(top + std::max(one, other));
         } else {
             std::sort(rows, rows + filled);
-            for (std::size_t i = 0; i < filled; ++i) writer.tell(top + rows[i]);
+            for (std::size_t i = 0; i < filled; ++i) writer.add(top + rows[i]);
         }
         top += static_cast<std::uint32_t>(size.height);
         rows += room;
@@ -162,7 +162,7 @@ void RingDrawer::find_by_place(Size size, Array<std::uint32_t>& ends) {
     std::sort(places_.begin(), places_.end());
     ends.resize(places_.size());
     EndWriter writer(ends.data());
-    for (const std::uint32_t place : places_) writer.tell(place);
+    for (const std::uint32_t place : places_) writer.add(place);
     ends.resize(writer.written());
 }
 

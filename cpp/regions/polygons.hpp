@@ -1,4 +1,4 @@
-// Which pixels does a polygon cover, by COCO's own rule?
+// Rasterisation of polygons by COCO's rule, bit for bit as pycocotools.
 #pragma once
 
 #include <vector>
@@ -15,10 +15,10 @@ namespace verite {
 // Throws std::invalid_argument where a coordinate is not a number or too large to draw.
 void rasterise(Rings rings, std::size_t first, std::size_t last, Size size, std::vector<std::uint32_t>& counts);
 
-// The runs between these places, at which the object's pixels start and end in turn. Appended to `counts`.
+// Appends the runs between these places, at which the object's pixels start and end in turn.
 void append_runs(std::span<const std::uint32_t> ends, Size size, std::vector<std::uint32_t>& counts);
 
-// Draws ring after ring with memory that is used again.
+// Rasterises one ring after the other and reuses its memory.
 class RingDrawer {
   public:
     // The runs of a ring, appended.

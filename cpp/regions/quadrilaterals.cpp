@@ -102,7 +102,7 @@ double Quadrilateral::shared_with(const Quadrilateral& other) const {
     return shared;
 }
 
-double quad_overlap(const Quadrilateral& truth, const Quadrilateral& pred, bool is_crowd) {
+double quad_iou(const Quadrilateral& truth, const Quadrilateral& pred, bool is_crowd) {
     const double shared = pred.shared_with(truth);
     const double all = is_crowd ? pred.area() : pred.area() + truth.area() - shared;
     return shared > 0 ? std::min(shared / all, 1.0) : std::isnan(all) ? all : 0.0;

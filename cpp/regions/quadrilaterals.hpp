@@ -1,4 +1,4 @@
-// Quadrilaterals, exactly: rotated boxes and any other four corners, in either direction, also concave or crossed.
+// Exact areas and IoU of quadrilaterals: rotated boxes and any four corners, clockwise or not, also concave or crossed.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ class Quadrilateral {
     double area_ = 0, left_ = 0, top_ = 0, right_ = 0, bottom_ = 0;
 };
 
-// Intersection over union, or over the prediction's area alone where the truth is a crowd; 0 where nothing is shared.
-double quad_overlap(const Quadrilateral& truth, const Quadrilateral& pred, bool is_crowd = false);
+// IoU, or intersection over the prediction's area where the ground truth is a crowd; 0 without an intersection.
+double quad_iou(const Quadrilateral& truth, const Quadrilateral& pred, bool is_crowd = false);
 
 }  // namespace verite

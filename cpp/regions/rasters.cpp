@@ -223,7 +223,7 @@ void Raster::runs(Size size, std::vector<std::uint32_t>& counts) const {
         for (std::int32_t w = 0; w < words_; ++w)
             for (std::uint64_t left = bits[w]; left;) {
                 const int from = std::countr_zero(left), length = std::countr_one(left >> from);
-                writer.tell(x, top + 64 * w + from, top + 64 * w + from + length);
+                writer.add(x, top + 64 * w + from, top + 64 * w + from + length);
                 left = from + length == 64 ? 0 : left & all << (from + length);
             }
     }

@@ -1,4 +1,4 @@
-// A mask as bits, cropped to its object, so that neighbours and overlaps are a few word operations.
+// Bit masks cropped to their object: contours, boundaries and intersections by word operations.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@ struct Pixel {
     std::int32_t x, y;
 };
 
-// Half-open ranges of pixels; empty where nothing is in it.
+// Half-open ranges of pixels, empty without any.
 struct Frame {
     std::int32_t x1 = 0, y1 = 0, x2 = 0, y2 = 0;
 

@@ -1,4 +1,4 @@
-// One side of the pairs, and one region of it with its contour.
+// One side of pairs of masks, and one mask of it with its contour.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,10 @@ namespace verite {
 struct Side {
     RLEMasks masks;
     RLEMasks outlines;                   // as many objects as masks, or none at all
-    std::span<const std::int64_t> rows;  // pair i takes object rows[i]
+    std::span<const std::int64_t> rows;  // pair i has object rows[i]
 };
 
-// One region, read once however many pairs in a row ask for it.
+// One mask, decoded once for consecutive pairs that share it.
 class Shape {
   public:
     void read(const Side& side, std::int64_t row);

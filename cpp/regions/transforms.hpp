@@ -1,4 +1,4 @@
-// How far is it from every pixel of a frame to the nearest pixel of a set, and how differently do two contours look?
+// Exact Euclidean distance transform (Felzenszwalb & Huttenlocher 2012), and the difference of two (Baddeley's metric).
 #pragma once
 
 #include <vector>
@@ -7,12 +7,12 @@
 
 namespace verite {
 
-// How far apart neighbouring pixels lie.
+// Distance between neighbouring pixels.
 struct Spacing {
     double down = 1, across = 1;
 };
 
-// The lower envelope of one parabola a place (Felzenszwalb & Huttenlocher 2012).
+// The lower envelope of parabolas, one per place.
 class Envelope {
   public:
     // The least of heights[v] + (step (y - v))² over all v, for every y; a height of `nothing` is none. At least one is
@@ -43,8 +43,8 @@ class Transform {
     Envelope envelope_;
 };
 
-// Sum over all pixels of the image of |min(d to truth, cutoff) - min(d to pred, cutoff)| ^ power, for each pair one
-// number a power; 0 where either contour is empty. Distances are exact.
+// Sum over all pixels of the image of |min(d to truth, cutoff) - min(d to pred, cutoff)| ^ power, one
+// number per pair and power; 0 where either contour is empty. Distances are exact.
 void distance_differences(const Side& truth, const Side& pred, std::span<const double> powers, double cutoff,
                           Spacing spacing, std::span<double> out);
 

@@ -62,7 +62,7 @@ std::vector<Voxel> find_surface(const std::uint8_t* object, std::array<std::int6
 }
 
 // Squared distances of some voxels to a set that is not empty: in each plane first, then across planes, only along the
-// lines on which somebody asks. Planes do not need each other, nor do lines: the same numbers for any number of
+// lines with queries. Planes do not need each other, nor do lines: the same numbers for any number of
 // threads.
 class Reach {
   public:

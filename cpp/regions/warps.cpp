@@ -34,13 +34,13 @@ class Crossings {
         }
     }
 
-    void tell(Size size, RunWriter& writer) {
+    void add(Size size, RunWriter& writer) {
         for (std::int64_t x = 0; x < size.width; ++x) {
             std::vector<double>& rows = rows_[x];
             if (rows.empty()) continue;
             std::sort(rows.begin(), rows.end());
             for (std::size_t i = 0; i + 1 < rows.size(); i += 2)
-                writer.tell(x, first_pixel(rows[i], size.height), first_pixel(rows[i + 1], size.height));
+                writer.add(x, first_pixel(rows[i], size.height), first_pixel(rows[i + 1], size.height));
             rows.clear();
         }
     }
@@ -63,7 +63,7 @@ void warp_runs(std::span<const double> edges, std::span<const double> warps, Siz
             crossings.add(a, b, size);
         }
         RunWriter writer(size, counts);
-        crossings.tell(size, writer);
+        crossings.add(size, writer);
         writer.close();
         objects.push_back(static_cast<std::int64_t>(counts.size()));
     }

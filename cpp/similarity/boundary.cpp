@@ -7,13 +7,13 @@
 #include <stdexcept>
 
 #include "regions/rasters.hpp"
-#include "similarity/mask_measure.hpp"
+#include "similarity/mask_similarity.hpp"
 #include "similarity/registry.hpp"
 
 namespace verite {
 namespace {
 
-// A rim is this part of the image's diagonal wide, and at least a pixel.
+// A boundary is this part of the image's diagonal wide, and at least a pixel.
 constexpr double rim = 0.02;
 
 std::int64_t rim_width(Size size) {
@@ -21,42 +21,42 @@ std::int64_t rim_width(Size size) {
     return std::max<std::int64_t>(std::llrint(rim * std::sqrt(height * height + width * width)), 1);
 }
 
-// Most pairs are settled by their masks; rims are found once, when they are first needed.
-class BoundaryMeasure {
+// Most pairs are settled by their masks; boundaries are found once, when they are first needed.
+class BoundaryIoU {
   public:
-    explicit BoundaryMeasure(const Comparison& comparison) : masks_(comparison), floor_(comparison.floor) {}
+    explicit BoundaryIoU(const Comparison& comparison) : masks_(comparison), floor_(comparison.floor) {}
 
-    void meet(std::span<const std::int32_t> rows) {
-        masks_.meet(rows);
+    void set_truths(std::span<const std::int32_t> rows) {
+        masks_.set_truths(rows);
         if (others_.size() < rows.size()) others_.resize(rows.size());
         for (std::size_t t = 0; t < rows.size(); ++t) others_[t].is_read = false;
     }
 
-    void start(std::int32_t row) {
-        masks_.start(row);
+    void set_pred(std::int32_t row) {
+        masks_.set_pred(row);
         mine_.is_read = false;
     }
 
     template <class Visit>
-    void each_possible(Visit&& visit) const {
-        masks_.each_possible(visit);
+    void each_candidate(Visit&& visit) const {
+        masks_.each_candidate(visit);
     }
 
-    double overlap(std::size_t t) {
-        const double overlap = masks_.overlap(t);
-        if (!(overlap >= floor_) || !(overlap > 0) || masks_.is_crowd(t)) return overlap;
+    double value(std::size_t t) {
+        const double iou = masks_.value(t);
+        if (!(iou >= floor_) || !(iou > 0) || masks_.is_crowd(t)) return iou;
         Mask& other = masks_.other(t);
         const std::int64_t width = rim_width(other.size);
-        if (is_thin(masks_.mine(), width) && is_thin(other, width)) return overlap;  // the rims are the masks
+        if (is_thin(masks_.mine(), width) && is_thin(other, width)) return iou;  // the boundaries are the masks
         mine_.read(masks_.mine(), width);
         others_[t].read(other, width);
         const std::uint64_t both = count_common(mine_.rim, others_[t].rim);
         const std::uint64_t all = mine_.size + others_[t].size - both;
-        return std::min(overlap, both > 0 ? static_cast<double>(both) / static_cast<double>(all) : 0.0);
+        return std::min(iou, both > 0 ? static_cast<double>(both) / static_cast<double>(all) : 0.0);
     }
 
   private:
-    // Nothing of it is further than `width` steps from the outside. Odd masks have no bounds to tell by.
+    // Nothing of it is further than `width` steps from the outside. Irregular masks have no bounds.
     static bool is_thin(const Mask& mask, std::int64_t width) {
         const auto& [left, top, right, bottom] = mask.bounds;
         return !mask.is_odd && std::min(right - left, bottom - top) <= 2 * width;
@@ -78,7 +78,7 @@ class BoundaryMeasure {
         }
     };
 
-    MaskMeasure masks_;
+    MaskSimilarity masks_;
     double floor_;
     OwnRim mine_;
     std::vector<OwnRim> others_;
@@ -86,7 +86,9 @@ class BoundaryMeasure {
 
 }  // namespace
 
-constinit const Similarity boundary_similarity =
-    make_similarity<BoundaryMeasure>("boundary", "masks and their boundaries", {.outlines = true}, outline_areas);
+static_assert(Similarity<BoundaryIoU>);
+
+constinit const SimilarityMeasure boundary_similarity =
+    make_similarity<BoundaryIoU>("boundary", "masks and their boundaries", {.outlines = true}, outline_areas);
 
 }  // namespace verite

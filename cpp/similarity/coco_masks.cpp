@@ -17,7 +17,7 @@ namespace {
 // Pieces of about this many objects are handed to threads.
 constexpr std::size_t piece_size = 512;
 
-// Bounds as pycocotools tells them. A mask of foreground runs that are all empty has odd ones there.
+// Bounding box as pycocotools computes it, which is peculiar for a mask whose foreground runs are all empty.
 void write_bounds(std::span<const std::uint32_t> counts, Size size, double* out) {
     const Bounds bounds = bound_runs(counts, size.height);
     if (bounds.right > bounds.left) {
@@ -165,12 +165,12 @@ void mask_bounds(const RLEMasks& masks, std::span<double> out) {
     for (std::size_t i = 0; i < masks.size(); ++i) write_bounds(masks.counts[i], masks.size_of(i), &out[4 * i]);
 }
 
-double mask_overlap(std::span<const std::uint32_t> pred, Size pred_size, std::span<const std::uint32_t> truth,
-                    Size truth_size, bool is_crowd) {
+double mask_iou(std::span<const std::uint32_t> pred, Size pred_size, std::span<const std::uint32_t> truth,
+                Size truth_size, bool is_crowd) {
     double mine[4], other[4];
     write_bounds(pred, pred_size, mine);
     write_bounds(truth, truth_size, other);
-    if (!(coco_overlap(mine, other, is_crowd) > 0)) return 0;
+    if (!(coco_box_iou(mine, other, is_crowd) > 0)) return 0;
     if (pred_size != truth_size) return -1;
     const auto [both, either] = compare_run_by_run(pred, truth);
     if (both == 0) return 0;

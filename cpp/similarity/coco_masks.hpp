@@ -1,4 +1,4 @@
-// Masks by COCO's rules: what objects look like, and how much they overlap.
+// COCO masks: rasterised polygons and RLE masks, their areas, bounding boxes and IoU as pycocotools computes them.
 #pragma once
 
 #include <array>
@@ -9,11 +9,11 @@
 #include "columns/shapes.hpp"
 #include "columns/views.hpp"
 #include "regions/polygons.hpp"
-#include "similarity/overlaps.hpp"
+#include "similarity/candidates.hpp"
 
 namespace verite {
 
-// What is known of the shape of objects. The mask counts; where there is none the polygons, and without them the box.
+// Regions of objects: the mask where there is one, else the polygons, else the box.
 struct Outlines {
     RLEMasks runs;  // an object without a mask has no runs; may hold no objects at all
     Rings rings;
@@ -50,15 +50,15 @@ Masks draw_masks(const Outlines& outlines, unsigned threads);
 // The number of pixels of each mask.
 void mask_areas(const RLEMasks& masks, std::span<double> out);
 
-// Left, top, width and height of the pixels of each mask, as pycocotools tells them.
+// Left, top, width and height of the pixels of each mask, as pycocotools computes them.
 void mask_bounds(const RLEMasks& masks, std::span<double> out);
 
-// The overlap of two masks as pycocotools computes it: shared pixels over all pixels, or over the prediction's where
-// the truth is a crowd; 0 where their bounds are apart and -1 where they are of images of different sizes.
-double mask_overlap(std::span<const std::uint32_t> pred, Size pred_size, std::span<const std::uint32_t> truth,
-                    Size truth_size, bool is_crowd);
+// IoU of two masks as pycocotools computes it, or intersection over the prediction's area where the ground truth is a
+// crowd; 0 where their bounding boxes are apart and -1 where their images differ in size.
+double mask_iou(std::span<const std::uint32_t> pred, Size pred_size, std::span<const std::uint32_t> truth,
+                Size truth_size, bool is_crowd);
 
-// The number of pixels of every object, drawn one after the other: masks of a whole data set would fill more memory
+// The number of pixels of every object, drawn one after the other: masks of a whole dataset would need more memory
 // than everything else.
 void draw_areas(const Outlines& outlines, unsigned threads, std::span<double> out);
 

@@ -1,9 +1,9 @@
-// Boxes by their corners, which may be indices of pixels: as Pascal VOC, ImageNet and Open Images have them.
+// Box IoU by corners, which may be pixel indices: as Pascal VOC, ImageNet and Open Images compute it.
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
-#include "similarity/box_measure.hpp"
+#include "similarity/box_similarity.hpp"
 #include "similarity/boxes.hpp"
 #include "similarity/registry.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 
 double area(const double* box, double pixel) { return (box[2] - box[0] + pixel) * (box[3] - box[1] + pixel); }
 
-// Overlap only where both sides of the intersection are positive, as in VOCevaldet.m.
+// Positive only where both sides of the intersection are, as in VOCevaldet.m.
 double iou(const double* a, const double* b, double pixel) {
     const double width = std::min(a[2], b[2]) - std::max(a[0], b[0]) + pixel;
     if (!(width > 0)) return 0;
@@ -31,10 +31,10 @@ struct CornerFormula {
         return {box[0], box[1], box[2] + pixel, box[3] + pixel, area(box, pixel)};
     }
 
-    // Boxes apart are no pair, whatever the floor, and no more are those that do not compare.
-    double overlap(const double* pred, const double* truth, bool) const {
-        const double overlap = iou(truth, pred, pixel);
-        return overlap > 0 ? overlap : -1;
+    // Boxes apart, and those with NaN, are no candidates whatever the floor.
+    double iou(const double* pred, const double* truth, bool) const {
+        const double found = verite::iou(truth, pred, pixel);
+        return found > 0 ? found : -1;
     }
 
     double pixel;
@@ -60,7 +60,7 @@ Candidates box_candidates(Boxes truth, std::span<const std::int64_t> truth_cells
     comparison.pred.boxes = pred.corners;
     comparison.floor = floor;
     comparison.pixel = pixel;
-    MeasuredGroups<BoxMeasure<CornerFormula>> groups(comparison);
+    ComparedGroups<BoxSimilarity<CornerFormula>> groups(comparison);
     // Cell by cell first, then in the order of predictions.
     Candidates sorted;
     sorted.offsets.push_back(0);
@@ -85,20 +85,22 @@ Candidates box_candidates(Boxes truth, std::span<const std::int64_t> truth_cells
         found.offsets[static_cast<std::size_t>(preds[i]) + 1] = sorted.offsets[i + 1] - sorted.offsets[i];
     std::partial_sum(found.offsets.begin(), found.offsets.end(), found.offsets.begin());
     std::int32_t* const to_truth = found.truth.extend(sorted.truth.rows());
-    double* const to_overlap = found.overlap.extend(sorted.truth.rows());
+    double* const to_iou = found.iou.extend(sorted.truth.rows());
     for (std::size_t i = 0; i < preds.size(); ++i) {
         const std::int64_t at = found.offsets[static_cast<std::size_t>(preds[i])];
         for (std::int64_t c = sorted.offsets[i]; c < sorted.offsets[i + 1]; ++c) {
             to_truth[at + c - sorted.offsets[i]] = sorted.truth[c];
-            to_overlap[at + c - sorted.offsets[i]] = sorted.overlap[c];
+            to_iou[at + c - sorted.offsets[i]] = sorted.iou[c];
         }
     }
     found.truth.keep_more(sorted.truth.rows());
-    found.overlap.keep_more(sorted.truth.rows());
+    found.iou.keep_more(sorted.truth.rows());
     return found;
 }
 
-constinit const Similarity corner_box_similarity = make_similarity<BoxMeasure<CornerFormula>>(
+static_assert(Similarity<BoxSimilarity<CornerFormula>>);
+
+constinit const SimilarityMeasure corner_box_similarity = make_similarity<BoxSimilarity<CornerFormula>>(
     "corner_box", "", {.corners = true}, [](const Objects& objects, unsigned, std::span<double> out) {
         for (std::size_t i = 0; i < out.size(); ++i) out[i] = area(&objects.boxes[4 * i], 0);
     });

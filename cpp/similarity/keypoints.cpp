@@ -1,5 +1,5 @@
-// Keypoints as COCO compares them: object keypoint similarity (OKS), a Gaussian of the distance of each labelled point,
-// as wide as the object is large and as people disagree about that point, averaged.
+// Object keypoint similarity (OKS) as COCO computes it: a Gaussian of the distance of each labelled keypoint, as wide
+// as the object is large and as annotators disagree about that keypoint (sigma), averaged.
 //
 // Ronchi, Perona, Benchmarking and Error Diagnosis in Multi-Instance Pose Estimation, ICCV 2017.
 #include <algorithm>
@@ -40,7 +40,7 @@ struct Places {
     }
 };
 
-// One truth: where its points are, or its box doubled where none is labelled.
+// One ground-truth object: its keypoints, or its box doubled where none is labelled.
 struct Pose {
     Places places;
     bool has_points = false;
@@ -52,9 +52,9 @@ struct Pose {
     std::uint64_t most_far = 0;          // points that may be far off if the floor is to be reached
 };
 
-class KeypointMeasure {
+class KeypointSimilarity {
   public:
-    explicit KeypointMeasure(const Comparison& comparison)
+    explicit KeypointSimilarity(const Comparison& comparison)
         : truth_(comparison.truth), pred_(comparison.pred), almost_(comparison.floor * (1 - 1e-9)) {
         variances_.reserve(truth_.sigmas.values.size());
         weights_.reserve(truth_.sigmas.values.size() + 1);
@@ -65,33 +65,33 @@ class KeypointMeasure {
         weights_.push_back(0);  // a class without sigmas starts behind all others
     }
 
-    void meet(std::span<const std::int32_t> rows) {
+    void set_truths(std::span<const std::int32_t> rows) {
         if (poses_.size() < rows.size()) poses_.resize(rows.size());
         count_ = rows.size();
         for (std::size_t t = 0; t < count_; ++t) read(poses_[t], static_cast<std::size_t>(rows[t]));
     }
 
-    // Predictions of an image may be anywhere in their file, and so in memory. A call to what only prefetches would be
-    // dropped as one without effect.
-    [[gnu::always_inline]] void expect(std::int32_t row) const {
+    // Predictions of an image may be anywhere in their file, and so in memory. Inlined: a call that only prefetches is
+    // dropped by the compiler as one without effect.
+    [[gnu::always_inline]] void prefetch_pred(std::int32_t row) const {
         constexpr std::size_t line = 64 / sizeof(double);
         const auto points = pred_.keypoints[static_cast<std::size_t>(row)];
         for (std::size_t i = 0; i < points.size(); i += line) prefetch(&points[i]);
     }
 
-    void start(std::int32_t row) {
+    void set_pred(std::int32_t row) {
         const auto points = pred_.keypoints[static_cast<std::size_t>(row)];
         mine_.read(points.data(), points.size() / 3);
     }
 
-    // Exponentials are left to those that have enough points near enough. What does not compare is possible.
+    // Exponentials are left to objects with enough keypoints near enough. NaN is a candidate.
     template <class Visit>
-    void each_possible(Visit&& visit) const {
+    void each_candidate(Visit&& visit) const {
         for (std::size_t t = 0; t < count_; ++t)
             if (may_reach(poses_[t])) visit(t);
     }
 
-    double overlap(std::size_t t) {
+    double value(std::size_t t) {
         const Pose& pose = poses_[t];
         if (!has_as_many_points(pose)) return 0;
         terms_.resize(pose.labelled.size());
@@ -104,7 +104,7 @@ class KeypointMeasure {
     }
 
   private:
-    // Where classes are one, poses of different skeletons meet: they have nothing in common.
+    // Where evaluation is class-agnostic, poses of different skeletons are compared: their OKS is 0.
     bool has_as_many_points(const Pose& pose) const { return mine_.x.size() == pose.variances.size(); }
 
     double distance_to_points(const Pose& pose, std::size_t point) const {
@@ -181,7 +181,9 @@ class KeypointMeasure {
 
 }  // namespace
 
-constinit const Similarity keypoints_similarity = make_similarity<KeypointMeasure>(
+static_assert(Similarity<KeypointSimilarity>);
+
+constinit const SimilarityMeasure keypoints_similarity = make_similarity<KeypointSimilarity>(
     "keypoints", "keypoints", {.keypoints = true},
     [](const Objects& objects, unsigned threads, std::span<double> out) { box_areas(objects.boxes, threads, out); });
 

@@ -32,16 +32,16 @@ std::string Layout::place_of(const Columns& columns, std::size_t row) const {
     return " in image " + name_of(images_, static_cast<std::size_t>(columns.image[row]));
 }
 
-Objects Layout::lay_truths(const Columns& columns, LaidObjects& laid) const {
+Objects Layout::prepare_truths(const Columns& columns, ComputedColumns& computed) const {
     if (similarity_.wants.outlines) check_outlines(columns);
-    return lay({columns, "truth", false, similarity_.wants.outlines}, laid);
+    return prepare({columns, "truth", false, similarity_.wants.outlines}, computed);
 }
 
-Objects Layout::lay_preds(const Columns& columns, bool needs_outlines, LaidObjects& laid) const {
-    return lay({columns, "predictions", true, similarity_.wants.outlines || needs_outlines}, laid);
+Objects Layout::prepare_preds(const Columns& columns, bool needs_outlines, ComputedColumns& computed) const {
+    return prepare({columns, "predictions", true, similarity_.wants.outlines || needs_outlines}, computed);
 }
 
-void Layout::set_aside(const Columns& columns, Array<std::uint8_t>& ignored) const {
+void Layout::ignore_without_keypoints(const Columns& columns, Array<std::uint8_t>& ignored) const {
     if (!similarity_.wants.keypoints) return;
     const auto& keypoints = columns.regions.keypoints;
     ignored.resize(columns.count(), 0);
@@ -52,13 +52,13 @@ void Layout::set_aside(const Columns& columns, Array<std::uint8_t>& ignored) con
     }
 }
 
-Objects Layout::lay(const Asked& side, LaidObjects& laid) const {
-    laid.boxes = boxes_as(side.columns.regions, similarity_.wants.corners ? BoxLayout::corners : BoxLayout::sizes);
+Objects Layout::prepare(const RequestedSide& side, ComputedColumns& computed) const {
+    computed.boxes = boxes_as(side.columns.regions, similarity_.wants.corners ? BoxLayout::corners : BoxLayout::sizes);
     Objects objects;
-    objects.boxes = laid.boxes.values;
-    if (similarity_.wants.keypoints) lay_keypoints(side, objects);
-    if (similarity_.wants.quads) lay_quads(side, laid, objects);
-    if (side.needs_outlines) lay_outlines(side, laid, objects);
+    objects.boxes = computed.boxes.values;
+    if (similarity_.wants.keypoints) add_keypoints(side, objects);
+    if (similarity_.wants.quads) add_quads(side, computed, objects);
+    if (side.needs_outlines) add_outlines(side, computed, objects);
     return objects;
 }
 
@@ -72,25 +72,25 @@ void Layout::check_outlines(const Columns& truth) const {
                                     " without, the first" + place_of(truth, first) + "; evaluate boxes with --on box");
 }
 
-void Layout::lay_outlines(const Asked& side, LaidObjects& laid, Objects& objects) const {
+void Layout::add_outlines(const RequestedSide& side, ComputedColumns& computed, Objects& objects) const {
     const Columns& columns = side.columns;
     const Shapes& shapes = shapes_of(columns.regions);
-    laid.sizes.resize(2 * columns.count());
+    computed.sizes.resize(2 * columns.count());
     for (std::size_t i = 0; i < columns.count(); ++i) {
         const auto image = static_cast<std::size_t>(columns.image[i]);
-        laid.sizes[2 * i] = images_.heights[image];
-        laid.sizes[2 * i + 1] = images_.widths[image];
+        computed.sizes[2 * i] = images_.heights[image];
+        computed.sizes[2 * i + 1] = images_.widths[image];
         const bool is_drawn = !shapes.has_runs() || shapes.run_objects[i] == shapes.run_objects[i + 1];
-        if (is_drawn && std::min(laid.sizes[2 * i], laid.sizes[2 * i + 1]) <= 0)
+        if (is_drawn && std::min(computed.sizes[2 * i], computed.sizes[2 * i + 1]) <= 0)
             throw std::invalid_argument(
                 std::string(side.name) + ": expected the size of every image to draw masks, found none for " +
                 name_of(images_, image) + "; give --image-size WIDTH,HEIGHT or --images FOLDER");
     }
-    objects.outlines = list_outlines(shapes, laid.boxes.values, laid.sizes);
+    objects.outlines = list_outlines(shapes, computed.boxes.values, computed.sizes);
 }
 
 // Polygons of four corners as they are, boxes by theirs.
-void Layout::lay_quads(const Asked& side, LaidObjects& laid, Objects& objects) const {
+void Layout::add_quads(const RequestedSide& side, ComputedColumns& computed, Objects& objects) const {
     const Columns& columns = side.columns;
     const Regions& regions = columns.regions;
     const bool has_quads = std::ranges::any_of(regions.kinds.values, [](std::uint8_t kind) { return kind == 1; });
@@ -98,11 +98,11 @@ void Layout::lay_quads(const Asked& side, LaidObjects& laid, Objects& objects) c
         throw std::invalid_argument(std::string(side.name) +
                                     ": expected rotated boxes, found none; evaluate boxes with --on box");
     const Shapes& shapes = shapes_of(regions);
-    laid.quads.resize(8 * columns.count());
+    computed.quads.resize(8 * columns.count());
     for (std::size_t i = 0; i < columns.count(); ++i) {
-        double* const quad = &laid.quads[8 * i];
+        double* const quad = &computed.quads[8 * i];
         if (regions.kind(i) == RegionKind::box) {
-            const double *box = &laid.boxes[4 * i], right = box[0] + box[2], bottom = box[1] + box[3];
+            const double *box = &computed.boxes[4 * i], right = box[0] + box[2], bottom = box[1] + box[3];
             const double corners[8] = {box[0], box[1], right, box[1], right, bottom, box[0], bottom};
             std::copy_n(corners, 8, quad);
             continue;
@@ -118,10 +118,10 @@ void Layout::lay_quads(const Asked& side, LaidObjects& laid, Objects& objects) c
         if (corners != 4) refuse("a polygon of " + std::to_string(corners));
         std::copy_n(shapes.points.data() + 2 * shapes.rings[ring], 8, quad);
     }
-    objects.quads = laid.quads;
+    objects.quads = computed.quads;
 }
 
-void Layout::lay_keypoints(const Asked& side, Objects& objects) const {
+void Layout::add_keypoints(const RequestedSide& side, Objects& objects) const {
     const Columns& columns = side.columns;
     const auto& keypoints = columns.regions.keypoints;
     objects.sigmas = {sigmas_.values.values, sigmas_.starts.values};

@@ -1,4 +1,4 @@
-// From the columns of one side to what a similarity looks at, or a sentence about what it misses.
+// The columns that a similarity needs of one side, or an error that says which are missing.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace verite {
 
-// The name of an image in a sentence, or its id.
+// The name of an image for a message, or its id.
 std::string name_of(const Images& images, std::size_t image);
 
-// What had to be made for a similarity, and must stay as long as it looks.
-struct LaidObjects {
+// Columns that had to be computed for a similarity, and must live as long as it is used.
+struct ComputedColumns {
     View<double> boxes;
     Array<std::int32_t> sizes;
     Array<double> quads;
@@ -20,34 +20,34 @@ struct LaidObjects {
 
 class Layout {
   public:
-    // `sigmas` are of the keypoints of each label, by position.
-    Layout(const Similarity& similarity, const Images& images, const RaggedView<double>& sigmas)
+    // `sigmas` are of the keypoints of each class, by position.
+    Layout(const SimilarityMeasure& similarity, const Images& images, const RaggedView<double>& sigmas)
         : similarity_(similarity), images_(images), sigmas_(sigmas) {}
 
-    // Areas and crowds are the caller's. Throws std::invalid_argument with a sentence that begins with "truth:" or
-    // "predictions:" where something is not there that the similarity wants.
-    Objects lay_truths(const Columns& columns, LaidObjects& laid) const;
-    // `needs_outlines` whatever the similarity wants.
-    Objects lay_preds(const Columns& columns, bool needs_outlines, LaidObjects& laid) const;
+    // Areas and crowd flags are left to the caller. Throws std::invalid_argument with a sentence that begins with
+    // "truth:" or "predictions:" where something that the similarity wants is missing.
+    Objects prepare_truths(const Columns& columns, ComputedColumns& computed) const;
+    // `needs_outlines`: polygons and masks are wanted whatever the similarity wants.
+    Objects prepare_preds(const Columns& columns, bool needs_outlines, ComputedColumns& computed) const;
 
-    // Adds the truths that have nothing to be compared by: they neither reward nor punish.
-    void set_aside(const Columns& columns, Array<std::uint8_t>& ignored) const;
+    // Adds the ground-truth objects without labelled keypoints to the ignored ones, where keypoints are compared.
+    void ignore_without_keypoints(const Columns& columns, Array<std::uint8_t>& ignored) const;
 
   private:
-    struct Asked {
+    struct RequestedSide {
         const Columns& columns;
         const char* name;
         bool is_pred, needs_outlines;
     };
 
-    Objects lay(const Asked& side, LaidObjects& laid) const;
-    void lay_outlines(const Asked& side, LaidObjects& laid, Objects& objects) const;
-    void lay_quads(const Asked& side, LaidObjects& laid, Objects& objects) const;
-    void lay_keypoints(const Asked& side, Objects& objects) const;
+    Objects prepare(const RequestedSide& side, ComputedColumns& computed) const;
+    void add_outlines(const RequestedSide& side, ComputedColumns& computed, Objects& objects) const;
+    void add_quads(const RequestedSide& side, ComputedColumns& computed, Objects& objects) const;
+    void add_keypoints(const RequestedSide& side, Objects& objects) const;
     void check_outlines(const Columns& truth) const;
     std::string place_of(const Columns& columns, std::size_t row) const;
 
-    const Similarity& similarity_;
+    const SimilarityMeasure& similarity_;
     const Images& images_;
     const RaggedView<double>& sigmas_;
 };

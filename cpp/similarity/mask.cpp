@@ -1,11 +1,13 @@
-// Masks as COCO compares them: shared pixels over all, or over the prediction's where the truth is a crowd.
+// Mask IoU as COCO computes it: intersection over union in pixels, or over the prediction's area in a crowd.
 #include "regions/masks.hpp"
-#include "similarity/mask_measure.hpp"
+#include "similarity/mask_similarity.hpp"
 #include "similarity/registry.hpp"
 
 namespace verite {
 
-constinit const Similarity mask_similarity =
-    make_similarity<MaskMeasure>("mask", "masks", {.outlines = true}, outline_areas);
+static_assert(Similarity<MaskSimilarity>);
+
+constinit const SimilarityMeasure mask_similarity =
+    make_similarity<MaskSimilarity>("mask", "masks", {.outlines = true}, outline_areas);
 
 }  // namespace verite

@@ -6,16 +6,16 @@
 
 namespace verite {
 
-std::span<const Similarity* const> every_similarity() {
+std::span<const SimilarityMeasure* const> every_similarity() {
 #define VERITE_LIST(name) &name##_similarity,
     static constexpr std::array all{VERITE_EACH_SIMILARITY(VERITE_LIST)};
 #undef VERITE_LIST
     return all;
 }
 
-const Similarity& find_similarity(std::string_view name) {
+const SimilarityMeasure& find_similarity(std::string_view name) {
     std::string names;
-    for (const Similarity* similarity : every_similarity()) {
+    for (const SimilarityMeasure* similarity : every_similarity()) {
         if (similarity->name == name) return *similarity;
         names += (names.empty() ? "" : ", ") + std::string(similarity->name);
     }

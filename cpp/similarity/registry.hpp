@@ -1,4 +1,4 @@
-// All similarities there are, a line for each; each is made in the file of its name.
+// The registry of similarities, one line each; each is defined in the file of its name.
 #pragma once
 
 #include "similarity/similarity.hpp"
@@ -15,7 +15,7 @@
 
 namespace verite {
 
-#define VERITE_DECLARE(name) extern const Similarity name##_similarity;
+#define VERITE_DECLARE(name) extern const SimilarityMeasure name##_similarity;
 VERITE_EACH_SIMILARITY(VERITE_DECLARE)
 #undef VERITE_DECLARE
 

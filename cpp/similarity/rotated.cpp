@@ -1,4 +1,4 @@
-// Rotated boxes and other quadrilaterals: the area they share over the area they cover, exactly.
+// IoU of rotated bounding boxes (oriented bounding boxes, OBB) and other convex quadrilaterals, exactly.
 #include <algorithm>
 #include <vector>
 
@@ -9,12 +9,12 @@
 namespace verite {
 namespace {
 
-class RotatedMeasure {
+class QuadrilateralIoU {
   public:
-    explicit RotatedMeasure(const Comparison& comparison)
+    explicit QuadrilateralIoU(const Comparison& comparison)
         : truth_(comparison.truth), pred_(comparison.pred), almost_(comparison.floor * (1 - 1e-9)) {}
 
-    void meet(std::span<const std::int32_t> rows) {
+    void set_truths(std::span<const std::int32_t> rows) {
         others_.clear();
         is_crowd_.clear();
         for (const std::int32_t row : rows) {
@@ -23,12 +23,11 @@ class RotatedMeasure {
         }
     }
 
-    void start(std::int32_t row) { mine_ = Quadrilateral(&pred_.quads[8 * static_cast<std::size_t>(row)]); }
+    void set_pred(std::int32_t row) { mine_ = Quadrilateral(&pred_.quads[8 * static_cast<std::size_t>(row)]); }
 
-    // No more is shared than the boxes around them share, nor than the smaller one covers. What does not compare is
-    // possible.
+    // The intersection is no larger than that of the boxes around them, nor than the smaller one. NaN is a candidate.
     template <class Visit>
-    void each_possible(Visit&& visit) const {
+    void each_candidate(Visit&& visit) const {
         for (std::size_t t = 0; t < others_.size(); ++t) {
             const Quadrilateral& other = others_[t];
             const double width = std::min(mine_.right(), other.right()) - std::max(mine_.left(), other.left());
@@ -39,7 +38,7 @@ class RotatedMeasure {
         }
     }
 
-    double overlap(std::size_t t) const { return quad_overlap(others_[t], mine_, is_crowd_[t]); }
+    double value(std::size_t t) const { return quad_iou(others_[t], mine_, is_crowd_[t]); }
 
   private:
     const Objects &truth_, &pred_;
@@ -57,7 +56,9 @@ void quad_areas(const Objects& objects, unsigned threads, std::span<double> out)
 
 }  // namespace
 
-constinit const Similarity rotated_similarity =
-    make_similarity<RotatedMeasure>("rotated", "rotated boxes", {.quads = true}, quad_areas);
+static_assert(Similarity<QuadrilateralIoU>);
+
+constinit const SimilarityMeasure rotated_similarity =
+    make_similarity<QuadrilateralIoU>("rotated", "rotated boxes", {.quads = true}, quad_areas);
 
 }  // namespace verite

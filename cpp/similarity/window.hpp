@@ -1,4 +1,5 @@
-// Which boxes of a large group can meet a given one? Most cannot, and are not looked at.
+// A spatial index of the boxes of a large group: those that can intersect a given box, found without looking at the
+// rest.
 #pragma once
 
 #include <cstddef>
@@ -8,21 +9,22 @@
 
 namespace verite {
 
-// Left, top, right and bottom of the boxes of a group, side by side.
+// Left, top, right and bottom of the boxes of a group, in columns.
 struct Edges {
     std::span<const double> left, top, right, bottom;
 };
 
-// Boxes of about the same size together, by stripes of that size from top to bottom, by left edges within a stripe.
+// Boxes of about the same size form a layer; a layer is cut into stripes of that size from top to bottom, and a stripe
+// is sorted by left edges.
 class Window {
   public:
-    // From so many boxes on it is worth the while.
+    // The number of boxes from which an index pays.
     static constexpr std::size_t fewest = 64;
 
-    // False where an edge is not a finite number: then everything has to be looked at.
+    // False where an edge is not finite: then every box must be looked at.
     bool build(const Edges& edges);
 
-    // Positions, rising, of all boxes that share a point with this one, and of few others.
+    // Ascending positions of all boxes that share a point with this one, and of few others.
     std::span<const std::int32_t> find(double left, double top, double right, double bottom);
 
   private:
@@ -37,9 +39,9 @@ class Window {
 
     std::vector<Layer> layers_;
     std::vector<Stripe> stripes_;  // and one more at the end
-    std::vector<double> left_;     // stripe by stripe, rising
+    std::vector<double> left_;     // stripe by stripe, ascending
     std::vector<std::int32_t> box_, found_;
-    double slack_ = 0;  // for what was rounded
+    double slack_ = 0;  // for rounding
 };
 
 }  // namespace verite

@@ -54,9 +54,9 @@ from verite.ranking.rank import rank as rank
 from verite.ranking.result import Ranking as Ranking
 from verite.reporting.draw import draw as draw
 from verite.reporting.draw import plot_image as plot_image
-from verite.reporting.kinds import plot as plot
 from verite.reporting.localization import plot_distributions as plot_distributions
 from verite.reporting.localization import plot_pair as plot_pair
+from verite.reporting.plot_kinds import plot as plot
 from verite.reporting.report.report import read_report as read_report
 from verite.reporting.report.report import report as report
 from verite.reporting.report.report import save_report as save_report

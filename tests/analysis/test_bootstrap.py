@@ -57,11 +57,11 @@ def test_copies_of_images_in_one_group_narrow_no_interval(tmp_path: Path) -> Non
 
 
 def test_the_deviation_of_ap_is_that_of_the_leaderboards_draws(tmp_path: Path) -> None:
-    from verite.leaderboards.bootstrap import redraw
+    from verite.leaderboards.bootstrap import bootstrap_scores
 
     results = vt.coco(*sides(*random_world(4, images=20), tmp_path))
     found = results.analyse(draws=300, seed=5).errors.deviation
-    drawn = redraw([results], ["AP"], draws=300, seed=5)[:, 0, 0]
+    drawn = bootstrap_scores([results], ["AP"], draws=300, seed=5)[:, 0, 0]
     assert found["sd"] == pytest.approx(np.std(drawn, ddof=1), abs=1e-12)
     assert found["bias"] == pytest.approx(drawn.mean() - results["AP"].value, abs=1e-12)
 

@@ -205,7 +205,7 @@ def test_verdicts_on_the_audit_list_go_back_into_leaderboards_and_ranks(
     assert json.loads(capsys.readouterr().out)
     (tmp_path / "empty.csv").write_text("kind,verdict\nspurious,\n")
     assert run(["rank", *paths, "--audit", str(tmp_path / "empty.csv")]) == 1
-    assert "expected verdicts, right or wrong, of some records, found none" in capsys.readouterr().err
+    assert "expected verdicts, right or wrong, of some annotations, found none" in capsys.readouterr().err
 
 
 def test_suspicions_are_rates_of_records_for_a_rank(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import verite as vt
 from tests.analysis.worlds import analyse_case, evaluate_by_hotcoco, scene, sides, write_pair
 from tests.oracles.analysis import pair_greedily, random_world
 from verite.analysis.confusion import ConfusionMatcher, confusion_by_threshold
-from verite.statistics.intervals import sign_test
 
 
 def test_a_right_prediction_that_also_overlaps_another_label_is_not_confused() -> None:
@@ -90,13 +89,6 @@ def test_label_free_pairing_equals_hotcocos_where_there_are_no_crowds(seed: int,
     found = vt.analyse(known, vt.read(paths[1], like=known), confidence=0.0, matching="label-free").confusion
     chosen = [theirs["cat_names"].index(name) for name in found.labels] + [theirs["num_cats"]]
     assert found.matrix.tolist() == np.asarray(theirs["matrix"])[np.ix_(chosen, chosen)].tolist()
-
-
-@pytest.mark.parametrize(("one", "two"), [(0, 0), (1, 0), (10, 4), (4, 10), (7, 7), (120, 80), (3000, 2800)])
-def test_the_sign_test_is_the_exact_binomial(one: int, two: int) -> None:
-    scipy = pytest.importorskip("scipy.stats", reason="scipy is in the group 'test'")
-    expected = scipy.binomtest(one, one + two).pvalue if one + two else 1.0
-    assert sign_test(one, two) == pytest.approx(expected, rel=1e-9)
 
 
 def test_classes_without_objects_need_no_memory_and_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

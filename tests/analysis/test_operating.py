@@ -121,11 +121,11 @@ def test_drawn_intervals_repeat_themselves_and_say_how_they_were_drawn(tmp_path:
 
 def test_the_variance_of_a_drawn_mean_over_images_is_that_of_the_mean() -> None:
     """Images drawn twice count twice: s² / n within 5 %. As a set they would give 21 % less deviation."""
-    from verite.leaderboards.bootstrap import draw_images
+    from verite.leaderboards.bootstrap import resample_images
 
     images = vt.Images([f"{i}" for i in range(60)])
     values = np.random.default_rng(5).normal(size=60)
-    drawn = draw_images(images, 8000, 1) @ values / 60
+    drawn = resample_images(images, 8000, 1) @ values / 60
     assert drawn.var() == pytest.approx(values.var() / 60, rel=0.05)
 
 
@@ -213,7 +213,7 @@ def test_thresholds_are_floors_of_ranks_and_drawings_too(tmp_path: Path) -> None
     assert finds.claims[0] == cut.counted_pred.sum()
     overlay = Overlay(vt.voc(known, pred), confidence=floors)
     shown = np.array([{"c1": 0.7, "c2": 0.4, "c3": 0.1}.get(n, 0.0) for n in known.labels.all_names])[pred.label]
-    assert not (np.isin(overlay.fates[1], [3, 4]) & (pred.confidence < shown)).any()
+    assert not (np.isin(overlay.outcomes[1], [3, 4]) & (pred.confidence < shown)).any()
     paths = [str(tmp_path / name) for name in ("truth.json", "pred.json", "pred.json")]
     assert run(["rank", *paths, "--epsilon", "0.05", "--confidence", str(tmp_path / "thresholds.json"), "--json"]) == 0
     drawn = ["draw", *paths[:2], "--confidence", str(tmp_path / "thresholds.json"), "-o", str(tmp_path / "drawn")]

@@ -1,11 +1,11 @@
-"""The rates at which objects of a truth are wrong, as they are written and read."""
+"""Rates of annotation errors of ground-truth objects, as they are written and read."""
 
 from __future__ import annotations
 
 import pytest
 
 import verite as vt
-from verite.annotation_errors.detection import Detection, join_rates, parse_rates, read_rates
+from verite.annotation_errors.detection import Detection, read_rates
 
 
 def test_rates_are_written_as_they_are_read():
@@ -13,7 +13,7 @@ def test_rates_are_written_as_they_are_read():
     assert errors == Detection(missing=0.05, spurious=(1, 60), label=0.01, jitter=(0.05, 0.15))
     assert str(errors) == "detection(missing=0.05, spurious=1/60, label=0.01, jitter=0.05x0.15, lit=0.7)"
     assert errors.mean("spurious") == pytest.approx(1.5 / 61)
-    assert "1 in 60 checked" in errors.words
+    assert "1 in 60 checked" in errors.assumption
 
 
 @pytest.mark.parametrize(
@@ -23,20 +23,20 @@ def test_rates_are_written_as_they_are_read():
         ("missing=a", "missing: expected a share such as 0.05, or ERRORS/CHECKED"),
         ("missing=1.5", "missing: expected a share from 0 to 1, found 1.5"),
         ("spurious=-0.1", "spurious: expected a share from 0 to 1, found -0.1"),
-        ("spurious=3/2", "spurious: expected at most the 2 records checked, found 3"),
-        ("spurious=3/0", "spurious: expected a whole number from 1 on"),
+        ("spurious=3/2", "spurious: expected at most the 2 annotations checked, found 3"),
+        ("spurious=3/0", "spurious: expected a whole number of at least 1"),
         ("jitter=0.05", "jitter: expected SHARExDEVIATION"),
         ("jitter=0.05x-1", "jitter: expected a deviation from 0 up"),
     ],
 )
-def test_wrong_rates_are_told(text, message):
+def test_wrong_rates_are_refused_with_the_kind_and_the_value(text, message):
     with pytest.raises(vt.BadParameter, match=message):
         Detection.parse(text)
 
 
-def test_a_kind_has_one_rate():
-    with pytest.raises(vt.BadParameter, match=r"spurious: expected one rate, found 0.1 and another"):
-        join_rates(parse_rates("spurious=0.1"), parse_rates("spurious=1/60"))
+def test_a_kind_given_twice_is_refused():
+    with pytest.raises(vt.BadParameter, match=r"spurious: expected one rate, found 0.1 and 1/60"):
+        Detection.parse("spurious=0.1,spurious=1/60")
 
 
 def test_groups_and_a_correlation_go_together():
@@ -48,7 +48,7 @@ def test_groups_and_a_correlation_go_together():
         Detection(spurious=0.1, shared="image", correlation=1.0)
 
 
-def test_a_table_of_rates(tmp_path):
+def test_rates_by_class_and_size_are_read_from_a_table(tmp_path):
     path = tmp_path / "rates.csv"
     path.write_text("class,size,kind,rate\ncat,small,missing,0.2\n*,,label,0.1\n")
     assert read_rates(path) == (("cat", "small", "missing", 0.2), ("*", "*", "label", 0.1))
@@ -70,7 +70,7 @@ def test_rates_can_be_scaled():
     assert Detection(missing=0.4).scale(4).missing == 1.0
 
 
-def test_no_rates_are_no_errors():
+def test_a_model_without_rates_has_no_errors():
     assert Detection().is_none
     assert not Detection(rates=[("*", "*", "label", 0.1)]).is_none
     assert not Detection(spurious=(0, 5)).is_none

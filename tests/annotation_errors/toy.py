@@ -1,4 +1,4 @@
-"""An error model of somebody's own: one class, and nothing else anywhere."""
+"""A custom error model: one class, and nothing else anywhere."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from verite.annotation_errors import ErrorModel
-from verite.annotation_errors.laws import binomial, certain
+from verite.annotation_errors.distributions import binomial_log_pmf, point_mass_log_pmf
 from verite.annotation_errors.model import check_rate
 
 
 @dataclass(frozen=True)
 class TwoRates(ErrorModel):
-    """The annotators were careful or careless, nobody knows which: one rate or another for all records.
+    """The annotators were careful or careless, it is not known which: one of two rates for all annotations.
 
-    A coin decides between them.
+    Both are equally likely.
     """
 
     careful: float
@@ -26,15 +26,16 @@ class TwoRates(ErrorModel):
         check_rate("careless", self.careless)
 
     @property
-    def words(self) -> str:
-        return f"all records are wrong at a rate of {self.careful:g} or all at one of {self.careless:g}, a toss-up"
+    def assumption(self) -> str:
+        return f"all annotations are wrong at a rate of {self.careful:g} or all at {self.careless:g}, equally likely"
 
-    def rates_of(self, records):
+    def rates_of(self, table):
         return np.array([(self.careful + self.careless) / 2]), None
 
-    def groups_of(self, records):
-        return np.zeros(len(records), dtype=np.int64)
+    def groups_of(self, table):
+        return np.zeros(len(table), dtype=np.int64)
 
-    def law(self, size, items):
-        laws = [binomial(size, rate) if rate else certain(size, 0) for rate in (self.careful, self.careless)]
-        return np.logaddexp(*laws) - np.log(2)
+    def log_pmf(self, size, items):
+        rates = (self.careful, self.careless)
+        logs = [binomial_log_pmf(size, rate) if rate else point_mass_log_pmf(size, 0) for rate in rates]
+        return np.logaddexp(*logs) - np.log(2)

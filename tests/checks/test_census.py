@@ -40,7 +40,7 @@ def test_every_coordinate_that_is_not_finite_is_counted(place, value):
     assert side(boxes).tally("not_finite").rows == (7,)
 
 
-@boundary("CensusRules.most_area")
+@boundary("AnomalyRules.most_area")
 def test_large_boxes_are_finite_until_their_areas_overflow():
     """Two areas above half of the largest double, 1.8e308, have no sum; what is small the other way has an area."""
     assert count("not_finite", [[0, 0, 9.9e149, 1e150], [0, 0, 1e300, 1]]) == 0
@@ -48,7 +48,7 @@ def test_large_boxes_are_finite_until_their_areas_overflow():
         assert count("not_finite", [box]) == 1, box
 
 
-@boundary("CensusRules.rounding")
+@boundary("AnomalyRules.rounding")
 def test_a_width_of_zero_is_no_negative_one():
     boxes = spread(3)
     boxes[0, 2], boxes[1, 2], boxes[2, 2] = boxes[0, 0], boxes[1, 0] - 1e-7, boxes[2, 0] - 1e-5
@@ -56,7 +56,7 @@ def test_a_width_of_zero_is_no_negative_one():
     assert side(boxes).tally("negative").rows == (2,)
 
 
-@boundary("CensusRules.leaves")
+@boundary("AnomalyRules.leaves")
 @pytest.mark.parametrize(
     ("edge", "inside", "outside"), [(0, -100, -100.1), (1, -80, -80.1), (2, 1100, 1100.1), (3, 880, 880.1)]
 )
@@ -73,7 +73,7 @@ def test_images_of_unknown_size_have_no_outside():
     assert Side(alone, is_truth=True).count("outside") == 0
 
 
-@boundary("CensusRules.small_area", "CensusRules.least_box")
+@boundary("AnomalyRules.small_area", "AnomalyRules.least_box")
 def test_stated_areas_are_compared_with_their_boxes():
     boxes = np.array(
         [[0, 0, 20, 20], [30, 0, 50, 20], [60, 0, 80, 20], [90, 0, 110, 20], [120, 0, 125, 5]], dtype=float
@@ -84,7 +84,7 @@ def test_stated_areas_are_compared_with_their_boxes():
     assert side(boxes, area=areas, is_truth=False, confidence=np.ones(5)).count("no_area") == 0
 
 
-@boundary("CensusRules.large_area")
+@boundary("AnomalyRules.large_area")
 def test_a_stated_area_is_not_larger_than_its_box():
     # A box of 20 x 20 may be one of 21 x 21 pixels: 441, and a hundredth for rounding is 445.41.
     boxes = np.array([[0, 0, 20, 20], [30, 0, 50, 20], [60, 0, 80, 20]], dtype=float)
@@ -93,7 +93,7 @@ def test_a_stated_area_is_not_larger_than_its_box():
     assert side([[0, 0, 10, 9.9]], area=np.array([0.9])).count("small_area") == 0
 
 
-@boundary("CensusRules.near")
+@boundary("AnomalyRules.near")
 def test_truths_of_one_class_coincide_from_an_overlap_of_98_percent_on():
     near, far = [[0, 0, 100, 100], [0, 0, 100, 98]], [[0, 0, 100, 100], [0, 0, 100, 97.9]]
     image = ["0.jpg"] * 2
@@ -122,7 +122,7 @@ def test_ids_chosen_to_collide_cost_no_more():
     assert side(spread(3000), ids=ids).tally("repeated_ids").rows == (2999,)
 
 
-@boundary("CensusRules.fewest_equal")
+@boundary("AnomalyRules.fewest_equal")
 def test_confidences():
     def preds(values):
         return side(spread(len(values)), is_truth=False, confidence=np.array(values, dtype=float))

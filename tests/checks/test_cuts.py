@@ -47,7 +47,7 @@ def test_a_lowest_confidence_above_a_twentieth_is_a_threshold():
     assert "V308" not in codes(preds(np.full(30, 0.7)))  # nothing was ordered
 
 
-@boundary("CensusRules.cut_above", "CensusRules.edge", "CensusRules.fewest_at_edge")
+@boundary("AnomalyRules.cut_above", "AnomalyRules.edge", "AnomalyRules.fewest_at_edge")
 def test_confidences_that_end_in_an_edge_were_cut_at_a_threshold():
     def severity(*confidences):
         return getattr(codes(preds(np.concatenate(confidences))).get("V308"), "severity", None)

@@ -415,7 +415,7 @@ def mirrored(plain, turned):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rotated, "quads_of", lambda regions: np.zeros((len(plain), 4, 2)))
         patch.setattr(rotated, "nearest", lambda pair: [(i, i) for i in range(len(plain))])
-        patch.setattr(rotated, "_core", SimpleNamespace(quad_overlaps=lambda *given: next(answers)))
+        patch.setattr(rotated, "_core", SimpleNamespace(quad_iou=lambda *given: next(answers)))
         side = SimpleNamespace(regions=None, source=SimpleNamespace(notes=()))
         return bool(list(rotated.find_mirrored_angles(SimpleNamespace(truth=side, pred=side))))
 

@@ -58,7 +58,7 @@ def test_the_trace_of_one_image(scene, capsys):
     assert np.sum(document["compensation"]) == 7
     assert run(["interpret", *scene, "--image", "street.png", "-q"]) == 0
     told = capsys.readouterr().out
-    for title in ("Overlap", "Correspondence", "Localization", "Recognition", "Local scores", "Compensation"):
+    for title in ("IoU", "Correspondence", "Localization", "Recognition", "Local scores", "Compensation"):
         assert title in told
 
 

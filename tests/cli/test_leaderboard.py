@@ -21,7 +21,12 @@ def test_the_table_says_who_is_sure_to_be_first(typed):  # noqa: F811
     lines = out.splitlines()
     assert [line.split()[0] for line in lines[2:5]] == ["hawk", "magpie", "mole"]
     assert "P(first) e/i/b" in lines[0]
-    for words in ("whole order:", "assumed: each record is no object with probability 0.02", "not covered:", "flip:"):
+    for words in (
+        "whole ranking kept:",
+        "assumed: each annotation is no object with probability 0.02",
+        "not covered:",
+        "flip:",
+    ):
         assert words in out
 
 
@@ -42,7 +47,7 @@ def test_few_draws_give_no_interval_and_say_so(typed):  # noqa: F811
     assert (status, err) == (0, "")
     assert " 0.3614  " in out.splitlines()[2]  # 0.5518 - 0.1903, of the leader alone
     assert "[" not in out
-    assert "\n1 draw (e" in out
+    assert "\n1 simulation (e" in out
     assert "no interval of a lead: expected at least 39 draws" in out
 
 
@@ -94,7 +99,7 @@ def test_a_better_truth_says_how_many_orders_survive(typed, tmp_path):  # noqa: 
     words = ("leaderboard", "--calibrate", TRUTH, str(tmp_path / "better.json"), HAWK, MAGPIE, MOLE, "--draws", "50")
     status, out, err = typed(*words, *ERRORS, "--quiet")
     assert (status, err) == (0, "")
-    assert "3 pairs that differ on the record" in out
+    assert "3 pairs with different recorded scores" in out
     status, out, _ = typed(*words, *ERRORS, "--json")
     assert json.loads(out)["every"]["pairs"] == 3
     status, _, err = typed(*words, "--quiet")
@@ -116,7 +121,11 @@ def test_a_better_truth_says_how_many_orders_survive(typed, tmp_path):  # noqa: 
         ((HAWK, MAGPIE, "--on", "mask", "--errors", "jitter=0.1x0.1"), 2, "jitter: expected --on box"),
         ((HAWK, MAGPIE, "--errors-file", "nowhere.csv"), 1, "nowhere.csv"),
         ((HAWK, MAGPIE, "--audit", "nowhere.csv"), 1, "nowhere.csv"),
-        (("--calibrate", HAWK, MAGPIE), 2, "calibrate: expected a truth, a better one and at least two detectors"),
+        (
+            ("--calibrate", HAWK, MAGPIE),
+            2,
+            "calibrate: expected ground truth, corrected ground truth and at least two detectors",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(typed, words, status, message):  # noqa: F811
@@ -155,6 +164,6 @@ def test_two_systems_are_compared_on_drawn_images_without_another_verb(typed, ve
 def test_a_ranking_of_detectors_names_the_published_order(typed):  # noqa: F811
     status, out, _ = typed("rank", TRUTH, HAWK, MAGPIE, MOLE, "--epsilon", "0.05", "--quiet")
     assert status == 0
-    assert "The order by COCO's AP is hawk > magpie > mole; how sure that one is: verite leaderboard" in out
+    assert "The ranking by COCO's AP is hawk > magpie > mole; for its uncertainty: verite leaderboard" in out
     status, out, _ = typed("rank", TRUTH, HAWK, MAGPIE, "--epsilon", "0.05", "--json")
     assert json.loads(out)["published"]["scores"]["hawk"] == verite.coco(TRUTH, HAWK)["AP"].value

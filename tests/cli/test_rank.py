@@ -137,10 +137,10 @@ def test_labels_and_confusion_come_from_options(typed, tmp_path):
 @pytest.mark.parametrize(
     ("words", "status", "message"),
     [
-        ((TABLE_3,), 2, "expected an error model, found none: --epsilon E if you know"),
+        ((TABLE_3,), 2, "expected an error model, found none: --epsilon E for a known share"),
         ((TABLE_3, "--epsilon", "0.1", "--exactly", "1"), 2, "expected one error model, found --epsilon and"),
         ((TABLE_3, "--epsilon", "0.7"), 2, "from 0 to 0.5, found 0.7; beyond one half"),
-        ((TABLE_3, "--epsilon", "x"), 2, "expected E, a share of wrong records, found 'x'"),
+        ((TABLE_3, "--epsilon", "x"), 2, "expected E, a share of wrong annotations, found 'x'"),
         ((TABLE_3, "--audit", "5"), 2, "expected K/N, found '5'"),
         ((TABLE_3, "--asymmetric", "0.1"), 2, "expected E0,E1, found '0.1'"),
         ((TABLE_3, "--at-most", "few"), 2, "expected a number of errors such as 20 or a share such as 0.05"),
@@ -150,12 +150,12 @@ def test_labels_and_confusion_come_from_options(typed, tmp_path):
         ((TABLE_3, "--epsilon", "0.1", "--correlation", "0.3"), 2, "--correlation goes with --shared"),
         ((TABLE_3, "--epsilon", "0.1", "--wrong", "vanishes"), 2, "wrong: expected objects found by detectors for"),
         ((TABLE_3, "--epsilon", "0.1", "--zero", "0.1"), 2, "zero: expected confidences for this setting"),
-        ((*HARBOUR, "--epsilon", "0.1", "-q", "--kind", "labels"), 2, "kind: expected what the answers are, 'found'"),
+        ((*HARBOUR, "--epsilon", "0.1", "-q", "--kind", "labels"), 2, "kind: expected none with detectors"),
         ((TABLE_3, "--rates", "rate"), 2, "rates: expected one of the columns item, truth, found 'rate'"),
         ((TABLES / "table4.csv", "--epsilon", "0.1"), 1, "table4.csv:2 (item 'd1'): expected confidences of"),
         ((TABLES / "table5.csv", "--epsilon", "0.1"), 1, "expected a file or folder, found nothing; did you mean"),
         ((HARBOUR[0], "--epsilon", "0.1"), 1, "expected a table with a header item"),
-        ((HARBOUR[0], HARBOUR[1], "--epsilon", "0.1"), 2, "a truth and at least two predictions, found one"),
+        ((HARBOUR[0], HARBOUR[1], "--epsilon", "0.1"), 2, "ground truth and at least two predictions, found one"),
         ((TABLE_3, HARBOUR[1], HARBOUR[2], "--epsilon", "0.1"), 2, "expected nothing after the table"),
         ((HARBOUR[0], HARBOUR[1], TABLES / "table3.csv", "--epsilon", "0.1", "-q"), 1, "table3.csv"),
         ((DATA / "demo", "--epsilon", "0.1"), 1, "expected a table with a header item"),
@@ -197,7 +197,7 @@ def test_an_empty_file_is_refused(typed, tmp_path):
 
 def test_a_detector_may_be_named_twice(typed):
     _, out, _ = typed(HARBOUR[0], HARBOUR[1], HARBOUR[1], "--epsilon", "0.1", "--quiet")
-    assert "hawk = hawk (2): all are level on the record, there is no order to keep." in out
+    assert "hawk = hawk (2): all recorded scores are tied, there is no order to keep." in out
 
 
 def test_draws_never_show_certainty(typed):

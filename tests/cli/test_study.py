@@ -85,7 +85,7 @@ def test_sensitivity_is_in_the_document(typed, tmp_path):  # noqa: F811
     assert json.loads(out)["sensitivity"][0]["setting"] == "as it is"
     assert json.loads(kept.read_text()) == json.loads(out)
     _, out, _ = typed("study", "-m", "iou", *FAST, "--sensitivity", "--quiet")
-    assert "Sensitivity: what other settings do" in out
+    assert "Sensitivity: changes of the" in out
 
 
 def test_tolerances_and_masks_can_be_given(typed, tmp_path):  # noqa: F811

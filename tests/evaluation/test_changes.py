@@ -72,11 +72,11 @@ def test_a_truth_can_be_changed_by_any_rules(tmp_path: Path, rules: Rules) -> No
 def test_changes_are_of_the_truth_s_own_rows_and_classes() -> None:
     truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
     kept = evaluate(truth, truth)
-    with pytest.raises(BadParameter, match="changes: expected rows of the truth, found 1"):
+    with pytest.raises(BadParameter, match="changes: expected rows of the ground truth, found 1"):
         kept.changed([1])
-    with pytest.raises(BadParameter, match="changes: expected classes of the truth"):
+    with pytest.raises(BadParameter, match="changes: expected classes of the ground truth"):
         kept.changed([0], vt.Annotations.of(["a"], ["dog"], [[0, 0, 9, 9]]))
-    with pytest.raises(BadParameter, match="expected images of the truth"):
+    with pytest.raises(BadParameter, match="expected images of the ground truth"):
         kept.changed([0], vt.Annotations.of(["b"], ["cat"], [[0, 0, 9, 9]]))
 
 

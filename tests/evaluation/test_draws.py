@@ -79,19 +79,19 @@ def test_draws_ask_for_what_there_is(tmp_path: Path) -> None:
     kept = evaluate(*read(tmp_path, *random_set(12)))
     weights = np.ones((2, len(kept.truth.images)))
     for part, message in (
-        (("precision", None, 0, 0), "precision at the last limit"),
-        (("recall", 10, 0, 0), "thresholds, area ranges and limits"),
-        (("recall", None, 4, 0), "thresholds, area ranges and limits"),
+        (("precision", None, 0, 0), "precision at the largest maxDets"),
+        (("recall", 10, 0, 0), "thresholds, area ranges and maxDets"),
+        (("recall", None, 4, 0), "thresholds, area ranges and maxDets"),
     ):
         with pytest.raises(BadParameter, match=message):
             kept.bootstrap_means([part], weights)
-    with pytest.raises(BadParameter, match="as many changed truths as draws"):
+    with pytest.raises(BadParameter, match="as many changed ground truths"):
         kept.bootstrap_means(PARTS, weights, Changes.of(removed=[()]))
     for changes, message in (
-        (Changes.of(removed=[[10**6]]), "rows of the truth, found 1000000"),
-        (Changes.of(again=[[-1]]), "rows of the truth, found -1"),
+        (Changes.of(removed=[[10**6]]), "rows of the ground truth, found 1000000"),
+        (Changes.of(again=[[-1]]), "rows of the ground truth, found -1"),
         (Changes.of(kept.truth, added=[[10**6]], labels=[[0]]), "objects that may be added, found 1000000"),
-        (Changes.of(kept.truth, added=[[0]], labels=[[99]]), "classes of the truth"),
+        (Changes.of(kept.truth, added=[[0]], labels=[[99]]), "classes of the ground truth"),
     ):
         with pytest.raises(BadParameter, match=message):
             kept.bootstrap_means(PARTS, None, changes)

@@ -94,7 +94,7 @@ def test_best_of_all_is_taken_or_none() -> None:
 def test_truths_may_ask_for_more_than_the_threshold() -> None:
     truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 0, 30, 10]])
     pred = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 6], [20, 0, 30, 6]], confidence=[0.9, 0.8])
-    kept = Evaluation(truth, pred, Rules((0.5,), "corner_box"), least=np.array([0.5, 0.7]))
+    kept = Evaluation(truth, pred, Rules((0.5,), "corner_box"), min_iou=np.array([0.5, 0.7]))
     assert kept.outcomes().state.tolist() == [RIGHT, WRONG]
 
 

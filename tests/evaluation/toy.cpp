@@ -7,21 +7,21 @@
 namespace verite {
 namespace {
 
-class CentreMeasure {
+class CentreSimilarity {
   public:
-    explicit CentreMeasure(const Comparison& comparison)
+    explicit CentreSimilarity(const Comparison& comparison)
         : truth_(comparison.truth.boxes), pred_(comparison.pred.boxes) {}
 
-    void meet(std::span<const std::int32_t> truths) { rows_ = truths; }
+    void set_truths(std::span<const std::int32_t> truths) { rows_ = truths; }
 
-    void start(std::int32_t row) { mine_ = &pred_[4 * static_cast<std::size_t>(row)]; }
+    void set_pred(std::int32_t row) { mine_ = &pred_[4 * static_cast<std::size_t>(row)]; }
 
     template <class Visit>
-    void each_possible(Visit&& visit) const {
+    void each_candidate(Visit&& visit) const {
         for (std::size_t t = 0; t < rows_.size(); ++t) visit(t);
     }
 
-    double overlap(std::size_t t) const {
+    double value(std::size_t t) const {
         const double* other = &truth_[4 * static_cast<std::size_t>(rows_[t])];
         const double x = mine_[0] + mine_[2] / 2 - other[0] - other[2] / 2;
         const double y = mine_[1] + mine_[3] / 2 - other[1] - other[3] / 2;
@@ -36,7 +36,7 @@ class CentreMeasure {
 
 }  // namespace
 
-constinit const Similarity centre_similarity = make_similarity<CentreMeasure>(
+constinit const SimilarityMeasure centre_similarity = make_similarity<CentreSimilarity>(
     "centre", "centres of boxes", {},
     [](const Objects& objects, unsigned threads, std::span<double> out) { box_areas(objects.boxes, threads, out); });
 

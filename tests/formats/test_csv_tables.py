@@ -14,11 +14,11 @@ import verite as vt
 from verite import cli
 from verite.analysis.properties import read_metadata
 from verite.analysis.reconcile import read_numbers
-from verite.annotation_errors.dependent import count_verdicts
+from verite.annotation_errors import Audit
 from verite.annotation_errors.detection import read_rates
 from verite.csv_files import lines_of, parse_csv
 from verite.leaderboards.audit import AuditRow, audit_table, read_rows
-from verite.leaderboards.leaderboard import groups_of
+from verite.leaderboards.bootstrap import image_groups
 from verite.leaderboards.simulation import read_confusions
 from verite.ranking.tables import read_table
 from verite.reporting.rank_plots import read_published
@@ -191,9 +191,9 @@ def lines_of_text(folder, text, **given):
 # What every auxiliary table is read by: each line must be refused in one line, with the file and the line.
 AUXILIARY = {
     "metadata": ("image,weather\n", lambda path, truth: read_metadata(path, truth)),
-    "column": ("image,scene\n", lambda path, truth: groups_of(truth, f"{path}:scene", "groups")),
+    "column": ("image,scene\n", lambda path, truth: image_groups(truth, f"{path}:scene", "groups")),
     "audit": ("image,label,x,y,width,height,kind,verdict\n", lambda path, truth: read_rows(path)),
-    "verdicts": ("kind,verdict\n", lambda path, truth: count_verdicts(str(path))),
+    "verdicts": ("kind,verdict\n", lambda path, truth: Audit.read_counts(str(path))),
     "confusion": ("recorded,cat\n", lambda path, truth: read_confusions(path, truth)),
     "rates": ("class,size,kind,rate\n", lambda path, truth: read_rates(path)),
     "published": ("first,second,epsilon,kept\n", lambda path, truth: read_published(path, ("a", "b"))),

@@ -17,7 +17,7 @@ import verite as vt
 from tests.formats.samples import sample
 from verite import cli
 from verite.analysis.properties import read_metadata
-from verite.leaderboards.leaderboard import groups_of
+from verite.leaderboards.bootstrap import image_groups
 
 COCO = sample("coco", "good", "instances.json")
 
@@ -242,7 +242,9 @@ def test_column_of_the_truths_images_is_found_in_packages(tmp_path):
         archive.writestr("inner/a.json", content)
     for name in ("a.json", "a.json.gz", "a.zip", "*.json"):
         read = vt.read(str(tmp_path / name))
-        assert groups_of(read, "place", "resample").tolist() == [f"place {id % 2}" for id in read.images.ids.tolist()]
+        assert image_groups(read, "place", "resample").tolist() == [
+            f"place {id % 2}" for id in read.images.ids.tolist()
+        ]
 
 
 @pytest.mark.thorough
@@ -252,7 +254,7 @@ def test_tables_beside_annotations_may_be_packed(tmp_path):
     lines = "image,place\n" + "".join(f"{name},p{i}\n" for i, name in enumerate(names))
     table = tmp_path / "places.csv.gz"
     table.write_bytes(gzip.compress(lines.encode()))
-    assert groups_of(read, f"{table}:place", "resample").tolist() == [f"p{i}" for i in range(len(names))]
+    assert image_groups(read, f"{table}:place", "resample").tolist() == [f"p{i}" for i in range(len(names))]
     assert read_metadata(table, read)["place"] == [f"p{i}" for i in range(len(names))]
     table.write_bytes(gzip.compress(lines.encode())[:-9])
     with pytest.raises(vt.ReadError, match=r"places\.csv\.gz: expected a whole \.gz file, found .*; was it cut off"):

@@ -1,4 +1,4 @@
-"""Orders and how sure they are: what holds for every leaderboard."""
+"""Leaderboards: what holds for every ranking and its uncertainty."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.leaderboards.sets import make_detector, make_truth
-from tests.leaderboards.test_draws import read_contest
+from tests.leaderboards.datasets import make_detector, make_truth
+from tests.leaderboards.test_simulation import read_detectors
 from verite.annotation_errors import Bernoulli, Detection
 from verite.errors import BadParameter
 from verite.evaluation.evaluation import Changes
-from verite.leaderboards.bootstrap import draw_images, find_differences
-from verite.leaderboards.simulation import TruthDraws
+from verite.leaderboards.bootstrap import bootstrap_differences, resample_images
+from verite.leaderboards.simulation import AnnotationErrorSimulation
 from verite.statistics.intervals import wilson
 
 ERRORS = Detection(missing=0.05, spurious=0.05, label=0.05)
@@ -34,8 +34,8 @@ def shuffle(side, seed, order):
     return replace(turned, images=images, image=place[turned.image].astype(np.int32), ids=None)
 
 
-def test_without_doubts_it_is_the_plain_table(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 2)
+def test_without_simulations_it_is_the_plain_table(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
     board = vt.leaderboard(truth, preds, resample="none", metrics=["AP", "AR10"], checks="off")
     for name, pred in preds.items():
         assert board.scores[name] == vt.coco(truth, pred, checks="off")["AP"].value
@@ -50,8 +50,8 @@ def test_without_doubts_it_is_the_plain_table(tmp_path):
     assert (document["groups"], document["audit"], document["draws"]) == ([], [], 0)
 
 
-def test_three_doubts_come_from_one_set_of_draws(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 2)
+def test_all_sources_of_uncertainty_share_their_simulations(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
     both = vt.leaderboard(truth, preds, errors=ERRORS, draws=60, checks="off")
     alone = vt.leaderboard(truth, preds, errors=ERRORS, resample="none", draws=60, checks="off")
     images = vt.leaderboard(truth, preds, draws=60, checks="off")
@@ -67,15 +67,15 @@ def test_three_doubts_come_from_one_set_of_draws(tmp_path):
     assert document["pairs"][0]["both"] is None
 
 
-def test_draws_begin_with_those_of_fewer_draws(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 2)
+def test_more_simulations_begin_with_the_same_ones(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
     many, few = (vt.leaderboard(truth, preds, errors=ERRORS, draws=n, checks="off").draws for n in (230, 40))
     assert many[:, :40].tobytes() == few.tobytes()
 
 
 @pytest.mark.parametrize("threads", [2, 7])
 def test_the_same_bytes_for_any_number_of_threads(tmp_path, threads):
-    _, truth, preds = read_contest(tmp_path, 4)
+    _, truth, preds = read_detectors(tmp_path, 4)
     one, other = (
         vt.leaderboard(truth, preds, errors=ERRORS, draws=50, threads=n, checks="off", metrics=["AP", "AR1"])
         for n in (1, threads)
@@ -84,7 +84,7 @@ def test_the_same_bytes_for_any_number_of_threads(tmp_path, threads):
 
 
 def test_permuted_files_change_nothing(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 5)
+    _, truth, preds = read_detectors(tmp_path, 5)
     board = vt.leaderboard(truth, preds, errors=ERRORS, draws=50, checks="off")
     order = np.random.default_rng(1).permutation(len(truth.images))
     turned = shuffle(truth, 1, order)
@@ -92,11 +92,11 @@ def test_permuted_files_change_nothing(tmp_path):
     other = vt.leaderboard(turned, others, errors=ERRORS, draws=50, checks="off")
     assert other.names == board.names
     assert np.allclose(other.draws, board.draws, rtol=0, atol=1e-15)
-    assert [row.place for row in other.audit] == [row.place for row in board.audit]
+    assert [row.location for row in other.audit] == [row.location for row in board.audit]
 
 
-def test_adding_a_detector_changes_nobody_else_s_draws_where_the_pool_is_fixed(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 5)
+def test_adding_a_detector_changes_no_other_scores_where_the_pool_is_fixed(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 5)
     errors = Detection(missing=0.1, spurious=0.1)
     fixed = {"errors": errors, "missing_from": preds["d2"], "draws": 30, "checks": "off"}
     three = vt.leaderboard(truth, preds, **fixed)
@@ -106,19 +106,19 @@ def test_adding_a_detector_changes_nobody_else_s_draws_where_the_pool_is_fixed(t
         assert mine.tobytes() == theirs.tobytes()
 
 
-def test_two_copies_are_level_in_every_draw_and_never_told_apart(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 6)
+def test_two_copies_are_tied_in_every_simulation(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 6)
     board = vt.leaderboard(truth, {**preds, "copy": preds["d0"]}, errors=ERRORS, draws=80, checks="off")
     pair = next(p for p in board.pairs if {p.first, p.second} == {"d0", "copy"})
     assert all(shares == (0.0, 1.0, 0.0) for shares in pair.shares.values())
     assert any({"d0", "copy"} <= set(group) for group in board.groups)
-    assert "always level" in str(board)
-    assert board.flips["AP"].flip[min(board.names.index("d0"), board.names.index("copy"))] is None
+    assert "tied in every simulation: " in str(board)
+    assert board.influence["AP"].flip[min(board.names.index("d0"), board.names.index("copy"))] is None
 
 
 @pytest.mark.thorough
-def test_spurious_records_alone_agree_with_the_exact_ranking():
-    """One class, objects far apart: recall at a confidence is a share of records, whose law is known exactly."""
+def test_spurious_annotations_alone_agree_with_the_exact_ranking():
+    """One class, objects far apart: recall at a confidence is a share with a known distribution."""
     rng = np.random.default_rng(3)
     images = [f"{i}" for i in range(60)]
     box = [[0, 0, 9, 9]] * 60
@@ -131,7 +131,7 @@ def test_spurious_records_alone_agree_with_the_exact_ranking():
     }  # fmt: skip
     exact = vt.rank(vt.DetectionTable.of(results, wrong="vanishes", confidence=0.5), Bernoulli(0.1))
     draws = 4000
-    changes = TruthDraws(truth, np.ones(60, bool), Detection(spurious=0.1), 7).changes(0, draws)
+    changes = AnnotationErrorSimulation(truth, np.ones(60, bool), Detection(spurious=0.1), 7).changes(0, draws)
     drawn = np.stack(
         [one.evaluation.bootstrap_means([("recall", 0, 0, 0)], None, changes)[:, 0] for one in results.values()], axis=1
     )
@@ -149,21 +149,21 @@ def test_spurious_records_alone_agree_with_the_exact_ranking():
                 assert low <= expected <= high
 
 
-def test_weights_of_voc_and_lvis_are_drawn_as_well(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 7)
+def test_pascal_voc_is_simulated_as_well(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 7)
     board = vt.leaderboard(truth, preds, protocol="voc", errors=ERRORS, draws=40, checks="off")
     assert board.metric == "mAP"
     assert board.scores["d0"] == vt.voc(truth, preds["d0"], checks="off")["mAP"].value
     assert not np.isnan(board.draws).any()
 
 
-def test_objects_of_a_federated_truth_appear_only_where_somebody_looked():
+def test_objects_of_federated_ground_truth_are_added_in_verified_classes_only():
     data = Path(vt.__file__).parent / "data"
     truth = vt.read(data / "competitions" / "lvis" / "truth.json", format="lvis")
     preds = {name: vt.read(data / "demo" / f"{name}.json", like=truth) for name in ("hawk", "magpie")}
     errors = Detection(missing=0.3, label=0.3)
     board = vt.leaderboard(truth, preds, protocol="lvis", errors=errors, draws=30, checks="off")
-    changes = board.contest.truths.changes(0, 30)
+    changes = board.simulation.ground_truths.changes(0, 30)
     looked = set((truth.image * len(truth.labels) + truth.label).tolist())
     said = truth.verdicts.kind == 1
     looked |= set((truth.verdicts.image[said] * len(truth.labels) + truth.verdicts.label[said]).tolist())
@@ -173,12 +173,12 @@ def test_objects_of_a_federated_truth_appear_only_where_somebody_looked():
 
 
 @pytest.mark.parametrize("source", ["pool", "file"])
-def test_candidates_for_missing_masks_bring_their_masks(tmp_path, source):
-    _, truth, preds = read_contest(tmp_path, 4, masks=True)
+def test_candidates_for_missing_objects_bring_their_masks(tmp_path, source):
+    _, truth, preds = read_detectors(tmp_path, 4, masks=True)
     given = {} if source == "pool" else {"missing_from": preds["d2"]}
     errors = Detection(missing=0.5, lit=1.0)
     board = vt.leaderboard(truth, preds, on="mask", errors=errors, draws=20, checks="off", **given)
-    changes, pool = board.contest.truths.changes(0, 20), board.pool
+    changes, pool = board.simulation.ground_truths.changes(0, 20), board.pool
     lit = changes.added[changes.added >= len(truth)]
     assert len(lit)
     for row in lit[:30]:
@@ -189,8 +189,8 @@ def test_candidates_for_missing_masks_bring_their_masks(tmp_path, source):
         assert own.image[at] == changes.objects.image[row]
 
 
-def test_federated_masks_are_drawn_too(tmp_path):
-    document, truth, preds = read_contest(tmp_path, 4, masks=True)
+def test_federated_masks_are_simulated(tmp_path):
+    document, truth, preds = read_detectors(tmp_path, 4, masks=True)
     document["images"] = [{**i, "neg_category_ids": [1], "not_exhaustive_category_ids": []} for i in document["images"]]
     document["categories"] = [{**c, "frequency": "f"} for c in document["categories"]]
     document["annotations"] = [a for a in document["annotations"] if not a["iscrowd"]]
@@ -202,7 +202,7 @@ def test_federated_masks_are_drawn_too(tmp_path):
     assert not np.isnan(board.draws).any()
 
 
-def test_the_jackknife_agrees_with_the_bootstrap_s_deviation(tmp_path):
+def test_the_bootstrap_deviation_agrees_with_the_jackknife(tmp_path):
     """Leaving out each image once: another estimate of the same standard deviation."""
     document = make_truth(3, images=150)
     (tmp_path / "truth.json").write_text(json.dumps(document))
@@ -212,12 +212,12 @@ def test_the_jackknife_agrees_with_the_bootstrap_s_deviation(tmp_path):
     part, count = [result.mean_query("AR100")], len(truth.images)
     without = result.evaluation.bootstrap_means(part, np.ones((count, count)) - np.eye(count))[:, 0]
     jackknife = np.sqrt((count - 1) / count * ((without - without.mean()) ** 2).sum())
-    drawn = result.evaluation.bootstrap_means(part, draw_images(truth.images, 1500))[:, 0]
+    drawn = result.evaluation.bootstrap_means(part, resample_images(truth.images, 1500))[:, 0]
     assert drawn.std() == pytest.approx(jackknife, rel=0.1)
 
 
-def test_several_scores_are_served_by_one_matching(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 8)
+def test_several_scores_share_one_matching(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 8)
     several = vt.leaderboard(truth, preds, metrics=["AP50", "AR100"], errors=ERRORS, draws=30, checks="off")
     alone = vt.leaderboard(truth, preds, metrics="AR100", errors=ERRORS, draws=30, checks="off")
     document = json.loads(several.to_json())
@@ -226,11 +226,11 @@ def test_several_scores_are_served_by_one_matching(tmp_path):
     assert several.boards["AR100"].draws.tobytes() == alone.board.draws.tobytes()
 
 
-def test_a_gap_s_interval_and_deviation_are_those_of_the_draws(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 9)
+def test_interval_and_deviation_of_a_gap_are_those_of_the_bootstrap(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 9)
     board = vt.leaderboard(truth, preds, draws=200, checks="off").board
     results = {name: vt.coco(truth, pred, checks="off") for name, pred in preds.items()}
-    weights = draw_images(truth.images, 200)
+    weights = resample_images(truth.images, 200)
     one, two = ([results[n].evaluation.weighted(row).mean("precision", None, 0, 2) for row in weights]
                 for n in board.names[:2])  # fmt: skip
     difference = np.array(one) - np.array(two)
@@ -239,7 +239,7 @@ def test_a_gap_s_interval_and_deviation_are_those_of_the_draws(tmp_path):
     assert board.spread[0][1] == pytest.approx(np.mean(one) - board.scores[0], abs=1e-12)
 
 
-def test_a_board_of_known_draws():
+def test_probabilities_of_known_samples():
     from verite.leaderboards.result import Board
 
     drawn = np.array([[0.5, 0.4], [0.3, 0.4], [0.4, 0.4], [0.6, 0.1]])
@@ -250,7 +250,7 @@ def test_a_board_of_known_draws():
     assert board.whole_order["errors"] == 0.5
 
 
-def test_a_mean_of_another_order_is_told():
+def test_a_reversed_mean_order_is_reported():
     from verite.leaderboards.result import Board
 
     drawn = np.tile([0.3, 0.4], (5, 1))
@@ -258,8 +258,8 @@ def test_a_mean_of_another_order_is_told():
     assert board.turned == [("errors", "a", "b")]
 
 
-def test_groups_of_images_are_drawn_by_a_column(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 9)
+def test_groups_of_images_come_from_a_column_a_file_or_a_list(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 9)
     by_site = vt.leaderboard(truth, preds, resample="site", draws=40, checks="off")
     sites = [f"s{i % 4}" for i in range(1, 21)]
     given = vt.leaderboard(truth, preds, resample=sites, draws=40, checks="off")
@@ -288,37 +288,40 @@ def test_groups_of_images_are_drawn_by_a_column(tmp_path):
         ({"protocol": "voc", "on": "mask"}, "on: expected box or rotated with Pascal VOC"),
     ],
 )
-def test_what_is_wrong_with_the_question_is_said(tmp_path, asked, message):
-    _, truth, preds = read_contest(tmp_path, 1, masks=asked.get("on") == "mask")
+def test_wrong_settings_are_refused(tmp_path, asked, message):
+    _, truth, preds = read_detectors(tmp_path, 1, masks=asked.get("on") == "mask")
     with pytest.raises((vt.BadParameter, vt.DataError), match=message):
         vt.leaderboard(truth, preds, **{"draws": 5, "checks": "off", **asked})
 
 
 @pytest.mark.parametrize("predictions", [None, 0.5, [], {}], ids=str)
-def test_what_is_not_several_detectors_is_refused(predictions):
+def test_fewer_than_two_detectors_are_refused(predictions):
     empty = {"images": [], "annotations": [], "categories": []}
     with pytest.raises(vt.BadParameter, match=r"leaderboard: expected (several|at least two|predictions)"):
         vt.leaderboard([empty, empty] if predictions is None else empty, predictions)
 
 
-def test_one_detector_has_no_order(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 1)
+def test_one_detector_is_refused(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 1)
     with pytest.raises(vt.BadParameter, match="expected at least two detectors, found 1"):
         vt.leaderboard(truth, {"d0": preds["d0"]})
 
 
-def test_a_truth_without_objects_has_no_order(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 1)
+def test_ground_truth_without_objects_is_refused(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 1)
     for errors in (ERRORS, None):
-        with pytest.raises(vt.DataError, match="expected objects that are to be found, found none: 'd0' has no AP"):
+        with pytest.raises(vt.DataError, match="expected objects that count, found none: 'd0' has no AP"):
             vt.leaderboard(truth.take([]), preds, errors=errors, draws=5, checks="off")
-    assert find_differences([vt.coco(truth.take([]), pred, checks="off") for pred in preds.values()], list(preds)) == []
+    assert (
+        bootstrap_differences([vt.coco(truth.take([]), pred, checks="off") for pred in preds.values()], list(preds))
+        == []
+    )
 
 
-def test_a_board_pickles_and_shows_itself(tmp_path):
+def test_a_leaderboard_pickles_and_prints_in_every_style(tmp_path):
     import pickle
 
-    _, truth, preds = read_contest(tmp_path, 1)
+    _, truth, preds = read_detectors(tmp_path, 1)
     board = vt.leaderboard(truth, preds, errors=ERRORS, draws=20, checks="off")
     again = pickle.loads(pickle.dumps(board))
     assert again.to_json() == board.to_json()
@@ -328,15 +331,15 @@ def test_a_board_pickles_and_shows_itself(tmp_path):
     assert board.to_csv().splitlines()[0].startswith("detector,place,score")
 
 
-def test_changes_of_a_leaderboard_can_be_looked_at(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 1)
+def test_the_simulated_changes_are_available(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 1)
     board = vt.leaderboard(truth, preds, errors=ERRORS, draws=20, checks="off")
-    changes = board.contest.truths.changes(0, 20)
+    changes = board.simulation.ground_truths.changes(0, 20)
     assert isinstance(changes, Changes)
     assert len(changes) == 20
 
 
-def test_poses_of_any_skeleton_are_ranked_by_sigmas_of_ones_own():
+def test_keypoints_of_any_skeleton_take_their_own_sigmas():
     """One point of two, 12 px off on an object of 10,000 px²: OKS is the mean of 1 and exp(-144 / (8 · 10⁴ σ²))."""
     person = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 100, 100]}
     truth = {
@@ -357,8 +360,8 @@ def test_poses_of_any_skeleton_are_ranked_by_sigmas_of_ones_own():
         vt.leaderboard(truth, {"near": near, "far": far}, sigmas=[0.1, 0.1])
 
 
-def test_what_own_boxes_are_worth_does_not_depend_on_whom_errors_favour(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 2)
+def test_the_pooling_bias_does_not_depend_on_favoured_detectors(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
     plain = vt.leaderboard(truth, preds, errors=ERRORS, resample="none", draws=20, checks="off")
     biased = vt.leaderboard(
         truth, preds, errors=replace(ERRORS, favours=("d0", 4)), resample="none", draws=20, checks="off"
@@ -367,8 +370,8 @@ def test_what_own_boxes_are_worth_does_not_depend_on_whom_errors_favour(tmp_path
     assert biased.pooling == pytest.approx(plain.pooling, abs=1e-15)
 
 
-def test_what_own_boxes_are_worth_is_about_the_first_score_alone(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 2)
+def test_the_pooling_bias_is_about_the_first_score_only(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
     board = vt.leaderboard(truth, preds, metrics=["AP", "AP50"], errors=ERRORS, resample="none", draws=10, checks="off")
     assert "own boxes" in board.table().head
     assert "own boxes" not in board.table("AP50").head
@@ -376,7 +379,7 @@ def test_what_own_boxes_are_worth_is_about_the_first_score_alone(tmp_path):
     assert not vt.leaderboard(truth, preds, errors=without, resample="none", draws=10, checks="off").pooling
 
 
-def test_a_large_group_is_told_by_its_places(tmp_path):
-    _, truth, preds = read_contest(tmp_path, 2)
+def test_a_large_tied_group_is_printed_by_its_ranks(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
     same = {f"copy {i}": next(iter(preds.values())) for i in range(8)}
-    assert "cannot be told apart: places 1–8" in str(vt.leaderboard(truth, same, draws=20, checks="off"))
+    assert "statistically tied: ranks 1–8" in str(vt.leaderboard(truth, same, draws=20, checks="off"))

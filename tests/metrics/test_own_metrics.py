@@ -107,11 +107,11 @@ def test_a_function_is_found_by_its_path(tmp_path, monkeypatch):
     sys.modules.pop("my_metrics")
 
 
-def test_a_function_must_give_one_value_a_pair():
+def test_a_function_must_return_one_value_per_pair():
     def wrong(p):
         return np.zeros(3)
 
-    with pytest.raises(DataError, match="wrong: expected 1 values, one a pair, found an array"):
+    with pytest.raises(DataError, match="wrong: expected 1 values, one per pair, found an array"):
         vt.metric(wrong)([0, 0, 4, 4], [0, 0, 4, 2])
 
 
@@ -125,13 +125,13 @@ def test_a_function_that_fails_is_named_in_one_line():
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_the_card_of_a_declared_metric_tells_where_it_is_found(taller):
-    from verite.metrics.cards import card_of
+def test_the_make_card_a_declared_metric_names_its_module(taller):
+    from verite.metrics.cards import make_card
 
     chosen = vt.metric("taller(power=2)")
     assert chosen.path.endswith("taller(power=2)")
     assert chosen.path.startswith(f"{__name__}:")
-    assert chosen.path in card_of(chosen).verb
+    assert chosen.path in make_card(chosen).verb
     assert vt.metric("hausdorff(quantile=0.95)").path == "hausdorff(quantile=0.95)"
 
 

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 import verite as vt
 from tests.random_masks import random_pairs
-from verite.metrics import metric as names
-from verite.metrics.catalogue import RECORDS, every_metric, known_names, metric, records
-from verite.metrics.metric import Metric, measure
+from verite.metrics.catalogue import RECORDS, every_metric, metric, records
+from verite.metrics.metric import Metric, measure, parse_call
 
 
 def with_every_variant() -> list[Metric]:
@@ -23,7 +22,7 @@ def with_every_variant() -> list[Metric]:
     for m in every_metric():
         for variant in m.record.variants:
             found.setdefault((other := metric(m, variant=variant)).name, other)
-    for name in known_names():
+    for name in (name for record in records().values() for name in record.aliases):
         found.setdefault((other := metric(name)).name, other)
     return list(found.values())
 
@@ -119,7 +118,7 @@ def sees_the_whole_image(chosen: Metric) -> bool:
 def test_the_name_parses_back_to_the_same_metric(chosen: Metric) -> None:
     assert metric(chosen.name) == chosen
     assert metric(chosen.name).name == chosen.name
-    assert names.parse(chosen.name)[0] == chosen.record.name
+    assert parse_call(chosen.name)[0] == chosen.record.name
 
 
 @every
@@ -133,8 +132,9 @@ def test_the_signature_tells_every_parameter_and_differs_from_all_others(chosen:
 @pytest.mark.parametrize("name", records())
 def test_the_docstring_has_a_sentence_a_formula_and_an_example_that_runs(name: str) -> None:
     record = records()[name]
-    assert record.summary.endswith(".")
-    assert record.formula
+    summary, formula, *_ = record.paragraphs
+    assert summary.endswith(".")
+    assert formula
     assert record.cite
     tests = doctest.DocTestFinder().find(record.function, name, globs={})
     assert tests

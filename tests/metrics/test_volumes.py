@@ -251,7 +251,9 @@ def test_a_mirrored_nifti_is_refused(tmp_path, capsys):
         nibabel.save(nibabel.Nifti1Image(labels, np.diag([first, 0.7, 0.5, 1.0])), paths[-1])
     assert run(["localize", paths[0], paths[1], "-m", "dice", "--spacing", "3,0.7,0.5"]) == 0
     assert run(["localize", paths[0], paths[2], "-m", "dice"]) == 1
-    assert "mirrored.nii: expected voxels at the truth's places, found another affine" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "mirrored.nii: expected voxels" in message
+    assert "another affine" in message
 
 
 def test_python_takes_the_same_files_and_volumes(tmp_path):

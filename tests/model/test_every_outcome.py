@@ -29,8 +29,8 @@ from verite.model.regions import Regions
 from verite.model.tables import STYLES, Display, Table
 from verite.protocols import REGISTRY, protocol_named
 from verite.ranking.calibration import calibrate
-from verite.studies import jei
-from verite.studies.gretsi import reproduce_gretsi
+from verite.reproductions import jei
+from verite.reproductions.gretsi import reproduce_gretsi
 from verite.studies.interpretation import study_interpretation
 from verite.studies.sensitivity import sensitivity
 

@@ -157,7 +157,7 @@ def test_distances_are_exact_however_large_they_are(shape):
         for directed, of, to in ((pairs.to_truth, pred, truth), (pairs.to_pred, truth, pred)):
             a, b = (np.argwhere(m & ~ndimage.binary_erosion(m)) for m in (of, to))
             expected = ((a[:, None] - b[None]) ** 2).sum(axis=2).min(axis=1)
-            assert np.sort(directed.squared).tolist() == np.sort(expected).tolist()
+            assert np.sort(directed.lists[0]).tolist() == np.sort(expected).tolist()
         extra = np.argwhere(pred & ~truth)
         expected = ((extra[:, None] - np.argwhere(truth)[None]) ** 2).sum(axis=2).min(axis=1).sum()
         assert pairs.outside_truth.tolist() == [expected]
@@ -194,8 +194,10 @@ def test_a_small_object_in_16_megapixels_costs_no_16_megapixels():
 
 def test_regions_of_different_images_are_refused_by_the_core():
     a, b = (runs_of(np.ones((1, *shape), dtype=bool)) for shape in ((3, 4), (4, 3)))
-    sides = [(r.counts, r.objects, r.sizes, np.zeros(1, np.int64), None, None) for r in (a, b)]
-    for measure in (_core.pair_statistics, _core.pair_overlaps, _core.pair_outside, _core.pair_distances):
+    sides = [
+        _core.MaskSide(counts=r.counts, objects=r.objects, sizes=r.sizes, rows=np.zeros(1, np.int64)) for r in (a, b)
+    ]
+    for measure in (_core.pair_statistics, _core.pair_areas, _core.pair_outside, _core.pair_distances):
         with pytest.raises(ValueError, match="pair 0: expected regions of one image, found 4 × 3 and 3 × 4 pixels"):
             measure(*sides)
 
@@ -203,27 +205,124 @@ def test_regions_of_different_images_are_refused_by_the_core():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({0: np.array([5, 5], np.uint32), 1: np.array([0, 2], np.int64)}, "runs do not add up"),
-        ({1: np.array([0, 1], np.int64)}, "expected rising offsets"),
-        ({2: np.zeros((2, 2), np.int32)}, "expected 1 rows, one a mask, found 2"),
-        ({3: np.array([1], np.int64)}, "rows: expected positions from 0 to 0"),
-        ({3: np.array([-1], np.int64)}, "rows: expected positions from 0 to 0"),
-        ({3: np.array([0, 0], np.int64)}, "expected as many truths as preds, found 2 and 1"),
-        ({4: np.array([7], np.uint32), 5: np.array([0, 1], np.int64)}, "outline 0: runs do not add up"),
-        ({4: np.array([7], np.uint32), 5: np.array([0, 0, 1], np.int64)}, "outlines: expected as many as masks"),
+        ({"counts": np.array([5, 5], np.uint32), "objects": np.array([0, 2])}, "runs do not add up"),
+        ({"objects": np.array([0, 1])}, "expected rising offsets"),
+        ({"sizes": np.zeros((2, 2), np.int32)}, "sizes: expected 1 rows.* found 2"),
+        ({"rows": np.array([1])}, "rows: expected positions from 0 to 0"),
+        ({"rows": np.array([-1])}, "rows: expected positions from 0 to 0"),
+        ({"rows": np.array([0, 0])}, "rows: expected as many .* found 2 and 1"),
+        (
+            {"outline_counts": np.array([7], np.uint32), "outline_objects": np.array([0, 1])},
+            "outline 0: runs do not add",
+        ),
+        ({"outline_counts": np.array([7], np.uint32), "outline_objects": np.array([0, 0, 1])}, "outlines: expected as"),
     ],
 )
 def test_the_core_trusts_no_array(change, message):
     runs = runs_of(np.eye(4, dtype=bool)[None])
-    good = [runs.counts, runs.objects, runs.sizes, np.zeros(1, np.int64), None, None]
-    bad = list(good)
-    for at, value in change.items():
-        bad[at] = value
+    good = {"counts": runs.counts, "objects": runs.objects, "sizes": runs.sizes, "rows": np.zeros(1, np.int64)}
     with pytest.raises(ValueError, match=message):
-        _core.pair_statistics(tuple(bad), tuple(good))
+        _core.pair_statistics(_core.MaskSide(**good | change), _core.MaskSide(**good))
 
 
 def test_images_without_a_pixel_have_no_regions():
     runs = runs_of(np.zeros((1, 0, 5), dtype=bool))
     assert frames_of(runs).tolist() == [[0, 0, 0, 0]]
     assert outlines_of(runs).counts.tolist() == fill(runs).counts.tolist() == [0]
+
+
+# Distances with a spacing, and those of volumes: exact, against all pairs of pixels.
+
+
+def core_side(masks):
+    runs = runs_of(np.asarray(masks, dtype=np.uint8))
+    rows = np.arange(len(masks), dtype=np.int64)
+    return _core.MaskSide(counts=runs.counts, objects=runs.objects, sizes=np.ascontiguousarray(runs.sizes), rows=rows)
+
+
+def surface(mask):
+    """Places of the pixels with a neighbour along an axis outside; the border is outside. Column by column in 2-D."""
+    padded = np.pad(mask, 1)
+    inner = np.ones_like(mask)
+    for axis in range(mask.ndim):
+        for step in (-1, 1):
+            inner &= np.roll(padded, step, axis)[(slice(1, -1),) * mask.ndim]
+    return np.argwhere(mask & ~inner)
+
+
+def squared(from_places, to_places, spacing):
+    """The square of the smallest distance of each place, from all pairs."""
+    away = (from_places[:, None] - to_places[None]) * np.asarray(spacing)
+    return (away**2).sum(axis=-1).min(axis=1)
+
+
+def random_pair(rng, shape):
+    masks = rng.random((2, *shape)) < rng.uniform(0.05, 0.9)
+    if rng.random() < 0.5:
+        masks[1] = np.roll(masks[0], 1, axis=0)
+    return masks
+
+
+@pytest.mark.parametrize("spacing", [(1.0, 1.0), (0.7, 0.7), (2.5, 0.3), (0.01, 40.0)])
+def test_spaced_distances_are_the_smallest_of_all_pairs(spacing):
+    rng = np.random.default_rng(5)
+    asked = 0
+    for _ in range(40):
+        truth, pred = random_pair(rng, tuple(rng.integers(1, 12, 2)))
+        (there, ends), (back, _) = _core.spaced_distances(core_side([truth]), core_side([pred]), spacing)
+        mine, theirs = surface(truth), surface(pred)
+        if not len(mine) or not len(theirs):
+            assert not len(there)
+            continue
+        np.testing.assert_allclose(sorted(there), sorted(squared(theirs, mine, spacing)), rtol=1e-12)
+        np.testing.assert_allclose(sorted(back), sorted(squared(mine, theirs, spacing)), rtol=1e-12)
+        outside = np.argwhere(pred & ~truth)
+        expected = squared(outside, mine, spacing).sum() if len(outside) else 0.0
+        found = _core.spaced_outside(core_side([truth]), core_side([pred]), spacing)
+        np.testing.assert_allclose(found, [expected], rtol=1e-12)
+        asked += ends[-1]
+    assert asked > 200
+
+
+def test_spacing_of_one_gives_the_distances_of_pixels_to_the_last_bit():
+    rng = np.random.default_rng(6)
+    masks = rng.random((2, 20, 30, 40)) < 0.3
+    sides = core_side(masks[0]), core_side(masks[1])
+    for plain, spaced in zip(_core.pair_distances(*sides), _core.spaced_distances(*sides, (1.0, 1.0)), strict=True):
+        assert np.array_equal(plain[0], spaced[0])
+        assert np.array_equal(plain[1], spaced[1])
+
+
+@pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (3.0, 0.7, 0.5), (0.2, 5.0, 1.0)])
+def test_distances_of_volumes_are_the_smallest_of_all_pairs(spacing):
+    rng = np.random.default_rng(7)
+    asked = 0
+    for _ in range(30):
+        truth, pred = random_pair(rng, tuple(rng.integers(1, 8, 3)))
+        volumes = truth.astype(np.uint8), np.ascontiguousarray(pred, dtype=np.uint8)
+        found = voxels, surfaces, there, back = _core.volume_surfaces(*volumes, spacing, 1)
+        for one, three in zip(found, _core.volume_surfaces(*volumes, spacing, 3), strict=True):
+            assert one.tobytes() == three.tobytes()
+        mine, theirs = surface(truth), surface(pred)
+        assert voxels.tolist() == [truth.sum(), pred.sum(), (truth & pred).sum()]
+        assert surfaces.tolist()[:2] == [len(mine), len(theirs)]
+        if not len(mine) or not len(theirs):
+            assert not len(there)
+            continue
+        assert surfaces[2] == len({*map(tuple, mine)} & {*map(tuple, theirs)})
+        np.testing.assert_allclose(sorted(there), sorted(squared(theirs, mine, spacing)), rtol=1e-12)
+        np.testing.assert_allclose(sorted(back), sorted(squared(mine, theirs, spacing)), rtol=1e-12)
+        asked += len(there)
+    assert asked > 200
+
+
+def test_strange_spacing_is_refused():
+    one = core_side(np.ones((1, 2, 2)))
+    for spacing in ((0.0, 1.0), (1.0, np.inf), (np.nan, 1.0)):
+        with pytest.raises(ValueError, match="spacing: expected two numbers above 0"):
+            _core.spaced_distances(one, one, spacing)
+    volume = np.ones((2, 2, 2), dtype=np.uint8)
+    with pytest.raises(ValueError, match="spacing: expected three numbers above 0"):
+        _core.volume_surfaces(volume, volume, (1.0, -1.0, 1.0), 1)
+    with pytest.raises(ValueError, match="volumes: expected one shape"):
+        _core.volume_surfaces(volume, volume[:1], (1.0, 1.0, 1.0), 1)

@@ -21,7 +21,7 @@ SQUARE = [0.0, 0.0, 2.0, 0.0, 2.0, 2.0, 0.0, 2.0]
 
 def overlap(first: Any, second: Any) -> float:
     one, other = (np.array(corners, dtype=np.float64).reshape(1, 8) for corners in (first, second))
-    return float(_core.quad_overlaps(one, other)[0])
+    return float(_core.quad_iou(one, other)[0])
 
 
 def oracle(first: Any, second: Any) -> Any:
@@ -36,7 +36,7 @@ def random_boxes(rng: np.random.Generator, count: int, size: float = 1.0, away: 
 
 
 def ours(first: Any, second: Any) -> Any:
-    return _core.quad_overlaps(*(np.ascontiguousarray(quads.reshape(-1, 8)) for quads in (first, second)))
+    return _core.quad_iou(*(np.ascontiguousarray(quads.reshape(-1, 8)) for quads in (first, second)))
 
 
 @pytest.mark.thorough

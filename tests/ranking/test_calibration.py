@@ -7,11 +7,15 @@ import json
 import numpy as np
 import pytest
 
+import verite as vt
 from verite.annotation_errors import AtMost, Bernoulli, Exactly
 from verite.cli import run
-from verite.errors import DataError
-from verite.ranking.answers import AnswerTable
-from verite.ranking.calibration import calibrate
+from verite.errors import BadParameter, DataError, ReadError
+from verite.ranking.answers import (
+    AnswerTable,
+)
+from verite.ranking.calibration import calibrate, read_truth
+from verite.ranking.tables import read_table
 
 TRUTH = [1, 1, 1, 1, 0, 0]
 ANSWERS = {"a": [1, 1, 1, 1, 0, 1], "b": [1, 1, 0, 0, 0, 1], "c": [0, 0, 0, 1, 0, 1]}  # 5, 3 and 2 right
@@ -79,7 +83,46 @@ def test_the_command_line_takes_two_label_sets(tmp_path, capsys):
     assert (document["wrong"], document["wrong_in_dispute"]) == (0.5, 1.0)
     assert document["every"]["kept"] == 0
     assert run(["rank", str(table), "--calibrate", str(better), "--epsilon", "0.1"]) == 0
-    assert "Wrong records: 0.5000 of all, 1.0000 where the algorithms differ." in capsys.readouterr().out
+    assert "Wrong annotations: 0.5000 of all, 1.0000 where the algorithms disagree." in capsys.readouterr().out
     better.write_text("item,truth\n4,y\n")
     assert run(["rank", str(table), "--calibrate", str(better)]) == 1
     assert "expected every item of the table, found none for '1'" in capsys.readouterr().err
+
+
+def refused(ask, *args, **given):
+    with pytest.raises((ReadError, BadParameter, DataError)) as error:
+        ask(*args, **given)
+    return str(error.value)
+
+
+def written(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_corrected_annotations_give_the_share_of_wrong_ones():
+    # a and b differ on items 2 and 3, of which the second record was wrong.
+    answers = AnswerTable.of([1, 1, 1, 0], {"a": [1, 1, 1, 0], "b": [1, 0, 0, 0]})
+    found = calibrate(answers, [1, 0, 1, 0])
+    assert (found.items, found.wrong, found.wrong_in_dispute) == (4, 0.25, 0.5)
+    assert found.every.pairs == 1
+    assert found.every.kept == 0  # one each on the better truth
+    assert calibrate(answers, [1, 1, 1, 0]).every.kept == 1
+    assert "expected 4 values, one per item, found 3" in refused(calibrate, answers, [1, 0, 1])
+    assert "expected 0 or 1, found '2'" in refused(calibrate, answers, [1, 0, 1, 2])
+    level = AnswerTable.of([1, 0], {"a": [1, 1], "b": [0, 0]})
+    assert "two with different recorded scores, found none" in refused(calibrate, level, [1, 0])
+    assert "a model that gives probabilities" in refused(
+        calibrate, answers, [1, 1, 1, 0], vt.annotation_errors.AtMost(2)
+    )
+
+
+def test_corrected_annotations_are_read_in_the_order_of_the_items(tmp_path):
+    answers = read_table(written(tmp_path / "a.csv", "item,truth,a,b\nx,1,1,0\ny,0,1,0\n"))
+    assert read_truth(written(tmp_path / "t.csv", "item,truth\ny,1\nx,0\n"), answers) == ["0", "1"]
+    assert "expected every item of the table, found none for 'y'" in refused(
+        read_truth, written(tmp_path / "t.csv", "item,truth\nx,0\n"), answers
+    )
+    assert "expected a header item,truth, found 'item,better'" in refused(
+        read_truth, written(tmp_path / "t.csv", "item,better\nx,0\n"), answers
+    )

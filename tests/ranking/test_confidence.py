@@ -13,9 +13,12 @@ import pytest
 from tests.oracles import worlds
 from tests.ranking.paper import TABLE_4, TABLE_4_TRUTH
 from verite.annotation_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, ReadError
 from verite.ranking import confidence, curves
-from verite.ranking.confidence import ScoreTable, losses, weigh_labels
+from verite.ranking.answers import (
+    numbered_item,
+)
+from verite.ranking.confidence import ScoreTable, check_soft_truth, encode_truth, losses
 from verite.ranking.rank import rank
 
 
@@ -200,14 +203,14 @@ def test_a_soft_truth_equals_the_sum_over_all_ways_to_exchange_confidences(loss)
 @pytest.mark.parametrize("loss", ["logloss", "kl_printed"])
 def test_a_soft_truth_that_is_sure_is_the_plain_one(loss):
     truth, values, _ = random_confidences(4)
-    soft = weigh_labels(np.eye(3)[truth], "xyz", str)
+    soft = check_soft_truth(np.eye(3)[truth], "xyz", str)
     plain = ScoreTable.of(truth, values, loss=loss)
     assert losses(replace(plain, soft=soft)) == pytest.approx(losses(plain), rel=1e-12)
 
 
 def test_what_one_confidence_leaves_is_shared_by_the_other_labels():
     """The third hypothesis of Lamiroy and Pierrot: one interpretation, in which the truth is more or less sure."""
-    assert weigh_labels(np.array([[0, 0.8, 0]]), "xyz", str)[0] == pytest.approx([0.1, 0.8, 0.1])
+    assert check_soft_truth(np.array([[0, 0.8, 0]]), "xyz", str)[0] == pytest.approx([0.1, 0.8, 0.1])
 
 
 @pytest.mark.parametrize(
@@ -235,3 +238,65 @@ def test_soft_truths_that_cannot_be_are_refused(row, message):
 def test_settings_out_of_range_are_refused(options, message):
     with pytest.raises(BadParameter, match=message):
         ScoreTable.of(TABLE_4_TRUTH, TABLE_4, **{"sums": "keep"} | options)
+
+
+def refused(ask, *args, **given):
+    with pytest.raises((ReadError, BadParameter, DataError)) as error:
+        ask(*args, **given)
+    return str(error.value)
+
+
+def table(values, **more):
+    return ScoreTable.of(["x"] * len(values), {"a": values, "b": values}, labels=("x", "y"), **more)
+
+
+def weighed(*rows):
+    return check_soft_truth(np.array(rows, dtype=float), ["x", "y", "z"], numbered_item)
+
+
+def test_confidences_add_up_to_one_but_for_a_millionth():
+    table([[0.5, 0.5 + 9e-7]])
+    assert "add up to 1, found 1" in refused(table, [[0.5, 0.5 + 1.05e-6]])
+    assert "add up to 1, found 0.4" in refused(table, [[0.2, 0.2]])
+    assert table([[0.2, 0.2]], sums="keep").values[0].tolist() == [[0.2, 0.2]]
+    assert table([[0.2, 0.2]], sums="scale").values[0].tolist() == [[0.5, 0.5]]
+    assert "that can be scaled, found only zeros" in refused(table, [[0.5, 0.5], [0, 0]], sums="scale")
+    assert "sums: expected check, keep or scale, found 'x'" in refused(table, [[0.5, 0.5]], sums="x")
+
+
+def test_confidences_lie_between_0_and_1():
+    table([[0.0, 1.0]])
+    assert "from 0 to 1 in 'a', found 1.5 for label 'y'" in refused(table, [[0.5, 0.5], [-0.0, 1.5]])
+    assert "found -0.5 for label 'x'" in refused(table, [[-0.5, 1.0]], sums="keep")
+
+
+def test_a_single_soft_confidence_leaves_the_rest_to_the_other_labels():
+    assert weighed([0.8, 0, 0])[0] == pytest.approx([0.8, 0.1, 0.1])
+    assert weighed([0, 1, 0]).tolist() == [[0, 1, 0]]
+    assert weighed([0.5, 0.3, 0.2]).tolist() == [[0.5, 0.3, 0.2]]
+
+
+def test_soft_labels_are_checked():
+    assert "expected 3 confidences per item, found an array of shape (1, 2)" in refused(
+        check_soft_truth, np.array([[0.5, 0.5]]), ["x", "y", "z"], numbered_item
+    )
+    assert "item 2: expected confidences from 0 to 1 as truth" in refused(weighed, [1, 0, 0], [1.5, 0, 0])
+    assert "as truth" in refused(weighed, [-0.1, 0.6, 0.5])
+    assert "add up to 1, or that of one label alone, found 0.8" in refused(weighed, [0.5, 0.3, 0])
+    assert "likelier than others, found 'x' and 'z'" in refused(weighed, [0.4, 0.2, 0.4])
+    weighed([0.5, 0.3, 0.2 + 9e-7])
+    assert "add up to 1" in refused(weighed, [0.5, 0.3, 0.2 + 1.05e-6])
+
+
+def confidences(truth, rows, labels=None):
+    return ScoreTable.of(truth, {"a": rows, "b": rows}, labels=labels)
+
+
+def test_confidences_have_items_and_labels():
+    good = [[0.2, 0.8], [0.6, 0.4]]
+    assert len(confidences(["0", "1"], good)) == 2
+    assert "labels: expected 2, one a column, found 3" in refused(confidences, ["x", "y"], good, ["x", "y", "z"])
+    assert "item 2: expected one of the 2 labels as truth, found 'z'" in refused(
+        encode_truth, np.array(["x", "z"]), ("x", "y")
+    )
+    assert encode_truth(np.array(["y", "x"]), ("x", "y")).tolist() == [1, 0]

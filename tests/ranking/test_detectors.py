@@ -44,7 +44,7 @@ def test_an_object_is_found_by_a_sure_prediction_of_its_class_that_overlaps(trut
     assert sure.answers[0].tolist() == [1, 1, 1, 0, 0]
 
 
-def test_finding_is_ranked_like_a_table_of_ones(truth):
+def test_detections_are_ranked_like_a_table_of_ones(truth):
     preds = {"one": predictions([0, 20, 40], [0.9] * 3), "two": predictions([0, 60], [0.9] * 2)}
     found = vt.rank(vt.DetectionTable.of(truth, preds), vt.annotation_errors.Bernoulli(0.1))
     table = vt.rank(
@@ -55,7 +55,7 @@ def test_finding_is_ranked_like_a_table_of_ones(truth):
     assert found.pairs[0].kept == table.pairs[0].kept
     assert found.kind == "found"
     assert "confidence:0.50|iou:0.50|wrong:reverses" in str(found.signature)
-    assert "finding it was wrong" in found.assumption
+    assert "detecting it was wrong" in found.assumption
 
 
 def test_an_object_that_vanishes_counts_for_nobody():
@@ -116,7 +116,7 @@ def test_localization_results_can_be_ranked(truth):
         "two": 0.2,
     }
     with pytest.raises(
-        BadParameter, match=r"confidence: expected at least 0\.3, below which no prediction was looked at"
+        BadParameter, match=r"confidence: expected at least 0\.3, below which no prediction was matched"
     ):
         vt.rank(vt.DetectionTable.of(results, confidence=0.2), vt.annotation_errors.Bernoulli(0.1))
 
@@ -184,7 +184,7 @@ def test_results_that_do_not_compare_are_refused(truth):
         vt.rank([vt.voc(truth, one), vt.voc(other, two)], vt.annotation_errors.Bernoulli(0.1))
 
 
-def test_questions_that_cannot_be_asked_are_refused(truth):
+def test_wrong_settings_are_refused(truth):
     one = vt.voc(truth, predictions([0], [0.9]), iou=[0.5, 0.7])
     with pytest.raises(BadParameter, match=r"iou: expected one of 0\.5, 0\.7, at which .* found none"):
         vt.DetectionTable.of([one, one], confidence=0.5)
@@ -199,7 +199,7 @@ def test_questions_that_cannot_be_asked_are_refused(truth):
         vt.rank(vt.DetectionTable.of(truth, {"a": predictions([0], [0.9])}), vt.annotation_errors.Bernoulli(0.1))
     nothing = vt.Annotations.of(["a"], ["cat"], boxes(0), difficult=[True])
     pred = predictions([0], [0.9])
-    with pytest.raises(DataError, match="expected objects that detectors are asked to find, found none"):
+    with pytest.raises(DataError, match="expected objects that count, found none"):
         vt.rank(
             vt.DetectionTable.of(nothing, {"a": pred, "b": pred}, checks="off"), vt.annotation_errors.Bernoulli(0.1)
         )

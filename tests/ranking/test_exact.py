@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import comb, exp, log, log10
+from math import comb, exp, inf, log, log10
 
 import mpmath
 import numpy as np
@@ -12,18 +12,26 @@ from statsmodels.stats.contingency_tables import mcnemar
 
 from tests.oracles import worlds
 from verite.annotation_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
-from verite.ranking import exchangeable, sums
-from verite.ranking.answers import AnswerTable
-from verite.ranking.contest import AnswerContest
-from verite.ranking.exact import sides
+from verite.ranking import exchangeable, poisson_binomial
+from verite.ranking.answers import (
+    AnswerTable,
+)
+from verite.ranking.exact import (
+    LeadDrops,
+    largest_epsilon,
+    pairwise_loss_tie_win,
+    rank_three_independent,
+    rate_from_margin,
+)
 from verite.ranking.outcomes import Pairwise
-from verite.ranking.rank import rank
-from verite.ranking.sums import Pieces, Steps, loss_tie_win
+from verite.ranking.poisson_binomial import LossTieWin, Steps, WideSteps, loss_tie_win
+from verite.ranking.problem import AnswerProblem, errors_at
+from verite.ranking.rank import rank, rank_two
 
 SEEDS = range(12)
 
 
-def duel_of(behind, ahead, items=None):
+def pairwise_of(behind, ahead, items=None):
     """`ahead` items only the first gets right, `behind` only the second."""
     return Pairwise(
         items=items or ahead + behind,
@@ -73,9 +81,9 @@ def test_every_model_equals_the_enumeration_of_all_truths(seed):
     recorded = [sum(a == t for a, t in zip(column, truth, strict=True)) for column in answers]
     for model, weight in random_models(rng, len(truth), truth):
         expected = worlds.orders(worlds.binary_worlds(truth, answers, weight), recorded)
-        contest = AnswerContest(AnswerTable.of(truth, {"a": answers[0], "b": answers[1]}), model)
-        found = contest.pair(0, 1)
-        three = (exp(found.above), exp(found.level), exp(found.below))
+        problem = AnswerProblem(AnswerTable.of(truth, {"a": answers[0], "b": answers[1]}), model)
+        found = problem.pair(0, 1)
+        three = (exp(found.win), exp(found.tie), exp(found.loss))
         exact = [float(v) for v in (expected.ahead[0][1], expected.level[0][1], expected.ahead[1][0])]
         assert three == pytest.approx(exact, rel=1e-12, abs=0), str(model)
 
@@ -86,18 +94,18 @@ def test_rates_of_their_own_equal_scipys_poisson_binomial(seed):
     size = int(rng.integers(1, 400))
     rates = rng.uniform(0, 0.5, size) ** rng.choice([1, 3])
     ahead = rng.random(size) < rng.uniform(0.4, 0.9)
-    laws = np.column_stack([np.where(ahead, rates, 1 - rates), np.zeros(size), np.where(ahead, 1 - rates, rates)])
-    found = loss_tie_win(Steps(laws, np.ones(size, dtype=np.int64)))
+    pmfs = np.column_stack([np.where(ahead, rates, 1 - rates), np.zeros(size), np.where(ahead, 1 - rates, rates)])
+    found = loss_tie_win(Steps(pmfs, np.ones(size, dtype=np.int64)))
     # The second's wins: items it wins on the record and keeps, items it loses and gains.
     wins = poisson_binom(np.where(ahead, rates, 1 - rates))
     many = np.arange(size + 1)
-    law = wins.pmf(many)
+    pmf = wins.pmf(many)
     for log_found, event in (
-        (found.below, 2 * many > size),
-        (found.level, 2 * many == size),
-        (found.above, 2 * many < size),
+        (found.loss, 2 * many > size),
+        (found.tie, 2 * many == size),
+        (found.win, 2 * many < size),
     ):
-        expected = float(law[event].sum())
+        expected = float(pmf[event].sum())
         assert exp(log_found) == pytest.approx(expected, rel=1e-12, abs=1e-290)
 
 
@@ -122,70 +130,70 @@ def exact_sides(behind, ahead, epsilon):
     [(300, 2500, 0.022), (10, 3000, 0.05), (1500, 5100, 0.03), (0, 331, 1e-6), (2500, 7500, 0.09)],
 )
 def test_probabilities_near_1e_minus_1000_have_all_their_digits(behind, ahead, epsilon):
-    found = loss_tie_win(duel_of(behind, ahead).steps(epsilon))
+    found = loss_tie_win(pairwise_of(behind, ahead).steps(epsilon))
     reversed_, tie = exact_sides(behind, ahead, epsilon)
-    assert -1400 < log10(exp(1)) * found.below < -600
+    assert -1400 < log10(exp(1)) * found.loss < -600
     with mpmath.workdps(60):
-        assert abs(mpmath.expm1(mpmath.mpf(found.below) - mpmath.log(reversed_))) < 1e-10
+        assert abs(mpmath.expm1(mpmath.mpf(found.loss) - mpmath.log(reversed_))) < 1e-10
         if tie:
-            assert abs(mpmath.expm1(mpmath.mpf(found.level) - mpmath.log(tie))) < 1e-10
+            assert abs(mpmath.expm1(mpmath.mpf(found.tie) - mpmath.log(tie))) < 1e-10
 
 
 @pytest.mark.parametrize(("behind", "ahead"), [(31, 55), (1, 3), (20, 21), (0, 7), (900, 1000), (4000, 6000)])
 @pytest.mark.parametrize("epsilon", [0.01, 0.2, 0.5])
 def test_small_tails_are_right_relative_to_themselves(behind, ahead, epsilon):
-    found = loss_tie_win(duel_of(behind, ahead).steps(epsilon))
+    found = loss_tie_win(pairwise_of(behind, ahead).steps(epsilon))
     reversed_, tie = exact_sides(behind, ahead, epsilon)
     with mpmath.workdps(60):
-        off = abs(mpmath.expm1(mpmath.mpf(found.below) - mpmath.log(reversed_)))
-    assert off < (1e-12 if found.below > -700 else 1e-10)
-    assert exp(found.level) == pytest.approx(float(tie), rel=1e-12)
+        off = abs(mpmath.expm1(mpmath.mpf(found.loss) - mpmath.log(reversed_)))
+    assert off < (1e-12 if found.loss > -700 else 1e-10)
+    assert exp(found.tie) == pytest.approx(float(tie), rel=1e-12)
 
 
-def test_both_ways_of_adding_steps_agree(monkeypatch):
+def test_convolution_and_fft_agree(monkeypatch):
     rng = np.random.default_rng(5)
     for _ in range(20):
-        laws = rng.dirichlet([0.4, 0.4, 0.4], 6)
-        steps = Steps(laws, rng.integers(1, 40, 6))
+        pmfs = rng.dirichlet([0.4, 0.4, 0.4], 6)
+        steps = Steps(pmfs, rng.integers(1, 40, 6))
         one_by_one = loss_tie_win(steps)
-        monkeypatch.setattr(sums, "DIRECT", 0)
+        monkeypatch.setattr(poisson_binomial, "DIRECT", 0)
         at_once = loss_tie_win(steps)
         monkeypatch.undo()
-        for side in ("below", "level", "above"):
+        for side in ("loss", "tie", "win"):
             assert getattr(at_once, side) == pytest.approx(getattr(one_by_one, side), rel=1e-11, abs=1e-11)
 
 
 def test_a_side_that_only_an_unlikely_record_can_reach():
     # Two items, both the first's: second gets ahead only if both records are wrong.
-    laws = np.array([[0.1, 0, 0.9], [1e-30, 0, 1 - 1e-30]])
-    found = loss_tie_win(Steps(laws, np.array([1, 1])))
-    assert found.below == pytest.approx(log(0.1) + log(1e-30), rel=1e-14)
-    assert exp(found.level) == pytest.approx(0.1, rel=1e-14)
+    pmfs = np.array([[0.1, 0, 0.9], [1e-30, 0, 1 - 1e-30]])
+    found = loss_tie_win(Steps(pmfs, np.array([1, 1])))
+    assert found.loss == pytest.approx(log(0.1) + log(1e-30), rel=1e-14)
+    assert exp(found.tie) == pytest.approx(0.1, rel=1e-14)
 
 
 def test_records_that_cannot_be_wrong_leave_nothing_open():
-    assert loss_tie_win(duel_of(2, 5).steps(0.0)).above == 0
+    assert loss_tie_win(pairwise_of(2, 5).steps(0.0)).win == 0
     certain = np.array([[0.0, 0, 1], [0.3, 0, 0.7]])
     found = loss_tie_win(Steps(certain, np.array([3, 2])))
-    assert (found.above, found.level, found.below) == (0, -np.inf, -np.inf)
+    assert (found.win, found.tie, found.loss) == (0, -np.inf, -np.inf)
 
 
 def test_no_difference_at_all_is_a_tie():
     found = loss_tie_win(Steps(np.zeros((0, 3)), np.zeros(0, dtype=np.int64)))
-    assert (found.below, found.level, found.above) == (-np.inf, 0, -np.inf)
+    assert (found.loss, found.tie, found.win) == (-np.inf, 0, -np.inf)
 
 
 @pytest.mark.parametrize(("first", "second"), [(12, 30), (5, 9), (40, 41), (0, 7)])
 def test_at_one_half_the_tail_is_mcnemars_exact_test(first, second):
     """At a rate of one half the record says nothing: what is left is the coin toss of McNemar's test."""
-    laws = np.array([[0.5, 0, 0.5]])
+    pmfs = np.array([[0.5, 0, 0.5]])
     total = first + second
     # P(at most min(first, second) of all go to one side), doubled.
     shift = total - 2 * min(first, second)
-    pieces = np.zeros(2 * shift + 1)
-    pieces[-1] = 1.0
-    found = loss_tie_win(Steps(laws, np.array([total]), Pieces.of([pieces], [1])))
-    p_value = min(1.0, 2 * (exp(found.below) + exp(found.level)))
+    wide = np.zeros(2 * shift + 1)
+    wide[-1] = 1.0
+    found = loss_tie_win(Steps(pmfs, np.array([total]), WideSteps.of([wide], [1])))
+    p_value = min(1.0, 2 * (exp(found.loss) + exp(found.tie)))
     expected = mcnemar([[10, first], [second, 20]], exact=True).pvalue
     assert p_value == pytest.approx(expected, rel=1e-12)
 
@@ -197,16 +205,16 @@ def test_mcnemar_value_of_twelve_against_thirty():
 @pytest.mark.parametrize("total", [1, 2, 7, 10, 41, 600])
 def test_at_one_half_only_the_number_of_differences_matters(total):
     for behind in {0, total // 3, total // 2}:
-        found = loss_tie_win(duel_of(behind, total - behind).steps(0.5))
+        found = loss_tie_win(pairwise_of(behind, total - behind).steps(0.5))
         tie = comb(total, total // 2) / 2**total if total % 2 == 0 else 0.0
-        assert exp(found.level) == pytest.approx(tie, rel=1e-12)
-        assert exp(found.above) == pytest.approx((1 - tie) / 2, rel=1e-12)
+        assert exp(found.tie) == pytest.approx(tie, rel=1e-12)
+        assert exp(found.win) == pytest.approx((1 - tie) / 2, rel=1e-12)
 
 
 def test_rare_errors_tend_to_the_difference_of_two_poisson_numbers():
     # b = 100 000 and a = 99 990 at a rate of 1e-4: X - Y > 5 with means 10 and 9.999.
-    found = loss_tie_win(duel_of(99_990, 100_000).steps(1e-4))
-    assert exp(found.below) == pytest.approx(skellam(10, 9.999).sf(5), rel=1e-3)
+    found = loss_tie_win(pairwise_of(99_990, 100_000).steps(1e-4))
+    assert exp(found.loss) == pytest.approx(skellam(10, 9.999).sf(5), rel=1e-3)
 
 
 @pytest.mark.parametrize("total", [5, 12, 33, 40])
@@ -215,7 +223,7 @@ def test_the_chance_to_keep_an_order_falls_with_the_rate(total):
     for behind in range((total - 1) // 2 + 1):
         if 2 * behind == total:
             continue
-        kept = [exp(loss_tie_win(duel_of(behind, total - behind).steps(e)).above) for e in rates]
+        kept = [exp(loss_tie_win(pairwise_of(behind, total - behind).steps(e)).win) for e in rates]
         assert np.all(np.diff(kept) <= 1e-12)
 
 
@@ -228,13 +236,13 @@ def test_a_fixed_number_of_errors_equals_scipys_hypergeometric_sums(behind, ahea
     for many in range(min(errors, ahead + behind) + 1):
         if among.pmf(many):
             lost = np.arange(many + 1)
-            law = hypergeom(ahead + behind, ahead, many).pmf(lost)
+            pmf = hypergeom(ahead + behind, ahead, many).pmf(lost)
             lead = ahead - behind - 2 * (lost - (many - lost))
-            reversed_ += among.pmf(many) * law[lead < 0].sum()
-            tie += among.pmf(many) * law[lead == 0].sum()
-    found = sides(duel_of(behind, ahead, items), Exactly(errors))
-    assert exp(found.below) == pytest.approx(reversed_, rel=1e-9, abs=1e-15)
-    assert exp(found.level) == pytest.approx(tie, rel=1e-9, abs=1e-15)
+            reversed_ += among.pmf(many) * pmf[lead < 0].sum()
+            tie += among.pmf(many) * pmf[lead == 0].sum()
+    found = pairwise_loss_tie_win(pairwise_of(behind, ahead, items), Exactly(errors))
+    assert exp(found.loss) == pytest.approx(reversed_, rel=1e-9, abs=1e-15)
+    assert exp(found.tie) == pytest.approx(tie, rel=1e-9, abs=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -250,17 +258,17 @@ def test_a_fixed_number_of_errors_equals_scipys_hypergeometric_sums(behind, ahea
 def test_many_items_with_a_fixed_number_of_errors_agree_with_all_combinations(
     monkeypatch, behind, ahead, items, errors
 ):
-    duel = duel_of(behind, ahead, items)
-    combined = sides(duel, Exactly(errors))
+    pairwise = pairwise_of(behind, ahead, items)
+    combined = pairwise_loss_tie_win(pairwise, Exactly(errors))
     monkeypatch.setattr(exchangeable, "OUTER", 0)
-    along_diagonals = sides(duel, Exactly(errors))
-    for side in ("below", "level", "above"):
+    along_diagonals = pairwise_loss_tie_win(pairwise, Exactly(errors))
+    for side in ("loss", "tie", "win"):
         assert getattr(along_diagonals, side) == pytest.approx(getattr(combined, side), rel=1e-11, abs=1e-11)
 
 
 def test_errors_in_groups_are_refused_exactly_only_where_they_are_too_many():
-    duel = duel_of(3000, 3000)
-    assert sides(duel, Shared(0.1, 0.2, "source")) is None
+    pairwise = pairwise_of(3000, 3000)
+    assert pairwise_loss_tie_win(pairwise, Shared(0.1, 0.2, "source")) is None
 
 
 @pytest.mark.parametrize("correlation", [0.01, 0.3, 0.9])
@@ -282,3 +290,71 @@ def test_forward_rates_are_turned_round_by_bayes():
     model = Asymmetric.forward(false_ones=0.03, false_zeros=0.1, recorded_ones=float(record.mean()))
     assert model.one == pytest.approx(np.mean(~truth[record]), abs=1e-3)
     assert model.zero == pytest.approx(np.mean(truth[~record]), abs=1e-3)
+
+
+def chances(below, level, above):
+    return LossTieWin(*(log(p) if p else -inf for p in (below, level, above)))
+
+
+def test_two_tied_algorithms_share_their_ranks():
+    found = rank_two(chances(0.05, 0.2, 0.75), np.array([3, 2]), 0.0)
+    assert found.ranks == pytest.approx(np.array([[0.85, 0.15], [0.15, 0.85]]))
+    assert found.wins == pytest.approx(np.array([[0, 0.75], [0.05, 0]]))
+    assert found.ties == pytest.approx(np.array([[1, 0.2], [0.2, 1]]))
+    assert found.whole == pytest.approx(0.75)
+    assert rank_two(chances(0.05, 0.2, 0.75), np.array([2, 3]), 0.0).whole == pytest.approx(0.05)
+    assert np.isnan(rank_two(chances(0.05, 0.2, 0.75), np.array([3, 3]), 0.0).whole)
+
+
+def test_three_independent_scores_share_ranks_where_they_tie():
+    # The first is 1 for certain, the second 0 or 1 alike, the third 0: two orders of the same chance.
+    one, half = np.ones(1), np.array([0.5, 0.5])
+    pmfs = [(np.array([1.0]), one), (np.array([0.0, 1.0]), half), (np.array([0.0]), one)]
+    found = rank_three_independent(pmfs, np.array([1, 1, 0]))
+    assert found.ranks == pytest.approx(np.array([[0.75, 0.25, 0], [0.25, 0.5, 0.25], [0, 0.25, 0.75]]))
+    assert found.wins == pytest.approx(np.array([[0, 0.5, 1], [0, 0, 0.5], [0, 0, 0]]))
+    assert found.whole == pytest.approx(0.5)  # the third behind both
+    assert rank_three_independent(pmfs, np.array([2, 1, 0])).whole == 0  # 1 > 0 > 0 and 1 = 1 > 0 keep no strict order
+    assert rank_three_independent(pmfs, np.array([2, 0, 0])).whole == pytest.approx(0.5)
+    assert np.isnan(rank_three_independent(pmfs, np.array([1, 1, 1])).whole)
+
+
+def test_the_largest_rate_is_where_the_lost_probability_reaches_its_limit():
+    assert largest_epsilon(log, 0.95) == pytest.approx(0.05, rel=1e-9)
+    assert largest_epsilon(log, 0.6) == pytest.approx(0.4, rel=1e-9)
+    assert largest_epsilon(lambda rate: log(rate / 20), 0.95) == 0.5  # 0.025 is lost at one half
+    assert largest_epsilon(lambda rate: 2 * log(rate), 0.99) == pytest.approx(0.1, rel=1e-9)
+
+
+def test_rates_by_their_distance_from_one_half():
+    # (1 - 2 · 0.1) / √(4 · 0.1 · 0.9) = 0.8 / 0.6
+    assert rate_from_margin(4 / 3) == pytest.approx(0.1)
+    assert rate_from_margin(0) == 0.5
+
+
+def test_numbers_of_wrong_records_follow_the_binomial_law():
+    assert errors_at(2, 0.1) == pytest.approx([0.81, 0.18, 0.01])
+    assert errors_at(2, 0).tolist() == [1, 0, 0]
+    assert errors_at(0, 0.1).tolist() == [1]
+
+
+def test_wrong_records_in_the_worst_places_lose_a_lead():
+    drops = LeadDrops.of(np.array([1.0, 0, 2]), np.array([5, 9, 3]))
+    assert (drops.sizes.tolist(), drops.counts.tolist()) == ([2, 1], [3, 5])
+    assert drops.errors_to_lose(4) == (2, 3)
+    assert drops.errors_to_lose(3) == (2, 2)
+    assert drops.errors_to_lose(7) == (4, 5)  # three of two and one of one
+    assert drops.errors_to_lose(11) == (8, None)
+    assert drops.errors_to_lose(0) == (0, 1)
+    small = LeadDrops.of(np.array([0.06]), np.array([5]))
+    assert small.errors_to_lose(0.05, tolerance=0.1) == (0, 2)  # a lead within the tolerance is none
+    assert small.errors_to_lose(0.2, tolerance=0.1) == (2, None)
+
+
+def test_a_lead_within_the_tolerance_is_a_tie():
+    drops = LeadDrops(np.array([1.0]), np.array([5]))
+    assert drops.errors_to_lose(0.5, 0.5) == (0, 1)  # level already; past -0.5 after one
+    assert drops.errors_to_lose(-0.5, 0.5) == (0, 1)
+    assert drops.errors_to_lose(2.0) == (2, 3)
+    assert drops.errors_to_lose(2.0, 0.5) == (2, 3)  # from 2 to 0.5 takes 1.5, so two; below -0.5 takes more than 2.5
+    assert drops.errors_to_lose(9.0) == (None, None)

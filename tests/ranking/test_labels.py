@@ -12,7 +12,8 @@ from tests.oracles import worlds
 from verite.annotation_errors import Asymmetric, AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.errors import BadParameter, DataError
 from verite.ranking.answers import AnswerTable
-from verite.ranking.contest import AnswerContest
+from verite.ranking.outcomes import agreement
+from verite.ranking.problem import AnswerProblem
 from verite.ranking.rank import rank
 
 
@@ -56,19 +57,19 @@ def test_every_model_equals_the_enumeration_of_all_labellings(algorithms, items,
     for model, weight in models:
         given = None if matrix is None else matrix.tolist()
         expected = worlds.orders(worlds.label_worlds(truth, labels, gain, algorithms, weight, given), recorded)
-        contest = AnswerContest(table, model)
-        standings = contest.standings()
+        problem = AnswerProblem(table, model)
+        standings = problem.standings()
         if algorithms > 2:
-            assert standings.places.ravel().tolist() == pytest.approx(
+            assert standings.ranks.ravel().tolist() == pytest.approx(
                 [float(v) for row in expected.places for v in row], rel=1e-12, abs=1e-15
             ), str(model)
             if expected.whole is not None:
                 assert standings.whole == pytest.approx(float(expected.whole), rel=1e-12), str(model)
         for i in range(algorithms):
             for j in range(i):
-                found = contest.pair(i, j)
+                found = problem.pair(i, j)
                 exact = [float(v) for v in (expected.ahead[i][j], expected.level[i][j], expected.ahead[j][i])]
-                assert [exp(found.above), exp(found.level), exp(found.below)] == pytest.approx(exact, rel=1e-12, abs=0)
+                assert [exp(found.win), exp(found.tie), exp(found.loss)] == pytest.approx(exact, rel=1e-12, abs=0)
 
 
 def test_two_labels_are_the_same_as_zero_and_one():
@@ -100,7 +101,7 @@ def test_naming_labels_that_do_not_occur_makes_moves_to_the_others_rarer():
     many = rank(AnswerTable.of(truth, answers, labels=["x", "y", *"abcdefgh"]), Bernoulli(0.3))
     assert few.kind == many.kind == "labels"
     assert many.pairs[0].reversed < few.pairs[0].reversed
-    assert "any of the other 9 labels alike" in many.assumption
+    assert "any of the other 9 labels with equal probability" in many.assumption
 
 
 def test_a_label_that_was_not_named_is_refused():
@@ -147,7 +148,7 @@ def test_a_confusion_matrix_may_name_its_rows():
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        ([[0, 1], [1, 0]], "expected 3 rows and columns, one a label, found"),
+        ([[0, 1], [1, 0]], "expected 3 rows and columns, one per label, found"),
         ([[0.1, 0.9, 0], [1, 0, 0], [1, 0, 0]], "0 for 'x' itself"),
         ([[0, 0.5, 0.4], [1, 0, 0], [1, 0, 0]], "expected the row of 'x' to add up to 1, found 0.9"),
     ],
@@ -167,3 +168,10 @@ def test_a_moved_label_takes_two_points_from_the_leader_or_one():
     assert found.pairs[0].errors_to_reverse == 1
     never = rank(AnswerTable.of(["x", "x"], {"a": ["y", "y"], "b": ["z", "z"]}), AtMost(1))
     assert never.pairs[0].errors_to_reverse == 1
+
+
+def test_answers_are_numbered_by_the_first_that_gave_them():
+    truth = ["x", "x", "x"]
+    given = {"a": ["x", "y", "z"], "b": ["y", "y", "y"], "c": ["y", "x", "z"], "d": ["z", "y", "y"]}
+    seen = agreement(AnswerTable.of(truth, given, kind="labels"))
+    assert [column.tolist() for column in seen] == [[0, 1, 1], [2, 1, 2], [2, 0, 1], [4, 1, 2]]

@@ -1,4 +1,4 @@
-"""Do drawn truths follow the law they are drawn from?"""
+"""Do drawn truths follow the pmf they are drawn from?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from verite import _core
 from verite.annotation_errors import Asymmetric, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.annotation_errors import model as error_model
 from verite.ranking.answers import AnswerTable
-from verite.ranking.montecarlo import Sampler, ScoreMoves, by_kind, by_record, draw_changes
+from verite.ranking.montecarlo import ErrorEffects, Sampler, sample_by_annotation, sample_by_type, sample_score_changes
 from verite.ranking.outcomes import outcomes_of
 from verite.statistics.intervals import wilson
 
@@ -33,12 +33,12 @@ def test_nothing_seen_in_n_draws_leaves_up_to_four_over_n_open():
 def test_a_sampler_follows_its_law(size, rate):
     many = np.arange(size + 1)
     sampler = Sampler.of(many.astype(float), binom(size, rate).pmf(many))
-    drawn = sampler.draw(200_000, np.random.default_rng(0))
+    drawn = sampler.sample(200_000, np.random.default_rng(0))
     common = binom(size, rate).pmf(many) * len(drawn) > 20
     counts = np.bincount(drawn, minlength=size + 1)
     observed = [*counts[common], counts[~common].sum()]
-    law = binom(size, rate).pmf(many)
-    expected = [*law[common], law[~common].sum()]
+    pmf = binom(size, rate).pmf(many)
+    expected = [*pmf[common], pmf[~common].sum()]
     assert chisquare(observed, np.array(expected) / sum(expected) * len(drawn)).pvalue > 1e-4
 
 
@@ -49,7 +49,7 @@ def small_table(labels=2):
     return AnswerTable.of(truth, answers, kind="labels" if labels > 2 else None)
 
 
-def assert_same_law(mine, theirs):
+def assert_same_distribution(mine, theirs):
     """Means and covariances of two sets of draws agree within their errors."""
     error = np.sqrt(mine.var(axis=0) / len(mine) + theirs.var(axis=0) / len(theirs))
     assert np.all(np.abs(mine.mean(axis=0) - theirs.mean(axis=0)) < 5 * error + 1e-12)
@@ -70,10 +70,13 @@ def test_both_ways_of_drawing_follow_the_item_by_item_law(model):
     expected = oracle.item_by_item(right, rates, 60_000, np.random.default_rng(1)) - outcomes.scores
     # Items on which all agree move all scores alike and are left out: compare differences.
     expected = expected[:, 1:] - expected[:, :1]
-    for blocks in (by_kind(ScoreMoves.of(outcomes), 60_000, np.random.default_rng(2)),
-                   by_record(ScoreMoves.of(outcomes), model, 60_000, np.random.default_rng(3))):  # fmt: skip
+    effects = ErrorEffects.of(outcomes)
+    for blocks in (
+        sample_by_type(effects, 60_000, np.random.default_rng(2)),
+        sample_by_annotation(effects, model, 60_000, np.random.default_rng(3)),
+    ):
         way = whole(blocks)
-        assert_same_law(way[:, 1:] - way[:, :1], expected)
+        assert_same_distribution(way[:, 1:] - way[:, :1], expected)
 
 
 @pytest.mark.parametrize(
@@ -100,8 +103,8 @@ def test_dependent_errors_follow_their_law(model):
         rates = rng.beta(0.2, 0.8, (many, 10)) if model.correlation < 1 else rng.random((many, 10)) < 0.2
         wrong = rng.random((many, 60)) < np.repeat(rates, 6, axis=1)
     expected = np.stack([(right[:, j][None, :] ^ wrong).sum(axis=1) for j in range(4)], axis=1) - outcomes.scores
-    drawn = whole(draw_changes(ScoreMoves.of(outcomes), model, many, np.random.default_rng(6)))
-    assert_same_law(drawn[:, 1:] - drawn[:, :1], expected[:, 1:] - expected[:, :1])
+    drawn = whole(sample_score_changes(ErrorEffects.of(outcomes), model, many, np.random.default_rng(6)))
+    assert_same_distribution(drawn[:, 1:] - drawn[:, :1], expected[:, 1:] - expected[:, :1])
 
 
 def whole(blocks):
@@ -152,11 +155,11 @@ def test_draws_do_not_depend_on_how_many_are_made_at_a_time():
 
 
 def test_draws_do_not_depend_on_threads(monkeypatch):
-    moves = ScoreMoves.of(outcomes_of(small_table(labels=4), Bernoulli(0.2)))
+    moves = ErrorEffects.of(outcomes_of(small_table(labels=4), Bernoulli(0.2)))
     found = []
     for threads in ("1", "3"):
         monkeypatch.setenv("VERITE_THREADS", threads)
-        found.append(whole(by_record(moves, Bernoulli(0.2), 500, np.random.default_rng(9))))
+        found.append(whole(sample_by_annotation(moves, Bernoulli(0.2), 500, np.random.default_rng(9))))
     assert np.array_equal(*found)
 
 
@@ -166,7 +169,7 @@ def test_draws_do_not_depend_on_threads(monkeypatch):
         ({"kind": np.full(40, 9, dtype=np.int32)}, "kind: expected numbers below 5"),
         ({"groups": np.array([0, 50])}, "groups: expected rising offsets from 0 to 40"),
         ({"groups": np.array([0, 30, 20, 40])}, "groups: expected rising offsets from 0 to 40"),
-        ({"wrong": np.zeros((3, 2), dtype=np.int32)}, "wrong: expected one column a group, found 2"),
+        ({"wrong": np.zeros((3, 2), dtype=np.int32)}, "wrong: expected one column per group, found 2"),
         ({"wrong": np.full((1, 1), 41, dtype=np.int32)}, "wrong: expected at most the number of items in the group"),
         ({"wrong": np.full((1, 1), -1, dtype=np.int32)}, "wrong: expected at most the number of items in the group"),
         ({"ways": np.ones((4, 3))}, "ways and change: expected the same kinds and ways"),
@@ -181,7 +184,7 @@ def test_the_kernel_refuses_arrays_that_do_not_fit(change, message):
 
 def test_the_kernel_refuses_shares_that_do_not_fit():
     _, common = kernel_inputs(0)
-    with pytest.raises(ValueError, match="share: expected one number an item, or none"):
+    with pytest.raises(ValueError, match="share: expected one number per item, or none"):
         _core.independent_changes(**common, rate=0.1, share=np.zeros(3), draws=1, seed=0, first_draw=0)
 
 
@@ -189,18 +192,18 @@ def test_many_small_groups_are_drawn_like_few(monkeypatch):
     """Errors of single items in groups of their own are independent, whatever the correlation."""
     table = small_table()
     model = Shared(0.2, 0.7, list(range(60)))
-    moves = ScoreMoves.of(outcomes_of(table, model))
-    drawn = whole(by_record(moves, model, 40_000, np.random.default_rng(1)))
-    plain = whole(by_kind(ScoreMoves.of(outcomes_of(table, Bernoulli(0.2))), 40_000, np.random.default_rng(2)))
-    assert_same_law(drawn[:, 1:] - drawn[:, :1], plain[:, 1:] - plain[:, :1])
-    monkeypatch.setattr(error_model, "HELD", 100)
-    again = whole(by_record(moves, model, 2000, np.random.default_rng(1)))
-    assert_same_law(again[:, 1:] - again[:, :1], plain[:, 1:] - plain[:, :1])
+    moves = ErrorEffects.of(outcomes_of(table, model))
+    drawn = whole(sample_by_annotation(moves, model, 40_000, np.random.default_rng(1)))
+    plain = whole(sample_by_type(ErrorEffects.of(outcomes_of(table, Bernoulli(0.2))), 40_000, np.random.default_rng(2)))
+    assert_same_distribution(drawn[:, 1:] - drawn[:, :1], plain[:, 1:] - plain[:, :1])
+    monkeypatch.setattr(error_model, "BLOCK", 100)
+    again = whole(sample_by_annotation(moves, model, 2000, np.random.default_rng(1)))
+    assert_same_distribution(again[:, 1:] - again[:, :1], plain[:, 1:] - plain[:, :1])
 
 
 def test_identical_algorithms_draw_nothing():
     table = AnswerTable.of([1, 0], {"a": [1, 1], "b": [1, 1]})
-    changes = draw_changes(
-        ScoreMoves.of(outcomes_of(table, Bernoulli(0.1))), Bernoulli(0.1), 10, np.random.default_rng(0)
+    changes = sample_score_changes(
+        ErrorEffects.of(outcomes_of(table, Bernoulli(0.1))), Bernoulli(0.1), 10, np.random.default_rng(0)
     )
     assert whole(changes).tolist() == [[0, 0]] * 10

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isnan
+from math import inf, isnan, log, nan
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import verite as vt
 from tests.oracles import worlds
 from tests.ranking.test_exact import random_models, random_table
 from verite.annotation_errors import Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.errors import BadParameter
 from verite.ranking import exact as lattice
-from verite.ranking.answers import AnswerTable
-from verite.ranking.contest import AnswerContest
-from verite.ranking.rank import rank
+from verite.ranking.answers import (
+    AnswerTable,
+)
+from verite.ranking.confidence import ScoreTable
+from verite.ranking.curves import RATES, OrderCurves, find_crossing, log_lost
+from verite.ranking.poisson_binomial import LossTieWin
+from verite.ranking.problem import AnswerProblem
+from verite.ranking.rank import certainty, merge_within_tolerance, rank
 
 
 def named(answers):
@@ -23,7 +30,7 @@ def named(answers):
 
 
 def assert_standings(found, expected):
-    for mine, theirs in ((found.ahead, expected.ahead), (found.level, expected.level), (found.places, expected.places)):
+    for mine, theirs in ((found.wins, expected.ahead), (found.ties, expected.level), (found.ranks, expected.places)):
         assert mine.ravel().tolist() == pytest.approx([float(v) for row in theirs for v in row], rel=1e-12, abs=1e-15)
     if expected.whole is None:
         assert isnan(found.whole)
@@ -38,7 +45,7 @@ def test_every_model_equals_the_enumeration_of_all_truths(algorithms, seed):
     recorded = [sum(a == t for a, t in zip(column, truth, strict=True)) for column in answers]
     for model, weight in random_models(rng, len(truth), truth):
         expected = worlds.orders(worlds.binary_worlds(truth, answers, weight), recorded)
-        found = AnswerContest(AnswerTable.of(truth, named(answers)), model).standings()
+        found = AnswerProblem(AnswerTable.of(truth, named(answers)), model).standings()
         assert_standings(found, expected)
 
 
@@ -48,12 +55,12 @@ def test_three_algorithms_at_once_equal_the_walk_over_score_differences(seed):
     truth = rng.integers(0, 2, 150)
     answers = [np.where(rng.random(150) < 0.8, truth, 1 - truth) for _ in range(3)]
     rates = rng.choice([0.02, 0.1, 0.3], 150)
-    contest = AnswerContest(AnswerTable.of(truth, named(answers)), PerItem(rates))
-    quick = contest.standings()
-    differences, weights = lattice.walk_all(contest.outcomes, contest.model)
+    problem = AnswerProblem(AnswerTable.of(truth, named(answers)), PerItem(rates))
+    quick = problem.standings()
+    differences, weights = lattice.score_difference_pmf(problem.outcomes, problem.model)
     scores = np.column_stack([differences, np.zeros(len(differences))])
-    slow = lattice.stand(scores, weights, contest.outcomes.scores)
-    assert quick.places == pytest.approx(slow.places, rel=1e-10, abs=1e-14)
+    slow = lattice.rank_probabilities([scores], problem.outcomes.scores, weights=weights)
+    assert quick.ranks == pytest.approx(slow.ranks, rel=1e-10, abs=1e-14)
     assert quick.whole == pytest.approx(slow.whole, rel=1e-12, nan_ok=True)
 
 
@@ -117,8 +124,8 @@ def test_too_many_items_for_an_exact_whole_order_are_drawn_and_said_to_be():
         assert found.expected_rank[name] == pytest.approx(found.ranks[j] @ np.arange(1, 6), abs=0.02)
 
 
-def test_exact_is_refused_where_it_cannot_be_had():
-    with pytest.raises(BadParameter, match=r"no exact way is known to rank 5 algorithms on 4,000 items"):
+def test_exact_is_refused_where_no_method_is_known():
+    with pytest.raises(BadParameter, match=r"no exact method is known to rank 5 algorithms on 4,000 items"):
         rank(AnswerTable.of(*big_table()), Bernoulli(0.02), method="exact")
 
 
@@ -181,7 +188,7 @@ def test_neighbours_that_cannot_be_told_apart_are_joined():
 
 @pytest.mark.parametrize("labels", [None, 3])
 def test_the_rate_up_to_which_a_whole_order_holds_is_where_enumeration_says(labels):
-    """Four algorithms on seven items: one walk gives the whole order at every rate."""
+    """Four algorithms on seven items: one random_walk_pmf gives the whole order at every rate."""
     rng = np.random.default_rng(7)
     truth = rng.integers(0, labels or 2, 7).tolist()
     answers = [[t if rng.random() < p else (t + 1) % (labels or 2) for t in truth] for p in (1.0, 0.8, 0.6, 0.2)]
@@ -209,3 +216,69 @@ def test_an_audit_of_algorithms_that_are_all_level_has_no_whole_order():
     # One item each for a and b alone: wrong together or not at all, they stay level; E[2 e (1 - e)] = 1/4 is the rest,
     # e being Beta(1/2, 3/2) with E[e] = 1/4 and E[e^2] = 1/8.
     assert found.pair("a", "b").tie == pytest.approx(3 / 4)
+
+
+def chances(below, level, above):
+    return LossTieWin(*(log(p) if p else -inf for p in (below, level, above)))
+
+
+def table(values, **more):
+    return ScoreTable.of(["x"] * len(values), {"a": values, "b": values}, labels=("x", "y"), **more)
+
+
+@pytest.mark.parametrize(
+    ("to_tie", "to_reverse", "said"),
+    [
+        (None, None, "kept"),
+        (6, 7, "kept"),
+        (5, 6, "not overtaken"),
+        (5, None, "not overtaken"),
+        (5, 5, "open"),
+        (0, 1, "open"),
+    ],
+)
+def test_five_wrong_records_leave_of_an_order_what_they_cannot_reach(to_tie, to_reverse, said):
+    assert certainty(to_tie, to_reverse, 5) == said
+
+
+def test_ranks_are_certain_where_all_pairs_are():
+    # Of ten items a has all, b nine, c none: one wrong record may make a and b level, and nothing else.
+    table = AnswerTable.of([1] * 10, {"a": [1] * 10, "b": [1] * 9 + [0], "c": [0] * 10})
+    found = vt.rank(table, vt.annotation_errors.AtMost(1))
+    assert np.array_equal(found.ranks, [[nan, nan, 0], [nan, nan, 0], [0, 0, 1]], equal_nan=True)
+    assert np.array_equal(vt.rank(table, vt.annotation_errors.AtMost(0)).ranks, np.eye(3))
+
+
+def test_the_whole_order_is_certain_or_not_known_in_the_worst_case():
+    table = AnswerTable.of([1] * 10, {"a": [1] * 10, "b": [1] * 5 + [0] * 5, "c": [0] * 10})
+    assert vt.rank(table, vt.annotation_errors.AtMost(2)).whole_bounds == (1, 1)
+    assert np.isnan(vt.rank(table, vt.annotation_errors.AtMost(3)).whole_bounds).all()
+
+
+def test_scores_within_the_tolerance_are_made_equal_to_the_highest():
+    scores = np.array([0.5, 1.0, 1.0 - 5e-10])
+    assert merge_within_tolerance(scores, 1e-9).tolist() == [0.5, 1, 1]
+    assert merge_within_tolerance(scores, 0.0).tolist() == scores.tolist()
+
+
+def test_a_falling_curve_is_crossed_between_two_rates():
+    after = [0.0] * (len(RATES) - 2)
+    assert find_crossing([1, 0.9, *after], 0.95) == pytest.approx(0.001)  # half way to 0.002
+    assert find_crossing([1, 0.95, *after], 0.95) == pytest.approx(0.002)
+    assert find_crossing([0.9, 0.8, *after], 0.95) == 0
+    assert find_crossing([1.0] * len(RATES), 0.95) == 0.5
+    assert find_crossing([nan] * len(RATES), 0.95) is None
+
+
+def test_the_order_is_lost_at_most_as_often_as_its_steps_together():
+    assert log_lost([chances(0.1, 0.2, 0.7)]) == pytest.approx(log(0.3))
+    assert log_lost([chances(0.1, 0.2, 0.7), chances(0.3, 0, 0.7)]) == pytest.approx(log(0.6))
+    assert log_lost([chances(0.5, 0.2, 0.3)] * 2) == 0
+
+
+@pytest.mark.parametrize(
+    ("items", "draws", "many"), [(1000, 100_000, 10_373), (1000, 500, 500), (5186, 9999, 2000), (5187, 9999, 0)]
+)
+def test_rates_are_drawn_as_often_as_thirty_million_wrong_records_allow(items, draws, many):
+    # The rates add up to 2.892: so many wrong records an item in one draw at each.
+    assert OrderCurves(SimpleNamespace(items=items), draws, 0).many == many

@@ -77,7 +77,7 @@ def test_asymmetric_rates_on_table_3():
 
 def test_exactly_two_errors_in_table_3():
     # Of the 45 choices of 2 out of 10 items by hand: 3 flip two of the leader's points, 18 one of them and nothing else
-    # that matters.
+    # that is_relevant.
     pair = rank(AnswerTable.of(TABLE_3_TRUTH, TABLE_3), Exactly(2)).pairs[0]
     reversed_, tie = comb(3, 2) / 45, 3 * 6 / 45
     assert (pair.kept, pair.tie, pair.reversed) == pytest.approx((1 - reversed_ - tie, tie, reversed_), rel=1e-12)

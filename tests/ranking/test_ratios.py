@@ -14,7 +14,7 @@ import verite as vt
 from tests.oracles import worlds
 from verite.annotation_errors import AtMost, Audit, Bernoulli, Exactly, PerItem, Shared
 from verite.errors import BadParameter
-from verite.ranking.contest import contest_of
+from verite.ranking.problem import ranking_problem
 
 DEMO = files("verite") / "data" / "demo"
 BY = ("precision", "f1", "accuracy")
@@ -64,9 +64,9 @@ def test_pairs_equal_the_sum_over_all_truths(by, rows, claims):
         (Audit(2, 7), worlds.audit(2, 7)),
     ]:
         expected = worlds.orders(all_worlds(by, rows, claims, weight), recorded)
-        found = contest_of(table, model).pair(0, 1)
+        found = ranking_problem(table, model).pair(0, 1)
         exact = [float(v) for v in (expected.ahead[1][0], expected.level[0][1], expected.ahead[0][1])]
-        assert np.exp([found.below, found.level, found.above]) == pytest.approx(exact, rel=1e-11, abs=1e-15), str(model)
+        assert np.exp([found.loss, found.tie, found.win]) == pytest.approx(exact, rel=1e-11, abs=1e-15), str(model)
 
 
 @pytest.mark.parametrize("by", BY)
@@ -166,6 +166,6 @@ def test_many_objects_are_compared_within_what_can_be_told():
         ({"by": "f1", "claims": None}, "by: expected results that say which predictions count for f1, such as vt"),
     ],
 )
-def test_questions_that_cannot_be_asked_are_refused(change, message):
+def test_wrong_settings_are_refused(change, message):
     with pytest.raises(BadParameter, match=message):
         replace(finds("recall", *CASES[0]), **change)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from verite.annotation_errors import AtMost, Bernoulli, PerItem
-from verite.annotation_errors.model import share_of
 from verite.errors import BadParameter
 from verite.ranking.answers import AnswerTable
 from verite.ranking.rank import rank
@@ -85,8 +84,8 @@ def test_items_of_rate_zero_count_as_audited():
 
 
 def test_a_share_of_the_records_is_taken_of_the_number_that_was_written():
-    assert share_of(0.29, 100) == 29
-    assert share_of(0.2, 10) == 2
+    assert AtMost(epsilon=0.29).expected_errors(range(100)) == 29
+    assert AtMost(epsilon=0.2).expected_errors(range(10)) == 2
     found = rank(AnswerTable.of(*table_of(60, 0, 40)), AtMost(epsilon=0.29))
     assert found.pairs[0].bound == 29
     assert found.pairs[0].certain == "kept"

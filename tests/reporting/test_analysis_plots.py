@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 import verite as vt
-from verite.reporting.plots import find_letters
+from verite.reporting.plots import set_cjk_fonts
 
 
 def new_axes() -> Axes:
@@ -132,7 +132,7 @@ def test_bars_of_several_systems_add_up_to_one_and_the_best_is_on_top(results: v
 
 def test_letters_that_no_font_has_are_no_warnings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Warnings are errors here."""
-    monkeypatch.setattr("verite.reporting.plots.list_wide_fonts", tuple)
+    monkeypatch.setattr("verite.reporting.plots.list_cjk_fonts", tuple)
     truth = vt.Annotations.of(["i"], ["日本語"], [[0, 0, 9, 9]], sizes={"i": (20, 20)})
     pred = vt.Annotations.of(["i"], ["日本語"], [[0, 0, 9, 9]], confidence=[0.9])
     results = vt.coco(truth, pred, checks="off")
@@ -143,9 +143,9 @@ def test_letters_that_no_font_has_are_no_warnings(tmp_path: Path, monkeypatch: p
 
 
 def test_wide_letters_come_from_a_font_that_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verite.reporting.plots.list_wide_fonts", lambda: ("Noto Sans CJK JP",))
+    monkeypatch.setattr("verite.reporting.plots.list_cjk_fonts", lambda: ("Noto Sans CJK JP",))
     wide, narrow = (Text(0, 0, name) for name in ("車", "car"))
     for text in (wide, narrow):
-        find_letters(text)
+        set_cjk_fonts(text)
     assert wide.get_fontfamily() == ["DejaVu Sans", "Noto Sans CJK JP"]
     assert narrow.get_fontfamily() == ["sans-serif"]

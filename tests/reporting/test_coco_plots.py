@@ -1,4 +1,4 @@
-"""COCO's numbers as pictures that stay readable, however many classes there are."""
+"""Plots of COCO results stay readable, however many classes there are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from matplotlib.patches import Rectangle
 
 import verite as vt
-from verite.reporting.coco_plots import MOST_BARS, MOST_PANELS, draw_classes, draw_panels, draw_sizes, save_coco
+from verite.reporting.coco_plots import MOST_BARS, MOST_PANELS, plot_classes, plot_panels, plot_sizes, save_coco
 
 
 def many(classes: int):
@@ -21,7 +21,7 @@ def many(classes: int):
     return vt.coco(truth, pred, name="mine", checks="off")
 
 
-def test_every_plot_is_kept(tmp_path):
+def test_every_plot_is_saved(tmp_path):
     saved = save_coco(many(3), tmp_path)
     assert sorted(path.name for path in saved) == ["classes.png", "pr-classes.png", "pr.png", "sizes.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in saved)
@@ -29,25 +29,25 @@ def test_every_plot_is_kept(tmp_path):
 
 def test_bars_are_the_scores_of_the_classes():
     results = many(5)
-    bars = [bar.get_width() for bar in draw_classes(results).axes[0].patches if isinstance(bar, Rectangle)]
+    bars = [bar.get_width() for bar in plot_classes(results).axes[0].patches if isinstance(bar, Rectangle)]
     assert bars == sorted(results.class_scores()["AP"])
 
 
 @pytest.mark.thorough
-def test_many_classes_have_room_and_very_many_are_cut():
-    assert draw_classes(many(80)).get_figheight() > 0.15 * 80
-    assert len(draw_classes(many(150)).axes[0].patches) == MOST_BARS
-    panels = draw_panels(many(80))
+def test_figures_grow_with_the_classes_and_very_many_are_cut():
+    assert plot_classes(many(80)).get_figheight() > 0.15 * 80
+    assert len(plot_classes(many(150)).axes[0].patches) == MOST_BARS
+    panels = plot_panels(many(80))
     assert sum(axes.axison for axes in panels.axes) == MOST_PANELS
 
 
 def test_sizes_without_objects_have_no_number():
-    shown = [text.get_text() for text in draw_sizes(many(3)).axes[0].texts]
+    shown = [text.get_text() for text in plot_sizes(many(3)).axes[0].texts]
     assert shown.count("none") == 4  # no small and no large object, for AP and AR
 
 
 @pytest.mark.parametrize("systems", [1, 3])
-def test_bars_of_results_grow_with_their_classes(systems):
+def test_bar_charts_grow_with_their_classes(systems):
     results = many(80)
     axes = results.plot("classes") if systems == 1 else vt.compare(*[results] * systems).plot()
     assert axes.figure.get_figheight() > 12

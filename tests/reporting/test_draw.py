@@ -1,4 +1,4 @@
-"""Truth and predictions on their photos: what is found, missed and wrong, and never by colour alone."""
+"""Ground truth and predictions drawn on their images, by outcome and never by colour alone."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from PIL import Image
 import verite as vt
 from verite.cli import run
 from verite.reporting.draw import PENS, Overlay, rings_of, thin, trace_mask
-from verite.reporting.pictures import Pictures, below, pixels
+from verite.reporting.image_files import ImageFiles, inside, load_pixels
 
-HARBOUR = Path(__file__).parents[2] / "src" / "verite" / "data" / "demo"
-TRUTH, HAWK = HARBOUR / "truth.json", HARBOUR / "hawk.json"
+DEMO = Path(__file__).parents[2] / "src" / "verite" / "data" / "demo"
+TRUTH, HAWK = DEMO / "truth.json", DEMO / "hawk.json"
 
 
 @pytest.fixture
 def three():
-    """Two cats and a dog; one cat is found surely, the dog hardly, and a cat is seen where nothing is."""
+    """Two cats and a dog: a cat detected at 0.9, the dog at 0.2, and a false positive at 0.8."""
     boxes = [[0, 0, 10, 10], [50, 0, 60, 10], [0, 50, 10, 60]]
     sizes = {"a.png": (100, 80), "b.png": (40, 40)}
     truth = vt.Annotations.of(["a.png"] * 3, ["cat", "cat", "dog"], boxes, sizes=sizes)
@@ -28,38 +28,38 @@ def three():
     return vt.coco(truth, pred, name="mine", checks="off")
 
 
-def test_fates_are_those_of_the_matching(three):
+def test_outcomes_are_those_of_the_matching(three):
     overlay = Overlay(three, confidence=0.0)
-    fates = sorted((mark.side, mark.fate, mark.label) for mark in overlay.marks(0))
-    assert fates == [
+    outcomes = sorted((mark.side, mark.outcome, mark.label) for mark in overlay.marks(0))
+    assert outcomes == [
         ("pred", "right", "cat"), ("pred", "right", "dog"), ("pred", "wrong", "cat"),
         ("truth", "found", "cat"), ("truth", "found", "dog"), ("truth", "missed", "cat"),
     ]  # fmt: skip
 
 
-def test_what_is_not_sure_enough_finds_nothing(three):
+def test_predictions_below_the_threshold_match_nothing(three):
     overlay = Overlay(three, confidence=0.5)
-    assert {mark.row for mark in overlay.marks(0) if mark.fate == "missed"} == {1, 2}
+    assert {mark.row for mark in overlay.marks(0) if mark.outcome == "missed"} == {1, 2}
     assert {name: values[0] for name, values in overlay.by_image.items()} == {"found": 1, "missed": 2, "wrong": 1}
 
 
-def test_the_usual_confidence_is_that_of_the_best_f1(three):
-    # By falling confidence: right, wrong, right. F1 is 2/4, 2/5, 4/6: everything is to be kept.
+def test_the_default_confidence_is_that_of_the_best_f1(three):
+    # By falling confidence: TP, FP, TP. F1 is 2/4, 2/5, 4/6: the lowest confidence is best.
     assert Overlay(three).confidence == 0.2
 
 
-def test_images_without_mistakes_are_not_among_the_worst(three):
+def test_images_without_errors_are_not_among_the_worst(three):
     assert Overlay(three).worst == [0]
 
 
-def test_no_two_fates_differ_by_colour_alone():
+def test_no_two_outcomes_differ_by_colour_alone():
     looks = [(pen.sign, pen.width, pen.dashes, pen.hatch) for pen in PENS.values()]
     assert len(set(looks)) == len(looks)
-    assert all(PENS[fate].dashes is None for fate in ("found", "missed"))
-    assert all(PENS[fate].dashes for fate in ("right", "wrong"))
+    assert all(PENS[outcome].dashes is None for outcome in ("found", "missed"))
+    assert all(PENS[outcome].dashes for outcome in ("right", "wrong"))
 
 
-def test_borders_of_masks_run_around_their_pixels():
+def test_mask_outlines_run_along_the_edges_of_pixels():
     mask = np.zeros((5, 6), dtype=bool)
     mask[1:4, 1:5] = True
     mask[2, 2] = False
@@ -69,7 +69,7 @@ def test_borders_of_masks_run_around_their_pixels():
     assert trace_mask(np.zeros((3, 3), dtype=bool)) == []
 
 
-def test_pixels_that_touch_at_a_corner_are_traced_to_the_end():
+def test_pixels_that_touch_at_a_corner_are_traced_completely():
     rings = trace_mask(np.eye(3, dtype=bool))
     area = sum(abs(np.sum(r[:, 0] * np.roll(r[:, 1], -1) - r[:, 1] * np.roll(r[:, 0], -1))) / 2 for r in rings)
     assert area == 3
@@ -88,37 +88,41 @@ def test_boxes_are_drawn_where_boxes_are_compared():
 @pytest.mark.parametrize(
     "name", ["../secret.png", "/etc/passwd.png", "a/../../b.png", "http://x/y.png", "C:\\x.png", ""]
 )
-def test_names_never_lead_out_of_the_folder(name, tmp_path):
-    assert below(tmp_path, name) is None
+def test_image_names_never_lead_out_of_the_folder(name, tmp_path):
+    assert inside(tmp_path, name) is None
 
 
-def test_photos_are_found_beside_the_truth_or_where_they_are_said_to_be(tmp_path):
+def test_images_are_found_beside_the_ground_truth_or_in_the_given_folder(tmp_path):
     truth = vt.read(TRUTH)
-    assert Pictures(truth)[0].name == truth.images.name(0)
-    assert Pictures(truth).folder == HARBOUR / "images"
-    assert Pictures(truth, tmp_path)[0] is None
+    assert ImageFiles(truth)[0].name == truth.images.name(0)
+    assert ImageFiles(truth).folder == DEMO / "images"
+    assert ImageFiles(truth, tmp_path)[0] is None
     moved = tmp_path / "deep" / truth.images.name(0)
     moved.parent.mkdir()
-    moved.write_bytes(Pictures(truth)[0].read_bytes())
-    assert Pictures(truth, tmp_path)[0] == moved
+    moved.write_bytes(ImageFiles(truth)[0].read_bytes())
+    assert ImageFiles(truth, tmp_path)[0] == moved
 
 
-def test_a_photo_is_turned_as_its_camera_says(tmp_path):
-    picture = Image.new("RGB", (4, 2), "red")
-    exif = picture.getexif()
-    exif[0x0112] = 6  # turn by a quarter
-    picture.save(tmp_path / "a.jpg", exif=exif)
-    assert pixels(tmp_path / "a.jpg").shape == (4, 2, 3)
-    assert pixels(tmp_path / "a.jpg", (4, 2)).shape == (2, 4, 3)  # the annotated size is that of the unturned photo
+def test_an_image_is_rotated_by_its_exif_orientation(tmp_path):
+    image = Image.new("RGB", (4, 2), "red")
+    exif = image.getexif()
+    exif[0x0112] = 6  # rotate by 90°
+    image.save(tmp_path / "a.jpg", exif=exif)
+    assert load_pixels(tmp_path / "a.jpg").shape == (4, 2, 3)
+    assert load_pixels(tmp_path / "a.jpg", (4, 2)).shape == (
+        2,
+        4,
+        3,
+    )  # the annotated size is unrotated
 
 
-def test_a_broken_photo_is_an_empty_ground(tmp_path, three):
+def test_an_unreadable_image_is_an_empty_background(tmp_path, three):
     (tmp_path / "a.png").write_bytes(b"\x89PNG no more")
-    assert pixels(tmp_path / "a.png") is None
+    assert load_pixels(tmp_path / "a.png") is None
     assert vt.plot_image(three, "a.png", tmp_path).axes
 
 
-def test_the_drawing_says_what_is_on_it(three):
+def test_the_figure_states_counts_and_classes(three):
     from matplotlib.text import Text
 
     shown = [text.get_text() for text in vt.plot_image(three, "a.png", confidence=0.0).findobj(Text)]
@@ -126,7 +130,7 @@ def test_the_drawing_says_what_is_on_it(three):
     assert {"missed cat", "✓ cat 0.90", "✗ cat 0.80"} <= set(shown)
 
 
-def test_names_stay_inside_the_photo_and_keep_their_ends():
+def test_labels_stay_inside_the_image_and_keep_their_ends():
     from matplotlib.text import Annotation
 
     names = ["a plane of the older kind, model 747", "a plane of the older kind, model 787"]
@@ -143,7 +147,7 @@ def test_names_stay_inside_the_photo_and_keep_their_ends():
         assert text.get_window_extent().x1 <= frame.x1
 
 
-def test_names_that_look_like_formulas_are_text():
+def test_names_are_not_parsed_as_formulas():
     truth = vt.Annotations.of(["a.png"], [r"$\frac$"], [[0, 0, 9, 9]], sizes={"a.png": (100, 80)})
     pred = vt.Annotations.of(["a.png"], [r"$\frac$"], [[0, 0, 9, 9]], confidence=[0.9])
     shown = vt.plot_image(vt.coco(truth, pred, checks="off"), "a.png", confidence=0.0)
@@ -151,7 +155,7 @@ def test_names_that_look_like_formulas_are_text():
 
 
 @pytest.mark.thorough
-def test_command_draws_the_worst_or_the_one_asked_for(tmp_path, capsys):
+def test_the_command_draws_the_worst_images_or_a_given_one(tmp_path, capsys):
     assert run(["draw", str(TRUTH), str(HAWK), "-o", str(tmp_path), "--worst", "1", "-q"]) == 0
     (first,) = tmp_path.iterdir()
     assert capsys.readouterr().out == f"{first}\n"
@@ -173,14 +177,14 @@ def drawn_again(folder):
         (["--protocol", "voc", "--on", "mask"], 2, "on: expected box or rotated, found 'mask'"),
     ],
 )
-def test_what_cannot_be_drawn_is_one_line(tmp_path, capsys, words, status, said):
+def test_errors_of_the_command_are_one_line(tmp_path, capsys, words, status, said):
     assert run(["draw", str(TRUTH), str(HAWK), "-o", str(tmp_path), "-q", *words]) == status
     err = capsys.readouterr().err
     assert said in err
     assert err.count("\n") == 1
 
 
-def test_poses_are_drawn_as_skeletons_between_labelled_points(tmp_path):
+def test_poses_are_drawn_as_skeletons_between_labelled_keypoints(tmp_path):
     points = np.zeros((17, 3))
     points[[5, 6, 11, 12]] = [[30, 20, 2], [60, 20, 2], [35, 70, 1], [55, 70, 2]]
     person = {"image_id": 1, "category_id": 1, "bbox": [20, 10, 50, 80], "keypoints": points.ravel().tolist()}

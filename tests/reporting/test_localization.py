@@ -7,7 +7,7 @@ import pytest
 
 import verite as vt
 from verite.errors import BadParameter
-from verite.reporting.localization import draw_object, plot_distributions, plot_pair, save_localization, worst_pair
+from verite.reporting.localization import plot_distributions, plot_object, plot_pair, save_localization, worst_pair
 from verite.reporting.plots import render
 
 
@@ -39,7 +39,7 @@ def test_a_metric_without_values_says_so():
 
 
 def test_the_pair_is_drawn_with_its_largest_distance(results):
-    figure = draw_object(results, 1)
+    figure = plot_object(results, 1)
     axes = figure.axes[0]
     assert axes.get_title() == "a, cat\niou 0.5   hausdorff 5"
     longest = axes.get_lines()[-1]
@@ -47,7 +47,13 @@ def test_the_pair_is_drawn_with_its_largest_distance(results):
     assert np.hypot(x2 - x1, y2 - y1) == pytest.approx(5)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels[-1] == "largest distance, 5 px"
-    assert {"truth only", "pred only", "both", "contour of the truth", "contour of the pred"} <= set(labels)
+    assert {
+        "ground truth only",
+        "prediction only",
+        "both",
+        "contour of the ground truth",
+        "contour of the prediction",
+    } <= set(labels)
 
 
 def test_the_worst_pair_is_found(results):
@@ -80,9 +86,9 @@ def test_the_colours_show_who_has_which_pixel():
 def test_pictures_are_written_and_the_same_every_time(results, tmp_path):
     names = [path.name for path in save_localization(results, tmp_path)]
     assert names == ["distributions.png", "worst-iou.png", "worst-hausdorff.png"]
-    assert render(draw_object(results, 0), "png") == render(draw_object(results, 0), "png")
+    assert render(plot_object(results, 0), "png") == render(plot_object(results, 0), "png")
 
 
 def test_an_object_that_is_not_there_is_refused(results):
     with pytest.raises(BadParameter, match="expected a number from 0 to 1, found 2"):
-        draw_object(results, 2)
+        plot_object(results, 2)

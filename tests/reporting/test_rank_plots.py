@@ -10,7 +10,7 @@ from tests.ranking.paper import TABLE_3, TABLE_3_PUBLISHED, TABLE_3_TRUTH, table
 from verite.reporting.plots import render
 from verite.reporting.rank_plots import (
     Published,
-    in_cell,
+    format_cell,
     plot_kept,
     plot_leaderboard,
     plot_ranks,
@@ -106,8 +106,8 @@ def test_what_is_not_known_is_not_shown_as_a_number():
     ranking = vt.rank(vt.AnswerTable.of(*table_2()), vt.annotation_errors.AtMost(1))
     shown = [text.get_text() for text in plot_ranks(ranking).axes[0].texts]
     assert shown.count("?") == 7
-    assert in_cell(0.0) == ""
-    assert in_cell(1e-5) == "<.01"
+    assert format_cell(0.0) == ""
+    assert format_cell(1e-5) == "<.01"
 
 
 def test_bars_join_what_cannot_be_told_apart(ranking):

@@ -11,14 +11,14 @@ import verite as vt
 from verite.errors import BadParameter
 from verite.reporting.plots import render
 from verite.reporting.study_plots import (
-    draw_alterations,
-    draw_behaviour,
-    draw_curves,
-    draw_places,
-    draw_scales,
-    draw_surfaces,
-    draw_synthesis,
-    draw_truths,
+    plot_alterations,
+    plot_behaviour,
+    plot_curves,
+    plot_places,
+    plot_scales,
+    plot_surfaces,
+    plot_synthesis,
+    plot_truths,
     save_study,
 )
 
@@ -34,17 +34,17 @@ def titles(figure):
 
 
 def test_every_truth_has_its_picture_scenes_included():
-    assert titles(draw_truths(study())) == ["small square", "wide", "four squares", "four objects"]
+    assert titles(plot_truths(study())) == ["small square", "wide", "four squares", "four objects"]
 
 
 def test_alterations_are_shown_with_their_parameters():
-    shown = titles(draw_alterations(study()))
+    shown = titles(plot_alterations(study()))
     assert shown[0] == "translation(reach=6)\n(4, 0)"
     assert len(shown) == 8
 
 
 def test_curves_are_shares_of_the_largest_penalty():
-    axes = draw_curves(study(), "translation(reach=6)").axes[0]
+    axes = plot_curves(study(), "translation(reach=6)").axes[0]
     lines = {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
     assert list(lines) == ["iou", "hausdorff", "rms"]
     # Hausdorff's distance of a diagonal shift of t pixels is t √2.
@@ -53,32 +53,32 @@ def test_curves_are_shares_of_the_largest_penalty():
 
 
 def test_rotations_show_the_box_the_paper_shows():
-    assert draw_curves(study(), "rotation(reach=10)").axes[0].get_title() == "rotation(reach=10), truth: wide"
+    assert plot_curves(study(), "rotation(reach=10)").axes[0].get_title() == "rotation(reach=10), truth: wide"
 
 
 def test_surfaces_need_two_parameters():
-    assert titles(draw_surfaces(study(), "translation(reach=6)")) == ["iou", "hausdorff", "rms"]
+    assert titles(plot_surfaces(study(), "translation(reach=6)")) == ["iou", "hausdorff", "rms"]
     with pytest.raises(BadParameter, match="two parameters"):
-        draw_surfaces(study(), "rotation(reach=10)")
+        plot_surfaces(study(), "rotation(reach=10)")
 
 
 def test_gaps_are_shaded():
-    figure = draw_behaviour(study(), "translation(reach=6)", ["rms"])
+    figure = plot_behaviour(study(), "translation(reach=6)", ["rms"])
     assert len(figure.axes[0].patches) == 2  # the first step on either side
 
 
 def test_scale_dependency_shows_its_sign():
-    assert titles(draw_scales(study(), "translation(reach=6)")) == ["iou  +", "hausdorff  independent", "rms  -"]
+    assert titles(plot_scales(study(), "translation(reach=6)")) == ["iou  +", "hausdorff  independent", "rms  -"]
 
 
 def test_places_are_coloured_by_their_penalty():
-    figure = draw_places(study(), "bite(every=30)", ["iou"])
+    figure = plot_places(study(), "bite(every=30)", ["iou"])
     dots = figure.axes[0].collections[0]
     assert len(dots.get_offsets()) == len(dots.get_array()) > 4
 
 
 def test_the_heat_map_has_the_best_on_top():
-    axes = draw_synthesis(study()).axes[0]
+    axes = plot_synthesis(study()).axes[0]
     names = [label.get_text() for label in axes.get_yticklabels()]
     scores = study().scores
     assert names == sorted(scores, key=lambda name: -scores[name])
@@ -86,9 +86,9 @@ def test_the_heat_map_has_the_best_on_top():
 
 def test_unknown_names_are_told():
     with pytest.raises(BadParameter, match="did you mean 'iou'"):
-        draw_curves(study(), "translation(reach=6)", ["iuo"])
+        plot_curves(study(), "translation(reach=6)", ["iuo"])
     with pytest.raises(BadParameter, match="expected one of"):
-        draw_curves(study(), "scale")
+        plot_curves(study(), "scale")
 
 
 @pytest.mark.thorough
@@ -100,4 +100,4 @@ def test_the_same_study_gives_the_same_bytes(tmp_path):
         "places-bite-every-30.png",
         "curves-missing.png",
     }
-    assert (tmp_path / "truths.png").read_bytes() == render(draw_truths(study()), "png")
+    assert (tmp_path / "truths.png").read_bytes() == render(plot_truths(study()), "png")

@@ -72,7 +72,7 @@ def with_about(data: bytes, change: Callable[[Any], Any]) -> bytes:
 
 
 def with_notes(data: bytes, text: bytes) -> bytes:
-    bare = _core.Part.from_bytes(data).with_notes("").to_bytes()
+    bare = _core.EvaluationState.from_bytes(data).with_notes("").to_bytes()
     return sign(bare[:-8] + spell(len(text)) + text)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 import verite as vt
+from verite.errors import VeriteError
 from verite.model.classes import Labels
 from verite.model.images import Images
 from verite.model.rasters import frames_of, runs_of
@@ -28,7 +30,15 @@ def scene(boxes, labels=None, confidence=None, image="a", images=("a",)):
     )
 
 
-def judged(truth, pred, **how):
+def refused(ask, *args, **given):
+    """The message of the error that a call raises."""
+    with pytest.raises(VeriteError) as error:
+        ask(*args, **given)
+    return str(error.value)
+
+
+def scored(truth, pred, **how):
+    """Scene scores without checks of the inputs."""
     return vt.scene_score(truth, pred, checks="off", **how)
 
 

@@ -55,5 +55,12 @@ def test_numbers_out_of_range_are_refused():
         _core.assign(one, two, one, one, 1, 1)
     with pytest.raises(ValueError, match="first: expected numbers from 0"):
         _core.assign(one, one, one - 1, one, 1, 1)
-    with pytest.raises(ValueError, match="second: expected one a couple"):
+    with pytest.raises(ValueError, match="second: expected one per pair"):
         _core.assign(one, one, one, np.array([0, 0]), 1, 1)
+
+
+def test_of_equal_ious_the_preferred_pairs_are_matched():
+    truth, pred = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    for preference, chosen in (([0, 1, 1, 0], [1, 2]), ([1, 0, 0, 1], [0, 3])):
+        found = match_one_to_one(truth, pred, np.full(4, 0.5), np.array(preference, float), 2, 2)
+        assert np.flatnonzero(found).tolist() == chosen

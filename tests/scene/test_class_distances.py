@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.scene.scenes import judged, scene
+from tests.scene.scenes import refused, scene, scored
 from verite.errors import DataError, ReadError
-from verite.scene.class_distances import read_matrix
-from verite.scene.taxonomy import read_taxonomy
+from verite.scene.class_distances import TOLERANCE, ClassDistances, read_matrix
+from verite.scene.taxonomy import Taxonomy, read_taxonomy
 
 GOOD = "class,cat,dog,car\ncat,0,0.25,1\ndog,0.25,0,1\ncar,1,1,0\n"
 
@@ -77,13 +77,13 @@ def test_a_missing_class_is_named_with_the_nearest(tmp_path):
     path = written(tmp_path, "class,cats,dog\ncats,0,1\ndog,1,0\n")
     box = [(0, 0, 4, 4)]
     with pytest.raises(DataError, match=r"found none for 'cat'; did you mean 'cats'\?"):
-        judged(scene(box, ["cat"]), scene(box, ["dog"]), distance=path)
+        scored(scene(box, ["cat"]), scene(box, ["dog"]), distance=path)
 
 
 def test_a_class_that_never_matches_must_have_distances_too(tmp_path):
     path = written(tmp_path, "class,cat,dog\ncat,0,1\ndog,1,0\n")
     with pytest.raises(DataError, match="found none for 'car'"):
-        judged(scene([(0, 0, 4, 4)], ["cat"]), scene([(50, 50, 60, 60)], ["car"]), distance=path)
+        scored(scene([(0, 0, 4, 4)], ["cat"]), scene([(50, 50, 60, 60)], ["car"]), distance=path)
 
 
 def test_paths_of_the_voc_taxonomy_counted_by_hand():
@@ -123,9 +123,9 @@ def test_every_way_to_write_a_taxonomy(tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.json", '{"cat": "animal", "animal": "pet", "pet": "animal"}', "a cycle: 'animal' is a kind of itself"),
-        ("a.json", '{"cat": "cat"}', "a cycle: 'cat' is a kind of itself"),
-        ("a.json", '{"animal": {"cat": {"animal": "dog"}}}', "a cycle: 'animal' is a kind of itself"),
+        ("a.json", '{"cat": "animal", "animal": "pet", "pet": "animal"}', "a cycle: 'animal' is its own ancestor"),
+        ("a.json", '{"cat": "cat"}', "a cycle: 'cat' is its own ancestor"),
+        ("a.json", '{"animal": {"cat": {"animal": "dog"}}}', "a cycle: 'animal' is its own ancestor"),
         ("a.txt", "animal\n  cat\n    animal\n", "txt:3: expected each name once, found a cycle"),
         ("a.txt", "animal\n  cat\nthing\n  cat\n", "txt:4: expected each name once, found 'cat' twice"),
         ("a.json", '{"animal": ["cat"], "animal": ["dog"]}', "each name once, found 'animal' twice"),
@@ -167,15 +167,15 @@ def test_mappings_and_taxonomies_in_python():
 def test_the_default_is_1_for_any_other_class():
     default = vt.class_distances(None)
     assert (default["cat", "cat"], default["cat", "dog"]) == (0, 1)
-    assert default.spelled == "identity"
+    assert default.signature_value == "identity"
 
 
 def test_signatures_tell_matrices_apart():
     a = vt.ClassDistances.of(["cat", "dog"], [[0, 0.3], [0.3, 0]])
     b = vt.ClassDistances.of(["cat", "dog"], [[0, 0.4], [0.4, 0]])
-    assert a.spelled != b.spelled
+    assert a.signature_value != b.signature_value
     box = [(0, 0, 4, 4)]
-    first, second = (judged(scene(box, ["cat"]), scene(box, ["dog"]), distance=d) for d in (a, b))
+    first, second = (scored(scene(box, ["cat"]), scene(box, ["dog"]), distance=d) for d in (a, b))
     with pytest.raises(vt.NotComparable, match="distance"):
         vt.compare(first, second)
 
@@ -241,9 +241,9 @@ def test_several_classes_without_distances_are_counted(tmp_path):
     path = written(tmp_path, "class,ape,owl\nape,0,1\nowl,1,0\n")
     box = [(0, 0, 4, 4)]
     with pytest.raises(DataError, match=r"found none for 'cat' and 1 more"):
-        judged(scene(box * 2, ["cat", "dog"]), scene([]), distance=path)
+        scored(scene(box * 2, ["cat", "dog"]), scene([]), distance=path)
     with pytest.raises(DataError, match=r"found none for 'cat'$"):
-        judged(scene(box, ["cat"]), scene([]), distance=path)
+        scored(scene(box, ["cat"]), scene([]), distance=path)
 
 
 def test_distances_are_shown_as_a_table(tmp_path):
@@ -256,7 +256,7 @@ def test_distances_are_shown_as_a_table(tmp_path):
 
 def test_a_signature_has_eight_digits_of_the_matrix(tmp_path):
     named = vt.class_distances(written(tmp_path, GOOD, "a|b.csv"))
-    assert re.fullmatch(r"a-b#[0-9a-f]{8}", named.spelled)
+    assert re.fullmatch(r"a-b#[0-9a-f]{8}", named.signature_value)
 
 
 def test_a_mapping_must_have_every_two_classes_but_not_the_same_twice():
@@ -306,3 +306,26 @@ def test_documents_are_one_line_unless_told(tmp_path):
     distances = vt.class_distances(written(tmp_path, GOOD))
     assert "\n" not in distances.to_json().strip()
     assert "\n " in distances.to_json(indent=1)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_path_lengths_lead_through_the_closest_common_ancestor(several):
+    parents = {"cat": "pet", "dog": "pet", "pet": "animal", "cow": "animal", "car": None if several else "thing"}
+    parents |= {} if several else {"thing": "all", "animal": "all"}
+    names, steps = Taxonomy(parents).path_lengths()
+    found = {(a, b): steps[i, j] for i, a in enumerate(names) for j, b in enumerate(names)}
+    assert (found["cat", "cat"], found["cat", "dog"], found["cat", "cow"]) == (0, 2, 3)
+    # cat, pet, animal, what joins all, (thing,) car.
+    assert found["cat", "car"] == (4 if several else 5)
+
+
+def test_distances_are_symmetric_within_rounding_and_at_most_1():
+    def matrix(there, back, **more):
+        return ClassDistances.of(("a", "b"), np.array([[0.0, there], [back, 0.0]]), **more)
+
+    assert matrix(0.0, TOLERANCE).square[1, 0] == TOLERANCE
+    assert "expected a symmetric matrix" in refused(matrix, 0.0, 2 * TOLERANCE)
+    assert matrix(1.0, 1.0).square[0, 1] == 1
+    assert "expected distances from 0 to 1, found 1.1 for 'a' and 'b'" in refused(matrix, 1.1, 1.1)
+    assert "expected no negative distance, found -0.1" in refused(matrix, -0.1, -0.1)
+    assert "expected a number for every two classes" in refused(matrix, np.nan, np.nan)

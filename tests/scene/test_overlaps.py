@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import verite as vt
-from tests.scene.scenes import SIDE, boxes_in_images, judged
+from tests.scene.scenes import SIDE, boxes_in_images, refused, scored
 from verite.errors import DataError
 from verite.evaluation.settings import ComparisonSettings
+from verite.model.annotations import Source
 from verite.model.rasters import rasterise
-from verite.pairs.objects import overlap_of, pairs_of
-from verite.scene.score import find_overlaps
+from verite.pairs.objects import iou_of, pairs_of
+from verite.scene.score import enclosing_boxes, overlapping_pairs
 
 
 def mixed(side, kinds):
@@ -42,12 +43,12 @@ KINDS = st.lists(st.integers(0, 2), min_size=1, max_size=4)
 def test_every_overlap_is_found_whatever_regions_are_written_as(truth, pred, mine, theirs, regions):
     truth, pred = mixed(truth, mine), mixed(pred, theirs)
     how = ComparisonSettings(regions=regions, polygons="centre")
-    rows, columns, pairs = find_overlaps(truth, pred, how)
-    found = {(int(t), int(p)): v for t, p, v in zip(rows, columns, overlap_of(pairs), strict=True) if v > 0}
+    rows, columns, pairs = overlapping_pairs(truth, pred, how)
+    found = {(int(t), int(p)): v for t, p, v in zip(rows, columns, iou_of(pairs), strict=True) if v > 0}
     every = [(t, p) for t in range(len(truth)) for p in range(len(pred)) if truth.image[t] == pred.image[p]]
     if every:
         t, p = np.array(every).T
-        told = overlap_of(pairs_of(truth, pred, t, p, how))
+        told = iou_of(pairs_of(truth, pred, t, p, how))
         assert found == pytest.approx({pair: v for pair, v in zip(every, told, strict=True) if v > 0})
     else:
         assert not found
@@ -63,7 +64,7 @@ def test_a_mask_outside_its_box_is_found():
     one = vt.Annotations.of(["a"], ["cat"], [[0, 0, 2, 2]], sizes={"a": (SIDE, SIDE)})
     wrong = replace(one, regions=vt.Regions([[0, 0, 2, 2]], runs=runs))
     right = replace(one, regions=vt.Regions([[6, 2, 10, 6]], runs=runs))
-    assert judged(wrong, right).score == 0
+    assert scored(wrong, right).score == 0
 
 
 def test_polygons_need_the_size_of_their_image():
@@ -71,25 +72,25 @@ def test_polygons_need_the_size_of_their_image():
     one = vt.Annotations.of(["a"], ["cat"], [[0, 0, 4, 4]])
     one = replace(one, regions=vt.Regions([[0, 0, 4, 4]], polygons=ring))
     with pytest.raises(DataError, match=r"expected the size of every image to compare polygons, found none for 'a'"):
-        judged(one, one)
-    assert judged(one, one, regions="box").score == 0
+        scored(one, one)
+    assert scored(one, one, regions="box").score == 0
     box = vt.Annotations.of(["a"], ["cat"], [[0, 0, 4, 4]])
     for sides in ((one, box), (box, one)):
         with pytest.raises(DataError, match=r"expected the size of every image to compare polygons"):
-            judged(*sides, regions="given")
+            scored(*sides, regions="given")
 
 
 def test_an_image_of_one_column_has_a_size():
     ring = vt.Polygons.of([[[0, 0, 1, 0, 1, 4, 0, 4]]])
     one = vt.Annotations.of(["a"], ["cat"], [[0, 0, 1, 4]], sizes={"a": (1, 9)})
-    assert judged(*[replace(one, regions=vt.Regions([[0, 0, 1, 4]], polygons=ring))] * 2).score == 0
+    assert scored(*[replace(one, regions=vt.Regions([[0, 0, 1, 4]], polygons=ring))] * 2).score == 0
 
 
 def test_fractions_of_an_image_have_overlaps_but_no_distances():
     one = replace(vt.Annotations.of(["a"], ["cat"], [[0, 0, 0.5, 0.5]]), unit="rel")
-    assert judged(one, one).score == 0
+    assert scored(one, one).score == 0
     with pytest.raises(DataError, match="expected boxes in pixels"):
-        judged(one, one, localization="robin_loc")
+        scored(one, one, localization="robin_loc")
 
 
 @pytest.mark.parametrize(
@@ -109,3 +110,31 @@ def test_more_pairs_than_fit_into_memory_are_refused(monkeypatch, ask):
                 ask(truth, pred)
         else:
             assert ask(truth, pred)
+
+
+def masked(box, ring):
+    """An object whose polygon goes beyond its box."""
+    given = vt.Annotations.of(["a"], ["cat"], [box], sizes={"a": (100, 100)})
+    return replace(given, regions=vt.Regions([box], "xyxy", polygons=vt.Polygons.of([[ring]])))
+
+
+def test_enclosing_boxes_contain_box_polygon_and_mask():
+    inner, outer = [40, 40, 50, 50], [10, 20, 80, 20, 80, 90, 10, 90]
+    # The polygon's own corners, and a pixel more on each side.
+    assert enclosing_boxes(masked(inner, outer)).regions.boxes.tolist() == [[9, 19, 81, 91]]
+    assert enclosing_boxes(masked([0, 0, 100, 100], outer)).regions.boxes.tolist() == [[0, 0, 100, 100]]
+    assert enclosing_boxes(masked([40, 0, 50, 100], outer)).regions.boxes.tolist() == [[9, 0, 81, 100]]
+    runs = vt.RLEMasks.of([([2 * 100 + 30, 10, 60, 4000, 5700], (100, 100))])
+    given = vt.Annotations.of(["a"], ["cat"], [inner], sizes={"a": (100, 100)})
+    framed = replace(given, regions=vt.Regions([inner], "xyxy", runs=runs))
+    assert enclosing_boxes(framed).regions.boxes.tolist() == [[2, 0, 50, 100]]  # columns 2 to 42 and all rows
+
+
+def test_polygons_without_a_size_are_named_by_their_file():
+    ring = [10, 20, 80, 20, 80, 90]
+    unsized = replace(masked([10, 20, 80, 90], ring), images=vt.Annotations.of(["a"], ["cat"], [[0, 0, 1, 1]]).images)
+    pred = replace(unsized, confidence=np.array([0.5]))
+    said = refused(vt.scene_score, unsized, pred, checks="off")
+    assert said.startswith("truth: expected the size of every image to compare polygons, found none for 'a'")
+    named = unsized.with_source(Source("gt.json", "coco", ""))
+    assert refused(vt.scene_score, named, pred, checks="off").startswith("gt.json: expected the size of every image")

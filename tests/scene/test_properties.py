@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import verite as vt
-from tests.scene.scenes import LABELS, SIDE, boxes_in_images, judged, of_masks
+from tests.scene.scenes import LABELS, SIDE, boxes_in_images, of_masks, scored
 
 MODES = st.sampled_from(["multiple", "one-to-one"])
 DISTANCES = vt.ClassDistances.of(LABELS, [[0, 0.3, 1], [0.3, 0, 0.7], [1, 0.7, 0]])
@@ -22,7 +22,7 @@ METRICS = st.sampled_from(["martin", "iou", "pascal", "dice"])
 @unhurried
 @given(boxes_in_images(), boxes_in_images(confident=True), MODES, st.sampled_from([0, 0.3, 0.8, 1]), METRICS)
 def test_scores_lie_between_0_and_1(truth, pred, matching, alpha, localization):
-    found = judged(truth, pred, matching=matching, alpha=alpha, localization=localization, distance=DISTANCES)
+    found = scored(truth, pred, matching=matching, alpha=alpha, localization=localization, distance=DISTANCES)
     assert ((found.image_scores >= 0) & (found.image_scores <= 1)).all()
 
 
@@ -31,19 +31,19 @@ def test_scores_lie_between_0_and_1(truth, pred, matching, alpha, localization):
 def test_one_to_one_identical_scenes_score_0(truth, matching):
     # With multiple matching an object also matches another that overlaps it, which is judged like any match.
     if matching == "one-to-one":
-        assert judged(truth, truth, matching=matching).score == 0
+        assert scored(truth, truth, matching=matching).score == 0
     else:
-        alone = judged(truth, truth).judged.matches
+        alone = scored(truth, truth).scored.matches
         if (alone.truth == alone.pred).all():
-            assert judged(truth, truth).score == 0
+            assert scored(truth, truth).score == 0
 
 
 @unhurried
 @given(boxes_in_images(), boxes_in_images(confident=True), MODES, st.randoms())
 def test_the_order_of_objects_does_not_matter(truth, pred, matching, random):
     rows = [random.sample(range(len(side)), len(side)) for side in (truth, pred)]
-    first = judged(truth, pred, matching=matching, distance=DISTANCES)
-    second = judged(truth.take(np.array(rows[0], int)), pred.take(np.array(rows[1], int)), matching=matching,
+    first = scored(truth, pred, matching=matching, distance=DISTANCES)
+    second = scored(truth.take(np.array(rows[0], int)), pred.take(np.array(rows[1], int)), matching=matching,
                     distance=DISTANCES)  # fmt: skip
     assert first.image_scores == CLOSE(second.image_scores, abs=1e-12)
 
@@ -55,7 +55,7 @@ def test_the_order_of_images_does_not_matter(truth, pred, matching):
         table = vt.Images(side.images.names[::-1], widths=side.images.widths, heights=side.images.heights)
         return replace(side, images=table, image=(2 - side.image).astype(np.int32))
 
-    first, second = judged(truth, pred, matching=matching), judged(turned(truth), turned(pred), matching=matching)
+    first, second = scored(truth, pred, matching=matching), scored(turned(truth), turned(pred), matching=matching)
     assert first.image_scores == CLOSE(second.image_scores[::-1], abs=1e-12)
     assert first.score == CLOSE(second.score)
 
@@ -66,14 +66,14 @@ def test_shifting_both_scenes_together_changes_nothing(truth, pred, matching, dx
     def shifted(side):
         return replace(side, regions=vt.Regions(side.regions.boxes + np.array([dx, dy, dx, dy])))
 
-    first, second = judged(truth, pred, matching=matching), judged(shifted(truth), shifted(pred), matching=matching)
+    first, second = scored(truth, pred, matching=matching), scored(shifted(truth), shifted(pred), matching=matching)
     assert first.image_scores == CLOSE(second.image_scores, abs=1e-12)
 
 
 @unhurried
 @given(boxes_in_images(), MODES, st.integers(0, 1))
 def test_a_spurious_object_never_makes_a_perfect_scene_better(truth, matching, image):
-    perfect = judged(truth, truth, matching=matching)
+    perfect = scored(truth, truth, matching=matching)
     far = vt.Annotations.of(
         [*(truth.images.name(i) for i in truth.image), f"i{image}"],
         [*(truth.labels.name(i) for i in truth.label), "cat"],
@@ -81,7 +81,7 @@ def test_a_spurious_object_never_makes_a_perfect_scene_better(truth, matching, i
         images=truth.images.names,
         labels=LABELS,
     )
-    more = judged(truth, far, matching=matching)
+    more = scored(truth, far, matching=matching)
     assert (more.image_scores >= perfect.image_scores - 1e-12).all()
     assert more.image_scores[image] > 0
 
@@ -93,8 +93,8 @@ def test_removing_a_matched_object_never_makes_a_perfect_scene_better(truth, dat
         return
     gone = data.draw(st.integers(0, len(truth) - 1))
     fewer = truth.take(np.delete(np.arange(len(truth)), gone))
-    found = judged(truth, fewer, matching="one-to-one")
-    assert found.score >= judged(truth, truth, matching="one-to-one").score == 0
+    found = scored(truth, fewer, matching="one-to-one")
+    assert found.score >= scored(truth, truth, matching="one-to-one").score == 0
     assert found.score > 0
 
 
@@ -102,13 +102,13 @@ def test_removing_a_matched_object_never_makes_a_perfect_scene_better(truth, dat
 @given(boxes_in_images(), boxes_in_images(), st.sampled_from([None, 0.2, 0.5]), METRICS)
 def test_one_to_one_is_symmetric(truth, pred, threshold, localization):
     how = {"matching": "one-to-one", "iou": threshold, "distance": DISTANCES, "localization": localization}
-    assert judged(truth, pred, **how).image_scores == CLOSE(judged(pred, truth, **how).image_scores, abs=1e-12)
+    assert scored(truth, pred, **how).image_scores == CLOSE(scored(pred, truth, **how).image_scores, abs=1e-12)
 
 
 @unhurried
 @given(boxes_in_images(), boxes_in_images(confident=True), MODES)
 def test_the_trace_of_an_image_ends_at_its_score(truth, pred, matching):
-    found = judged(truth, pred, matching=matching, distance=DISTANCES)
+    found = scored(truth, pred, matching=matching, distance=DISTANCES)
     for i, score in enumerate(found.image_scores):
         trace = found.trace(i)
         assert trace.score == CLOSE(score, abs=1e-12)
@@ -130,10 +130,10 @@ def test_boxes_polygons_and_masks_of_the_same_pixels_score_alike(truth, pred):
         rings = [[[x1, y1, x2, y1, x2, y2, x1, y2]] for x1, y1, x2, y2 in side.regions.boxes.tolist()]
         return replace(side, regions=vt.Regions(side.regions.boxes, polygons=vt.Polygons.of(rings)))
 
-    boxes = judged(truth, pred).image_scores
-    assert boxes == CLOSE(judged(masks(truth), masks(pred)).image_scores, abs=1e-12)
-    assert boxes == CLOSE(judged(polygons(truth), polygons(pred), polygons="centre").image_scores, abs=1e-12)
-    assert boxes == CLOSE(judged(masks(truth), polygons(pred), polygons="centre").image_scores, abs=1e-12)
+    boxes = scored(truth, pred).image_scores
+    assert boxes == CLOSE(scored(masks(truth), masks(pred)).image_scores, abs=1e-12)
+    assert boxes == CLOSE(scored(polygons(truth), polygons(pred), polygons="centre").image_scores, abs=1e-12)
+    assert boxes == CLOSE(scored(masks(truth), polygons(pred), polygons="centre").image_scores, abs=1e-12)
 
 
 @unhurried
@@ -141,7 +141,7 @@ def test_boxes_polygons_and_masks_of_the_same_pixels_score_alike(truth, pred):
 def test_scenes_are_judged_as_the_paper_tells_it(truth, pred, matching, threshold):
     from tests.oracles.interpretation import score_of
 
-    found = judged(truth, pred, matching=matching, iou=threshold, distance=DISTANCES)
+    found = scored(truth, pred, matching=matching, iou=threshold, distance=DISTANCES)
     for i, score in enumerate(found.image_scores):
         mine, theirs = (np.flatnonzero(side.image == i) for side in (truth, pred))
         told = score_of(

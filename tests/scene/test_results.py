@@ -8,13 +8,16 @@ Image c: nothing there and nothing found: 0.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from math import nan
 
 import numpy as np
 import pytest
 
 import verite as vt
+from tests.scene.scenes import refused
 from verite.errors import BadParameter, DataError, UnknownMetric
+from verite.model.images import Images
 from verite.model.tables import Table
 
 A, B, C, D = (0, 0, 10, 10), (20, 0, 30, 10), (40, 0, 50, 10), (60, 0, 70, 10)
@@ -169,7 +172,7 @@ def test_an_unknown_score_of_a_class_is_named():
         results().draw_scores(["AP"], np.ones((1, 3)), "dog")
 
 
-def test_who_gives_no_confidence_is_certain_and_nobody_complains():
+def test_predictions_without_a_confidence_have_confidence_1_and_nobody_complains():
     truth, _ = sides()
     sure = vt.Annotations.of(["b"], ["cat"], [MOVED], sizes=SIZES, labels=LABELS)
     found = vt.scene_score(truth.where(truth.image == 1), sure)
@@ -231,14 +234,14 @@ def test_a_trace_as_a_document_is_one_line_unless_told():
     assert "\n " in results().trace("a").to_json(indent=1)
 
 
-def test_a_trace_says_in_a_sentence_what_it_counts():
+def test_a_trace_counts_objects_matches_and_ignored():
     first, *_, last = results().trace("a").contents()
-    assert first == "a   score 0.5000   2 truths, 2 preds: 1 matches, 1 missed, 1 spurious"
-    assert last == "1 truths are ignored, 1 preds on them do not count"
+    assert first == "a   score 0.5000   2 ground-truth objects, 2 predictions: 1 matches, 1 missed, 1 spurious"
+    assert last == "1 ground-truth objects ignored, 1 predictions on them do not count"
     assert not str(results().trace("b").contents()[-1]).endswith("do not count")
 
 
-def test_tables_of_a_trace_leave_blank_what_is_no_match():
+def test_tables_of_a_trace_leave_cells_without_a_match_empty():
     tables = results().trace("a").tables()
     assert tables["overlap"].head == ("truth \\ pred", "1 cat 0.90", "2 car 0.50")
     assert tables["overlap"].rows == (("1 cat", "1.000", "0.000"), ("2 dog", "0.000", "0.000"))
@@ -255,9 +258,9 @@ def test_rows_and_columns_of_compensation_are_called_added():
     assert spurious.tables()["compensated"].rows == (("1 cat", "0.000", ""), ("added", "", "1.000"))
 
 
-def test_titles_of_a_trace_say_how_it_was_matched():
+def test_titles_of_a_trace_name_matching_and_weights():
     several, single = results().trace("a").tables(), results(matching="one-to-one", alpha=0.75).trace("a").tables()
-    assert several["correspondence"].title == "Correspondence (multiple, from 0.2)"
+    assert several["correspondence"].title == "Correspondence (multiple, IoU ≥ 0.2)"
     assert single["correspondence"].title == "Correspondence (one-to-one)"
     assert several["local"].title == "Local scores: 0.8 × localization + 0.2 × recognition"
     assert single["local"].title == "Local scores: 0.75 × localization + 0.25 × recognition"
@@ -266,7 +269,7 @@ def test_titles_of_a_trace_say_how_it_was_matched():
 def test_a_trace_needs_matrices_and_a_name_for_each_object():
     with pytest.raises(BadParameter, match=r"overlap: expected a matrix, found an array of shape \(1,\)"):
         vt.Trace.of([0.5], [[0.0]], [[0.0]])
-    with pytest.raises(BadParameter, match="names: expected 1, one an object, found 2"):
+    with pytest.raises(BadParameter, match="names: expected 1, one per object, found 2"):
         vt.Trace.of([[0.5]], [[0.0]], [[0.0]], truths=["cat", "dog"])
 
 
@@ -278,3 +281,12 @@ def test_images_are_found_by_name_and_by_position():
             found.trace(wrong)
     with pytest.raises(BadParameter, match="image: expected one of 3 images, found 'zebra'"):
         found.trace("zebra")
+
+
+def test_images_are_found_by_name_or_by_number():
+    images = Images(["7", "x"], [10, 11])
+    boxes = [[0, 0, 9, 9], [0, 0, 9, 9]]
+    plain = vt.Annotations.of(["7", "x"], ["cat"] * 2, boxes)
+    found = vt.scene_score(replace(plain, images=images), replace(plain, images=images), checks="off")
+    assert [found.position(word) for word in ("7", "x", "10", "11")] == [0, 1, 0, 1]  # a name goes before a number
+    assert "image: expected one of 2 images, found '12'" in refused(found.position, "12")

@@ -9,7 +9,7 @@ from tests.oracles import warps as oracle
 from verite import _core
 from verite.errors import BadParameter, DataError
 from verite.model.rasters import array_of
-from verite.studies.alterations import ALTERATIONS, Outline, alter, compose, draw
+from verite.studies.alterations import ALTERATIONS, Outline, alter, compose, rasterise_warps
 
 
 def square(size, left, top, width, height):
@@ -95,7 +95,7 @@ def test_the_kernel_draws_what_its_twin_draws(name):
         outline = Outline.of(mask)
         x, y = rng.uniform(-3, 3, 3) * (15 if name == "rotation" else 1), rng.uniform(-3, 3, 3)
         warps = ALTERATIONS[name](outline, x, y)
-        runs = draw(outline, warps)
+        runs = rasterise_warps(outline, warps)
         for i, warp in enumerate(warps):
             assert (array_of(runs, i) == oracle.warped(outline.edges, warp, 16, 19)).all()
 

@@ -7,8 +7,8 @@ import pytest
 
 from verite.metrics.catalogue import metric
 from verite.model.rasters import array_of
-from verite.studies.conventions import CONVENTIONS, Flip, choose_flips, find_flip, spell_reason
-from verite.studies.pixelwise import SUMS, add_up, literal_values
+from verite.reproductions.conventions import CONVENTIONS, Flip, best_flip, choose_flips, format_reason
+from verite.reproductions.literal_sums import SUMS, add_up, values_by_columns
 from verite.studies.rows import jei_rows
 from verite.studies.sweeps import Grid
 from verite.studies.truths import truths_of
@@ -27,10 +27,10 @@ def test_a_flip_counts_the_cells_it_gives_and_those_it_costs():
 def test_a_cell_goes_to_the_convention_with_the_best_price_or_is_not_explained():
     cheap, dear = Flip("cheap", (A,), ()), Flip("dear", (A, B), (C,))
     even = Flip("even", (C,), (A,))
-    assert find_flip(A, [dear, cheap]) == dear  # both gain one: the first
-    assert spell_reason(find_flip(B, [dear, cheap])) == "follows if dear (gives 2, costs 1)"
-    assert spell_reason(find_flip(C, [even])) == "not explained; it would follow if even, but that gives 1, costs 1"
-    assert spell_reason(find_flip(C, [cheap, dear])) == "not explained"
+    assert best_flip(A, [dear, cheap]) == dear  # both gain one: the first
+    assert format_reason(best_flip(B, [dear, cheap])) == "follows if dear (gives 2, costs 1)"
+    assert format_reason(best_flip(C, [even])) == "not explained; it would follow if even, but that gives 1, costs 1"
+    assert format_reason(best_flip(C, [cheap, dear])) == "not explained"
 
 
 def test_conventions_that_explain_the_same_cells_are_taken_once():
@@ -60,8 +60,8 @@ def test_added_by_columns_fractions_depend_on_how_the_image_lies():
 
 def test_literal_sums_are_the_catalogues_numbers():
     (truth,) = truths_of("wide")
-    results = Grid("rotation", 90, 45).draw(truth)
-    found = literal_values(truth.mask, results)
+    results = Grid("rotation", 90, 45).rasterise(truth)
+    found = values_by_columns(truth.mask, results)
     asked = {row.metric.name: row.metric for row in jei_rows()} | {
         name: metric(name) for name in ("gce(variant='per-object')", "lce(variant='per-object')")
     }

@@ -16,10 +16,19 @@ from verite.formats.voc import read_segmentation
 from verite.model.rasters import array_of, frames_of
 from verite.model.regions import Regions
 from verite.scene.score import ScoreRules
-from verite.studies.alterations import Outline, draw
+from verite.studies.alterations import Outline, rasterise_warps
 from verite.studies.claims import checks_of, jumps_of
-from verite.studies.interpretation import CLASSES, COUNTS, study_interpretation, synthetic_scenes
-from verite.studies.localization_errors import POWERS, WAYS, alter_scenes, masks_of, ways
+from verite.studies.interpretation import (
+    CLASSES,
+    COUNTS,
+    POWERS,
+    WAYS,
+    alter_scenes,
+    masks_of,
+    study_interpretation,
+    synthetic_scenes,
+    ways,
+)
 
 FEW = {1: 4, 2: 3, 3: 2}
 
@@ -70,7 +79,7 @@ def test_altered_scenes_score_as_interpret_scores_them(scenes, matching):
             rows = np.flatnonzero(scenes.image == group.images[i])
             truth = scenes.take(rows)
             outline = Outline.of(mask_of(masks, rows[k]))
-            altered = draw(outline, ways(outline)[[way]])
+            altered = rasterise_warps(outline, ways(outline)[[way]])
             parts = [altered if row == rows[k] else masks.take(np.array([row])) for row in rows]
             runs = vt.RLEMasks.of([(part[0], tuple(part.sizes[0])) for part in parts])
             pred = replace(truth, regions=Regions(frames_of(runs), runs=runs))
@@ -173,7 +182,7 @@ def test_scaling_from_a_corner_moves_one_side_by_twice_the_power():
     outline = Outline.of(mask)
     scale = len(POWERS) * 2  # translation comes first
     for anchor, rows in (("centre", (17, 33)), ("corner", (20, 36))):
-        taller = array_of(draw(outline, ways(outline, anchor)[[scale + 2]]), 0)
+        taller = array_of(rasterise_warps(outline, ways(outline, anchor)[[scale + 2]]), 0)
         found = np.flatnonzero(taller.any(axis=1))
         assert (found[0], found[-1] + 1) == rows
     with pytest.raises(BadParameter, match="anchor: expected centre or corner"):
@@ -287,3 +296,9 @@ def test_a_broken_voc_folder_is_named(tmp_path):
     (home / "SegmentationClass" / "2008_1.png").unlink()
     with pytest.raises(vt.ReadError, match="found no such file"):
         read_segmentation(home)
+
+
+def test_the_tally_counts_the_verdicts_of_the_claims(study):
+    words = [check.verdict for check in study.checks]
+    assert f"{words.count('holds')} of {len(words)} claims hold" in study.tally()
+    assert words.count("holds") > 0

@@ -18,7 +18,7 @@ SQUARE = Truth("square", MASK)
 
 
 def drawn(sweep, truth=SQUARE):
-    runs = sweep.draw(truth)
+    runs = sweep.rasterise(truth)
     places, sizes = sweep.shape(truth)
     return np.array([array_of(runs, i) for i in range(len(runs))]).reshape(places, sizes, *truth.mask.shape)
 

@@ -31,5 +31,5 @@ def test_every_other_setting_is_judged_on_the_same_values():
 def test_judging_by_some_truths_equals_a_study_of_those_alone():
     both = vt.study(["iou", "rms"], ["wide", "bird"], "translation(reach=5)")
     alone = vt.study(["iou", "rms"], ["wide"], "translation(reach=5)")
-    part = vt.Study(both.evidence.among([both.truths[0]]), both.tolerances)
+    part = vt.Study(both.evidence.with_truths([both.truths[0]]), both.tolerances)
     assert cells_of(part) == cells_of(alone)

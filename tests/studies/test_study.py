@@ -13,9 +13,9 @@ import pytest
 
 import verite as vt
 from verite.errors import BadParameter, DataError, UnknownMetric
+from verite.studies.judging import PropertyTable
 from verite.studies.measuring import count_results
 from verite.studies.properties import triangle_shares
-from verite.studies.property_tables import PropertyTable
 from verite.studies.rows import jei_rows, rows_of
 from verite.studies.sweeps import COMBINED, JEI_SWEEPS, sweeps_of
 from verite.studies.truths import all_truths, truths_of
@@ -272,7 +272,7 @@ def test_similarities_are_turned():
 def test_couples_of_shifts_follow_from_single_shifts_or_are_asked():
     rows = rows_of({"straight": "centre_distance", "squared": squared, "placed": placed})
     study = vt.study(rows, "wide", "translation(reach=4)")
-    shares = triangle_shares(rows, study.evidence.turns, reach=4)
+    shares = triangle_shares(rows, study.evidence.penalty_rules, reach=4)
     assert shares[0] == 0
     # |t2|² > |t1|² + |t2 - t1|² where t1 · (t2 - t1) > 0, a good part of all couples.
     marks = np.array([(y, x) for y in range(-4, 5) for x in range(-4, 5)])

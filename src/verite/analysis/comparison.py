@@ -28,11 +28,11 @@ from verite.analysis.part import (
 from verite.analysis.suspicious import CHECKED, Suspicion
 from verite.evaluation.evaluation import EVERY_AREA, Changes, Evaluation
 from verite.evaluation.settings import ClassThresholds
-from verite.leaderboards.flips import count_to_flip, influence
+from verite.leaderboards.influence import min_flip_size, removal_influence
 from verite.model.tables import Table
 from verite.plotting import COLOURS, MOST_OF_NAME, label_rows, shorten_apart
-from verite.statistics.intervals import sign_test
-from verite.statistics.standings import TIE
+from verite.statistics.mcnemar import mcnemar_exact
+from verite.statistics.multiple_comparisons import TIE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,7 +92,7 @@ class DetectorPair(Document):
     @property
     def p_objects(self) -> float:
         """p-value of McNemar's exact test, as if objects were independent."""
-        return sign_test(self.objects["only_first"], self.objects["only_second"])
+        return mcnemar_exact(self.objects["only_first"], self.objects["only_second"])
 
     @cached_property
     def p_images(self) -> float:
@@ -132,7 +132,7 @@ class DetectorPair(Document):
             results = [self.one.results, self.two.results]
             if gap < 0:
                 results, change = results[::-1], -change
-            reversing = count_to_flip(results, score, rows, change, abs(gap))
+            reversing = min_flip_size(results, score, rows, change, abs(gap))
         return {"errors_to_tie": ceil(lead / 2), "errors_to_reverse": lead // 2 + 1, "errors_to_turn_AP": reversing}
 
     @cached_property
@@ -369,7 +369,7 @@ def influence_of_truths(matches: AnalysisMatches) -> Floats:
         return np.full(len(matches.truth), np.nan)
     rows = np.flatnonzero(matches.counted_truth)
     if len(rows):
-        found[rows] = np.nan_to_num(influence(matches.results, next(iter(matches.results.scores)), rows))
+        found[rows] = np.nan_to_num(removal_influence(matches.results, next(iter(matches.results.scores)), rows))
     return found
 
 

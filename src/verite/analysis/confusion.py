@@ -23,7 +23,8 @@ from verite.limits import limit, remedy
 from verite.model.tables import Table
 from verite.plotting import shorten_apart
 from verite.settings import Choice, Option, Settings
-from verite.statistics.intervals import sign_test, wilson
+from verite.statistics.intervals import wilson
+from verite.statistics.mcnemar import mcnemar_exact
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -259,9 +260,10 @@ class Confusion(AnalysisPart):
         for i, j in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
             count, back = int(inner[i, j]), int(inner[j, i])
             low, high = wilson(count / int(totals[i]), int(totals[i]))
+            p_value = mcnemar_exact(count, back)
             found.append(
                 {"truth": self.labels[i], "pred": self.labels[j], "count": count, "truths": int(totals[i]),
-                 "share": count / int(totals[i]), "low": low, "high": high, "back": back, "p": sign_test(count, back)}
+                 "share": count / int(totals[i]), "low": low, "high": high, "back": back, "p": p_value}
             )  # fmt: skip
         return found
 

@@ -100,18 +100,21 @@ def error_types(matches: AnalysisMatches, threshold: int) -> ErrorTypes:
     is_matched = found.is_asked & (found.pred >= 0)
     same, other = matches.nearest_same, matches.nearest_other
     rank, by_class = matches.order_at(threshold)
+    pair_pred, pair_truth, pair_iou = matches.same_class_pairs
     kind, target, is_fixed, is_missed = _core.find_error_types(
-        found.state,
-        same.overlap,
-        other.overlap,
-        same.truth,
-        other.truth,
-        rank,
-        *matches.same_class_pairs,
-        is_matched.view(np.uint8),
-        np.ascontiguousarray(found.is_asked).view(np.uint8),
-        matches.thresholds[threshold],
-        matches.background,
+        state=found.state,
+        same=same.overlap,
+        other=other.overlap,
+        same_truth=same.truth,
+        other_truth=other.truth,
+        places=rank,
+        pair_pred=pair_pred,
+        pair_truth=pair_truth,
+        pair_iou=pair_iou,
+        is_matched=is_matched.view(np.uint8),
+        counted_truth=np.ascontiguousarray(found.is_asked).view(np.uint8),
+        iou=matches.thresholds[threshold],
+        background=matches.background,
     )
     return ErrorTypes(
         iou=matches.thresholds[threshold],
@@ -138,20 +141,20 @@ def ap_of_fixed_sets(matches: AnalysisMatches, types: ErrorTypes) -> tuple[Float
         for count in counts
     ]
     return _core.fix_errors(
-        types.by_class,
-        np.searchsorted(matches.pred_label[types.by_class], np.arange(len(matches.names) + 1)),
-        types.rank,
-        np.where(types.is_tp, 1, 0).astype(np.int8),
-        types.kind,
-        types.target,
-        np.ascontiguousarray(matches.truth_label),
-        types.is_fixed.view(np.uint8),
-        truths,
-        left,
-        np.concatenate([none, *needed]),
-        np.cumsum([0, *map(len, needed)]),
-        matches.results.SLACK,
-        matches.evaluation.threads,
+        rows=types.by_class,
+        offsets=np.searchsorted(matches.pred_label[types.by_class], np.arange(len(matches.names) + 1)),
+        places=types.rank,
+        state=np.where(types.is_tp, 1, 0).astype(np.int8),
+        kind=types.kind,
+        target=types.target,
+        truth_label=np.ascontiguousarray(matches.truth_label),
+        is_fixed=types.is_fixed.view(np.uint8),
+        truths=truths,
+        not_missed=left,
+        needed=np.concatenate([none, *needed]),
+        needed_offsets=np.cumsum([0, *map(len, needed)]),
+        slack=matches.results.SLACK,
+        threads=matches.evaluation.threads,
     )
 
 

@@ -16,8 +16,7 @@ import numpy as np
 
 import verite
 from verite.analysis.matches import IGNORE_REASONS
-from verite.leaderboards.bootstrap import draw_images
-from verite.leaderboards.leaderboard import groups_of
+from verite.leaderboards.bootstrap import image_groups, resample_images
 from verite.model.results import to_json
 from verite.model.tables import Display
 from verite.plotting import MOST_OF_NAME, shorten
@@ -205,7 +204,7 @@ class ImageBootstrap:
     @cached_property
     def groups(self) -> NDArray[Any] | None:
         """The group of each image; None where single images are resampled."""
-        return None if isinstance(self.by, str) and self.by == IMAGES else groups_of(self.truth, self.by, "resample")
+        return None if isinstance(self.by, str) and self.by == IMAGES else image_groups(self.truth, self.by, "resample")
 
     @property
     def unit(self) -> str:
@@ -217,7 +216,7 @@ class ImageBootstrap:
     @cached_property
     def weights(self) -> Floats:
         """How often each image is in each resample, [resample, image]."""
-        return draw_images(self.truth.images, self.count, self.seed, groups=self.groups)
+        return resample_images(self.truth.images, self.count, self.seed, groups=self.groups)
 
     def sum(self, per_image: NDArray[Any]) -> Floats:
         """Sum values of images in each resample, [resample, …] from [image, …]; images without ground truth have 0."""

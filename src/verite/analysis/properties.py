@@ -75,7 +75,7 @@ def find_property(
     BadParameter
         If there is no such property, or the edges are no increasing numbers.
     """
-    name, _, given = spec.partition(":")
+    name, _, given = str(spec).partition(":")
     edges = None
     if given == QUANTILES:
         if name not in BY_QUANTILES:
@@ -95,8 +95,9 @@ def find_property(
     if meta is not None and name in meta:
         return property_of_images(matches, name, meta[name], edges)
     # A field of a COCO file that the format does not define, from the file itself.
+    is_field = name.isprintable() and not set(name) & {"\\", '"'}  # what msgspec accepts as the name of a field
     for where, ids in (("images", matches.truth.images.ids), ("annotations", matches.truth.ids)):
-        listed = read_fields(matches.truth, where, ("id", name))
+        listed = read_fields(matches.truth, where, ("id", name)) if is_field else []
         if ids is not None and any(value is not None for _, value in listed):
             known = dict(listed)
             values = [known.get(int(i)) for i in ids]

@@ -1,20 +1,21 @@
-"""In what ways may a truth be wrong?
+"""Annotation error models: how the ground truth may be wrong.
 
 ::
 
-    Bernoulli(0.05)             every record is wrong with the same probability, independently
-    Asymmetric(0.02, 0.10)      one rate for records that say 0, another for those that say 1
+    Bernoulli(0.05)             every annotation is wrong with the same probability, independently
+    Asymmetric(0.02, 0.10)      one rate for annotations of 0, another for those of 1
     PerItem(rates)              a rate for every item
-    Audit(5, 50)                5 errors were found among 50 records checked: the rate itself is uncertain
+    Audit(5, 50)                an audit found 5 errors among 50 annotations: the rate itself is uncertain
     Shared(0.05, 0.1, groups)   errors come in groups: a class or a source is bad as a whole
-    Exactly(20)                 exactly 20 records are wrong, no matter which
-    AtMost(20)                  up to 20 records are wrong, in the worst way there is
+    Exactly(20)                 exactly 20 annotations are wrong, every choice of them equally likely
+    AtMost(20)                  worst case: up to 20 annotations are wrong, chosen to change the ranking
 
-These are of single records, for `vt.rank`. Objects in images err in more ways, for `vt.leaderboard`::
+These are models of single annotations, for `vt.rank`. Ground-truth objects in images can be wrong in more ways, for
+`vt.leaderboard`::
 
     Detection(missing=0.05, spurious=0.02, label=0.01, jitter=(0.05, 0.15))
 
-One of your own is a class; `parse` reads any of them as signatures spell it.
+A model of your own is one class (`ErrorModel`); `parse` reads any of them as signatures print it.
 
 >>> parse("shared(epsilon=0.05, correlation=0.3, groups=source)")
 Shared(epsilon=0.05, correlation=0.3, groups='source')

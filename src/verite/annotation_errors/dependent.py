@@ -1,4 +1,7 @@
-"""Which models let records err together? A common rate that is itself uncertain, groups, a fixed number of errors."""
+"""Correlated annotation errors: an uncertain common rate, errors in groups, a fixed number of errors.
+
+Within a group errors are exchangeable: given their number, every choice of wrong annotations is equally likely.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,13 @@ from typing import TYPE_CHECKING
 from verite.annotation_errors.independent import Bernoulli
 from verite.annotation_errors.model import (
     WHY_HALF,
+    AnnotatedItems,
     ErrorModel,
     Option,
-    Records,
     check_count,
     check_rate,
     set_fields,
-    split,
+    split_arguments,
 )
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError
@@ -28,87 +31,109 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
-def count_verdicts(path: str) -> dict[str, int]:
-    """How many records of an `audit.csv` were judged and found wrong; objects that are missing are no records. Nothing
-    where this is no such file.
-    """
-    if not path.endswith(".csv"):
-        return {}
-    from verite.csv_files import read_csv
-
-    table = read_csv(path, "an audit.csv with the columns kind and verdict", ("kind", "verdict"))
-    said = [row["verdict"].strip().lower() for _, row in table.records() if row["kind"] != "missing"]
-    checked = sum(verdict in ("right", "wrong") for verdict in said)
-    if not checked:
-        raise ReadError(table.path, expected="verdicts, right or wrong, of some records", found="none")
-    return {"errors": said.count("wrong"), "checked": checked}
-
-
 class OneGroup(ErrorModel):
-    """A model in which all records err together."""
+    """A model in which the errors of all annotations are correlated."""
 
-    def groups_of(self, records: Records) -> NDArray[np.int64]:
-        return np.zeros(len(records), dtype=np.int64)
+    def groups_of(self, table: AnnotatedItems) -> NDArray[np.int64]:
+        return np.zeros(len(table), dtype=np.int64)
 
 
 @dataclass(frozen=True)
 class Audit(OneGroup):
-    """Some records were checked again: `errors` of `checked` were wrong. The rate follows Jeffreys' posterior.
+    """An audit found `errors` among `checked` annotations; the common rate follows Jeffreys' posterior.
 
-    Check records on which the algorithms disagree: only they matter, and they are wrong more often than others.
+    Audit items on which the algorithms disagree: only they matter to the ranking, and they are wrong more often.
+
+    Parameters
+    ----------
+    errors : int
+        Annotations that were found wrong: at most half of those checked.
+    checked : int
+        Annotations that were checked.
+
+    Examples
+    --------
+    >>> print(Audit(5, 50))
+    audit(errors=5, checked=50)
     """
 
     errors: int
     checked: int
+
+    @staticmethod
+    def read_counts(text: str) -> dict[str, int]:
+        """Read `--audit`: K/N, or an audit.csv whose verdicts are counted (missing objects have no annotation)."""
+        if not text.endswith(".csv"):
+            return split_arguments(text, "K/N", "/", int, ["errors", "checked"])
+        from verite.csv_files import read_csv
+
+        table = read_csv(text, "an audit.csv with the columns kind and verdict", ("kind", "verdict"))
+        verdicts = [row["verdict"].strip().lower() for _, row in table.records() if row["kind"] != "missing"]
+        checked = sum(verdict in ("right", "wrong") for verdict in verdicts)
+        if not checked:
+            raise ReadError(table.path, expected="verdicts, right or wrong, of some annotations", found="none")
+        return {"errors": verdicts.count("wrong"), "checked": checked}
+
     options = (
         Option(
             "audit",
             "K/N|FILE",
-            "K of N records checked again were wrong; or audit.csv with its verdicts filled in.",
-            lambda text: count_verdicts(text) or dict(split(text, "K/N", "/", int, ["errors", "checked"])),
+            "K of N audited annotations were wrong; or audit.csv with its verdicts filled in.",
+            read_counts,
         ),
     )
 
     def __post_init__(self) -> None:
         set_fields(self, checked=check_count("checked", self.checked, 1), errors=check_count("errors", self.errors))
         if self.errors > self.checked:
-            raise BadParameter(f"errors: expected at most the {self.checked} records checked, found {self.errors}")
+            raise BadParameter(f"errors: expected at most the {self.checked} annotations checked, found {self.errors}")
         if 2 * self.errors > self.checked:
             raise BadParameter(
-                f"errors: expected at most half of the {self.checked} records checked, found {self.errors}; {WHY_HALF}"
+                f"errors: expected at most half of the {self.checked} annotations checked, found {self.errors}; "
+                f"{WHY_HALF}"
             )
 
     @property
-    def words(self) -> str:
+    def assumption(self) -> str:
         return (
-            f"{self.errors} of {self.checked} records checked were wrong; each record is wrong independently of the "
-            "others, at a common rate known only so well (Beta posterior under Jeffreys' prior)"
+            f"{self.errors} of {self.checked} audited annotations were wrong; each annotation is wrong independently "
+            "of the others, at a common uncertain rate (Beta posterior under Jeffreys' prior)"
         )
 
-    def rates_of(self, records: Records) -> tuple[Array, None]:
+    def rates_of(self, table: AnnotatedItems) -> tuple[Array, None]:
         return np.array([self.errors / self.checked]), None
 
-    def law(self, size: int, items: int) -> Array:
-        from verite.annotation_errors.laws import beta_binomial
+    def log_pmf(self, size: int, items: int) -> Array:
+        from verite.annotation_errors.distributions import beta_binomial_log_pmf
 
-        return beta_binomial(size, self.errors + 0.5, self.checked - self.errors + 0.5)
+        return beta_binomial_log_pmf(size, self.errors + 0.5, self.checked - self.errors + 0.5)
 
-    def average(self, logs_at: Callable[[float], Array], degree: int) -> Array:
-        from verite.annotation_errors.laws import average_logs
+    def log_mean(self, log_at: Callable[[float], Array], degree: int) -> Array:
+        from verite.annotation_errors.distributions import log_mean_over_posterior
 
-        return average_logs(logs_at, self.errors, self.checked, degree)
+        return log_mean_over_posterior(log_at, self.errors, self.checked, degree)
 
-    def expected(self, records: Records) -> int:
-        return len(records) * self.errors // self.checked
+    def expected_errors(self, table: AnnotatedItems) -> int:
+        return len(table) * self.errors // self.checked
 
 
 @dataclass(frozen=True, eq=False)
 class Shared(ErrorModel):
-    """Errors come in groups: the rate of each group is drawn from a Beta law of mean epsilon.
+    """Errors come in groups: the rate of each group is drawn from a Beta distribution of mean epsilon.
 
-    `correlation` is that of two errors in one group: 0 is independence, 1 means a group is wrong as a whole or not at
-    all. `groups` is a name for every item, or the name of a column: `interpretation`, `item`, `truth` or one of the
-    table's own.
+    Parameters
+    ----------
+    epsilon : float
+        The mean error rate, from 0 to 0.5.
+    correlation : float
+        The correlation of two errors in one group: 0 is independence, at 1 a group is wrong as a whole or not at all.
+    groups : str or sequence
+        One group per item, or the name of a column: `interpretation`, `item`, `truth` or one of the table's own.
+
+    Examples
+    --------
+    >>> print(Shared(0.05, 0.1, "source"))
+    shared(epsilon=0.05, correlation=0.1, groups=source)
     """
 
     epsilon: float
@@ -120,15 +145,15 @@ class Shared(ErrorModel):
         Option(
             "shared",
             "COLUMN",
-            "With --epsilon: errors come in groups named by this column (item, interpretation, truth, one of the "
+            "With --epsilon: errors come in groups given by this column (item, interpretation, truth, one of the "
             "table's own; label or image for detectors).",
             lambda text: {"groups": text, "correlation": 0.1},
         ),
         Option(
             "correlation",
             "R",
-            "With --shared: of two errors in one group.  [default: 0.1]",
-            lambda text: dict(split(text, "R, a number from 0 to 1", "/", float, ["correlation"])),
+            "With --shared: correlation of two errors in one group.  [default: 0.1]",
+            lambda text: split_arguments(text, "R, a number from 0 to 1", "/", float, ["correlation"]),
             needed=False,
         ),
     )
@@ -140,10 +165,10 @@ class Shared(ErrorModel):
         set_fields(self, correlation=float(self.correlation))
 
     @property
-    def words(self) -> str:
-        by = f"the same {self.groups}" if isinstance(self.groups, str) else "one group"
+    def assumption(self) -> str:
+        within = f"the same {self.groups}" if isinstance(self.groups, str) else "one group"
         return (
-            f"each record of the truth is wrong with probability {self.epsilon:g}; errors in {by} go together "
+            f"each annotation is wrong with probability {self.epsilon:g}; errors in {within} are correlated "
             f"(correlation {self.correlation:g}), errors in different groups are independent"
         )
 
@@ -155,14 +180,14 @@ class Shared(ErrorModel):
     def is_independent(self) -> bool:
         return self.correlation == 0 or self.epsilon == 0
 
-    def rates_of(self, records: Records) -> tuple[Array, None]:
+    def rates_of(self, table: AnnotatedItems) -> tuple[Array, None]:
         return np.array([self.epsilon]), None
 
-    def groups_of(self, records: Records) -> NDArray[np.int64] | None:
+    def groups_of(self, table: AnnotatedItems) -> NDArray[np.int64] | None:
         given = self.groups
-        names = records.column(given, "groups") if isinstance(given, str) else np.asarray(given)
-        if names.shape != (len(records),):
-            raise BadParameter(f"groups: expected {len(records)} names, one per item, found {len(names)}")
+        names = table.column(given, "groups") if isinstance(given, str) else np.asarray(given)
+        if names.shape != (len(table),):
+            raise BadParameter(f"groups: expected {len(table)} names, one per item, found {len(names)}")
         if names.dtype.kind == "O":
             absent = next((i for i, name in enumerate(names) if name is None), None)
             if absent is not None:
@@ -171,34 +196,46 @@ class Shared(ErrorModel):
         numbers: NDArray[np.int64] = np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
         return None if self.is_independent else numbers
 
-    def law(self, size: int, items: int) -> Array:
-        from verite.annotation_errors.laws import beta_binomial, binomial, certain
+    def log_pmf(self, size: int, items: int) -> Array:
+        from verite.annotation_errors.distributions import beta_binomial_log_pmf, binomial_log_pmf, point_mass_log_pmf
 
         if self.epsilon == 0:
-            return certain(size, 0)
+            return point_mass_log_pmf(size, 0)
         if self.correlation == 0:
-            return binomial(size, self.epsilon)
+            return binomial_log_pmf(size, self.epsilon)
         if self.correlation == 1:
-            right, wrong = certain(size, 0) + log(1 - self.epsilon), certain(size, size) + log(self.epsilon)
+            right = point_mass_log_pmf(size, 0) + log(1 - self.epsilon)
+            wrong = point_mass_log_pmf(size, size) + log(self.epsilon)
             return np.asarray(np.logaddexp(right, wrong), dtype=np.float64)
         weight = (1 - self.correlation) / self.correlation
-        return beta_binomial(size, self.epsilon * weight, (1 - self.epsilon) * weight)
+        return beta_binomial_log_pmf(size, self.epsilon * weight, (1 - self.epsilon) * weight)
 
-    def at(self, epsilon: float) -> Shared:
+    def with_rate(self, epsilon: float) -> Shared:
         return replace(self, epsilon=epsilon)
 
 
 @dataclass(frozen=True)
 class Exactly(OneGroup):
-    """Exactly so many records are wrong, every choice of them being as likely as any other."""
+    """Exactly this many annotations are wrong, every choice of them equally likely.
+
+    Parameters
+    ----------
+    errors : int
+        The number of wrong annotations, at most half of all.
+
+    Examples
+    --------
+    >>> print(Exactly(20))
+    exactly(errors=20)
+    """
 
     errors: int
     options = (
         Option(
             "exactly",
             "M",
-            "Exactly M records are wrong, no matter which.",
-            lambda text: dict(split(text, "M, a whole number", "/", int, ["errors"])),
+            "Exactly M annotations are wrong, every choice of them equally likely.",
+            lambda text: split_arguments(text, "M, a whole number", "/", int, ["errors"]),
         ),
     )
 
@@ -206,20 +243,22 @@ class Exactly(OneGroup):
         set_fields(self, errors=check_count("errors", self.errors))
 
     @property
-    def words(self) -> str:
-        return f"exactly {self.errors} records of the truth are wrong, every choice of them as likely as any other"
+    def assumption(self) -> str:
+        return f"exactly {self.errors} annotations are wrong, every choice of them equally likely"
 
     def check(self, items: int) -> None:
         if 2 * self.errors > items:
-            raise BadParameter(f"errors: expected at most half of the {items} records, found {self.errors}; {WHY_HALF}")
+            raise BadParameter(
+                f"errors: expected at most half of the {items} annotations, found {self.errors}; {WHY_HALF}"
+            )
 
-    def rates_of(self, records: Records) -> tuple[Array, None]:
-        return np.array([self.errors / len(records)]), None
+    def rates_of(self, table: AnnotatedItems) -> tuple[Array, None]:
+        return np.array([self.errors / len(table)]), None
 
-    def law(self, size: int, items: int) -> Array:
-        from verite.annotation_errors.laws import certain, hypergeometric
+    def log_pmf(self, size: int, items: int) -> Array:
+        from verite.annotation_errors.distributions import hypergeometric_log_pmf, point_mass_log_pmf
 
-        return hypergeometric(items, size, self.errors) if self.errors else certain(size, 0)
+        return hypergeometric_log_pmf(items, size, self.errors) if self.errors else point_mass_log_pmf(size, 0)
 
-    def expected(self, records: Records) -> int:
+    def expected_errors(self, table: AnnotatedItems) -> int:
         return self.errors

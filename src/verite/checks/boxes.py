@@ -277,7 +277,7 @@ def find_mirrored_angles(pair: Pair) -> Iterator[Finding]:
     other = second.copy()
     other[..., 1] = 2 * second.mean(axis=1)[:, None, 1] - second[..., 1]
     flat = [np.ascontiguousarray(quads.reshape(-1, 8)) for quads in (first, second, other)]
-    plain, turned = _core.quad_overlaps(flat[0], flat[1]), _core.quad_overlaps(flat[0], flat[2])
+    plain, turned = _core.quad_iou(flat[0], flat[1]), _core.quad_iou(flat[0], flat[2])
     differ = np.abs(plain - turned) > TURNED_IOU
     if differ.sum() < FEWEST_PAIRS or turned[differ].mean() < plain[differ].mean() + BETTER:
         return

@@ -84,7 +84,9 @@ class Side:
         """How many objects have each kind of fault, by name."""
         side = self.annotations
         is_relative = side.unit == "rel"
-        counted = tallies(_core.census(side.columns, side.images.table, self.is_truth, is_relative, thread_count()))
+        counted = tallies(
+            _core.count_anomalies(side.columns, side.images.table, self.is_truth, is_relative, thread_count())
+        )
         return {**counted, "flaws": Tally(len(side.source.flaws), ()), "poses": Tally(self.odd_poses, ())}
 
     @property

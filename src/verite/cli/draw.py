@@ -57,7 +57,7 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     from verite.files import fill_folder
     from verite.protocols import protocol_named
     from verite.reporting.draw import Overlay, save_overlays
-    from verite.reporting.pictures import Pictures
+    from verite.reporting.image_files import ImageFiles
 
     if not can_draw():
         raise click.exceptions.Exit(1)
@@ -70,14 +70,14 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     describe_reading("pred", preds, quiet=given["quiet"])
     results = protocol(truths, preds, checks=given["checks"], **settings)
     warn(results.findings, {"truth": truth, "pred": pred}, set())
-    pictures = Pictures(results.truth, given["images"])
-    if pictures.folder is None:
+    files = ImageFiles(results.truth, given["images"])
+    if files.folder is None:
         note("no images: expected --images FOLDER; objects are drawn on an empty background", quiet=given["quiet"])
     overlay = Overlay(results, confidence=given["confidence"])
     if given["confidence"] is not None:
         note(count_left(results.pred, overlay.confidence), quiet=given["quiet"])
     with fill_folder(given["output"]) as home:
-        saved = save_overlays(overlay, pictures, home, given["plot_format"], given["image"], given["worst"])
+        saved = save_overlays(overlay, files, home, given["plot_format"], given["image"], given["worst"])
     if not saved:
         note("nothing to draw: no image has an error; choose one with --image", quiet=given["quiet"])
     for path in saved:

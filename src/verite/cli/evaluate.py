@@ -208,13 +208,12 @@ def differences_of(results: Sequence[Results], given: Given) -> list[Difference]
     """Each system against the first on drawn images, where that was asked for."""
     if not given.get("resample"):
         return []
-    from verite.leaderboards.bootstrap import find_differences
-    from verite.leaderboards.leaderboard import groups_of
+    from verite.leaderboards.bootstrap import bootstrap_differences, image_groups
     from verite.model.comparison import distinct_names
 
     column = given["resample"]
-    groups = None if column == "images" else groups_of(results[0].truth, column, "resample")
-    return find_differences(results, distinct_names([one.name for one in results]), groups=groups)
+    groups = None if column == "images" else image_groups(results[0].truth, column, "resample")
+    return bootstrap_differences(results, distinct_names([one.name for one in results]), groups=groups)
 
 
 def save_results(

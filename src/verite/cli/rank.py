@@ -1,4 +1,4 @@
-"""How sure is a ranking?"""
+"""`verite rank`: exact probabilities that a ranking survives annotation errors."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from verite.errors import BadParameter
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
-    from verite.ranking.calibration import OrderCalibration
+    from verite.ranking.calibration import AnswerCalibration
     from verite.ranking.result import Ranking
 
 
 HOW_MANY = (
-    "expected an error model, found none: --epsilon E if you know the share of wrong records, --audit K/N if you "
-    "checked some again (on items where the algorithms disagree), or --at-most M for the worst case"
+    "expected an error model, found none: --epsilon E for a known share of wrong annotations, --audit K/N after an "
+    "audit (of items on which the algorithms disagree), or --at-most M for the worst case"
 )
 SETTINGS = ("labels", "confusion", "loss", "zero", "tolerance", "sums", "confidence", "iou", "wrong", "by")
 
 
 class Argument(click.ParamType):  # type: ignore[type-arg]
-    """Whatever an option of an error model takes."""
+    """The value of an option of an error model, converted to arguments of the model."""
 
     def __init__(self, option: Option) -> None:
         self.name, self.option = option.metavar, option
@@ -40,14 +40,14 @@ class Argument(click.ParamType):  # type: ignore[type-arg]
 
 
 def model_options() -> dict[str, Option]:
-    """The options of every error model there is, each once."""
-    import verite.annotation_errors  # noqa: F401  declares the package's own
+    """Return the options of every error model, each once."""
+    import verite.annotation_errors  # noqa: F401  registers the models
 
     return {option.name: option for model in MODELS.values() for option in options_of(model)}
 
 
 class RankCommand(click.Command):
-    """A command that knows the options of every error model, also of one declared a moment ago."""
+    """A command with the options of every registered error model."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         found = [
@@ -70,41 +70,47 @@ Examples:
   verite rank truth.json a.json b.json c.json --epsilon 0.05 --confidence 0.3 --iou 0.5
 A table has the columns item[,interpretation],truth,NAME... with 0 and 1 or labels in them, or
 item,label,truth,NAME... with a confidence for every label and truth 1 on the true one.
-Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
+Exit status: 0 success, 1 data error, 2 usage error.""",
 )
 @click.argument("paths", type=INPUT, nargs=-1, required=True, metavar="TABLE | TRUTH PRED PRED...")
-@click.option("--errors", metavar="MODEL", help="An error model as signatures spell it, such as audit(errors=5, "
+@click.option("--errors", metavar="MODEL", help="An error model as signatures print it, such as audit(errors=5, "
               "checked=50), or your own: package.module:Class(field=value).")  # fmt: skip
 @click.option("--method", type=click.Choice(["auto", "exact", "montecarlo"]), default="auto", show_default=True,
-              help="Exact where possible and else drawn, or one of the two.")  # fmt: skip
+              help="Exact where possible and else simulated, or one of the two.")  # fmt: skip
 @click.option(
-    "--draws", type=int, default=100_000, show_default=True, help="Truths drawn where nothing exact is known."
+    "--draws", type=int, default=100_000, show_default=True, help="Simulations where no exact method is known."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the draws.")
-@click.option("--level", type=float, default=0.95, show_default=True, help="Probability asked of an order that holds.")
-@click.option("--kind", type=click.Choice(["binary", "labels", "confidences"]), help="Of the table, if in doubt.")
-@click.option("--labels", metavar="A,B,...", help="All labels there are, if the table does not have them all.")
-@click.option("--confusion", type=INPUT, help="Table recorded,LABEL...: where wrong labels move to.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the simulations.")
+@click.option(
+    "--level", type=float, default=0.95, show_default=True, help="Probability asked of an order that is to hold."
+)
+@click.option(
+    "--kind",
+    type=click.Choice(["binary", "labels", "confidences"]),
+    help="Kind of answers in the table.  [default: detected]",
+)
+@click.option("--labels", metavar="A,B,...", help="All labels, if some occur nowhere in the table.")
+@click.option("--confusion", type=INPUT, help="Table recorded,LABEL...: the true labels of wrong annotations.")
 @click.option("--loss", type=click.Choice(["logloss", "kl_printed"]),
-              help="Of confidences: D(truth|answer), or D(answer|truth) as the paper prints it.  "
+              help="Loss of confidences: D(truth|answer), or D(answer|truth).  "
               "[default: logloss]")  # fmt: skip
-@click.option("--zero", type=float, help="Takes the place of zero confidences.  [default: 1e-09]")
-@click.option("--tolerance", type=float, help="Losses that differ by less are equal.  [default: 1e-09]")
+@click.option("--zero", type=float, help="Replacement of zero confidences.  [default: 1e-09]")
+@click.option("--tolerance", type=float, help="Losses that differ by no more are tied.  [default: 1e-09]")
 @click.option("--sums", type=click.Choice(["check", "keep", "scale"]),
-              help="What to do with confidences that do not add up to 1.  [default: check]")  # fmt: skip
+              help="Confidences that do not add up to 1: refuse (check), keep or scale.  [default: check]")  # fmt: skip
 @click.option("--confidence", type=INPUT, metavar="C|FILE",
-              help="Detectors: from here on a find counts, or from that of its class "
-              "in a thresholds.json.  [default: 0.5]")  # fmt: skip
-@click.option("--iou", type=float, help="Detectors: overlap from which one is found.  [default: 0.5]")
+              help="Detectors: confidence threshold, or a thresholds.json with one "
+              "per class.  [default: 0.5]")  # fmt: skip
+@click.option("--iou", type=float, help="Detectors: IoU threshold.  [default: 0.5]")
 @click.option("--wrong", type=click.Choice(["reverses", "vanishes"]),
-              help="Detectors: finding a wrong object is wrong, or counts for nothing.  "
+              help="Detectors: detecting a spurious object is wrong, or does not count.  "
               "[default: reverses]")  # fmt: skip
 @click.option("--by", type=click.Choice(["recall", "precision", "f1", "accuracy"]),
-              help="Detectors: what they are ordered by.  [default: recall]")  # fmt: skip
+              help="Detectors: score to rank by.  [default: recall]")  # fmt: skip
 @click.option("--calibrate", type=INPUT, metavar="BETTER",
-              help="A better truth of TABLE's items (item[,interpretation],truth): how many orders survive the step to "
-              "it, against what was predicted; without an error model at the rate found.")  # fmt: skip
-@click.option("--all-pairs", is_flag=True, help="Print every pair, not neighbours alone where there are many.")
+              help="Corrected annotations of TABLE's items (item[,interpretation],truth): compare predicted and kept "
+              "orders; without an error model at the observed rate.")  # fmt: skip
+@click.option("--all-pairs", is_flag=True, help="Print every pair, not only neighbours where there are many.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for the results and plots.")
 @click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
@@ -113,10 +119,12 @@ Exit status: 0 done, 1 the data is at fault, 2 the command is.""",
 @checks_option
 @output_options
 def rank(paths: tuple[str, ...], **given: Any) -> None:
-    """How likely an order of algorithms stays as it is if the truth has errors.
+    """Rank algorithms by accuracy, with exact probabilities.
 
-    TABLE holds every algorithm's answers beside the recorded ones. Or: TRUTH and two or more PREDs, files or folders in
-    any known format; then the items are the objects of the truth, found by a detector or not.
+    Prints the probability that the ranking holds if the annotations have errors.
+
+    TABLE holds every algorithm's answers and the annotations. Or: TRUTH and two or more PREDs, files or folders in any
+    known format; then the items are the ground-truth objects, detected or not. For rankings by AP: verite leaderboard.
     """
     from verite.cli.output import emit, note
 
@@ -133,7 +141,7 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
 
 
 def model_of(given: dict[str, Any]) -> ErrorModel:
-    """The one error model that the options name."""
+    """Return the error model that the options describe; refuse none and several."""
     from verite.annotation_errors import parse
 
     if given["published"] is not None and given["output"] is None:
@@ -161,7 +169,7 @@ def model_of(given: dict[str, Any]) -> ErrorModel:
 
 
 def check_company(name: str, named: dict[str, Option]) -> None:
-    """Refuse an option that says something about a model nobody named."""
+    """Refuse an option of a model whose main option is missing."""
     missing = []
     for model in MODELS.values():
         mine = options_of(model)
@@ -171,8 +179,8 @@ def check_company(name: str, named: dict[str, Option]) -> None:
         raise click.UsageError(f"{named[name].flag} goes with {missing[0][0]}")
 
 
-def calibration_of(paths: tuple[str, ...], given: dict[str, Any]) -> OrderCalibration:
-    """What was predicted about the orders of a table, and what a better truth says."""
+def calibration_of(paths: tuple[str, ...], given: dict[str, Any]) -> AnswerCalibration:
+    """Compare predicted and observed ranking stability on corrected annotations."""
     from verite.ranking.answers import AnswerTable
     from verite.ranking.calibration import calibrate, read_truth
     from verite.ranking.tables import read_table
@@ -189,23 +197,23 @@ def calibration_of(paths: tuple[str, ...], given: dict[str, Any]) -> OrderCalibr
 
 
 def of_table(path: str, errors: ErrorModel, given: dict[str, Any]) -> Ranking:
-    """The ranking of a table of answers."""
+    """Rank the algorithms of a table of answers."""
     from verite.errors import ReadError
     from verite.ranking.rank import rank as assess
     from verite.ranking.sheets import HEADER
     from verite.ranking.tables import is_table, read_table
 
-    # A file that looks like a table gets the table reader's own words where it is none.
+    # A file named like a table is left to the table reader, whose messages are more precise.
     if Path(path).suffix.lower() not in (".csv", ".tsv", ".parquet") and not is_table(path):
         raise ReadError(
-            path, expected=f"a table with {HEADER}", found="none", remedy="name predictions after a detection truth"
+            path, expected=f"a table with {HEADER}", found="none", remedy="give predictions after the ground truth"
         )
     table = read_table(path, errors.columns, kind=given["kind"], **pick_settings(given))
-    return assess(table, errors, **pick_doubts(given))
+    return assess(table, errors, **pick_rank_settings(given))
 
 
 def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, Any], *, quiet: bool) -> Ranking:
-    """The ranking of detectors by the objects they find."""
+    """Rank detectors by the objects they detect."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import describe_reading, note
     from verite.evaluation.settings import count_left, hold_floor
@@ -217,9 +225,11 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     if is_table(paths[0]):
         raise BadParameter(f"rank: expected nothing after the table {paths[0]}, found {paths[1]}")
     if len(paths) == 2:
-        raise BadParameter(f"rank: expected a table, or a truth and at least two predictions, found one: {paths[1]}")
+        raise BadParameter(
+            f"rank: expected a table, or ground truth and at least two predictions, found one: {paths[1]}"
+        )
     if given["kind"] is not None:
-        raise BadParameter(f"kind: expected what the answers are, 'found', found {given['kind']!r}")
+        raise BadParameter(f"kind: expected none with detectors, found {given['kind']!r}")
     settings = pick_settings(given)
     check_settings(settings, "found")
     truth = read_side(paths[0], "truth", given)
@@ -232,12 +242,12 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     for name, pred in predictions.items() if given["confidence"] is not None else ():
         note(f"{name}: {count_left(pred, hold_floor(given['confidence']))}", quiet=quiet)
     note("", quiet=quiet)
-    ranking = assess(table, errors, **pick_doubts(given))
+    ranking = assess(table, errors, **pick_rank_settings(given))
     return replace(ranking, published=find_published(truth, predictions))
 
 
 def find_published(truth: Annotations, predictions: dict[str, Annotations]) -> tuple[str, dict[str, float]]:
-    """Detectors by COCO's AP, or where boxes are fractions of images of unknown size, by Pascal VOC's."""
+    """Return COCO's AP of each detector or, for relative boxes in images of unknown size, Pascal VOC's mAP."""
     from verite.protocols.coco import coco
     from verite.protocols.voc import voc
 
@@ -249,18 +259,18 @@ def find_published(truth: Annotations, predictions: dict[str, Annotations]) -> t
 
 
 def pick_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """What was said about the answers; what does not fit them is refused where they are known."""
+    """Return the given settings of the answers; those that do not fit are refused later, when the kind is known."""
     said = {name: given[name] for name in SETTINGS if given[name] is not None}
     return said | ({"labels": said["labels"].split(",")} if "labels" in said else {})
 
 
-def pick_doubts(given: dict[str, Any]) -> dict[str, Any]:
-    """What is asked about the order."""
+def pick_rank_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings of `vt.rank`."""
     return {name: given[name] for name in ("method", "draws", "seed", "level")}
 
 
 def save_all(ranking: Ranking, folder: Path, given: dict[str, Any]) -> None:
-    """The JSON document, both tables and the plots."""
+    """Write the JSON document, both tables and the plots."""
     from verite.cli.output import keep_table, wants_plots
     from verite.files import fill_folder, write_atomically
     from verite.reporting.rank_plots import read_published, save_ranking

@@ -1,4 +1,4 @@
-"""One page to look at and to send."""
+"""Command `verite report`: a self-contained HTML report of one or several detectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from verite.cli.options import (
 from verite.errors import one_line
 from verite.evaluation.settings import SIMILARITIES
 from verite.protocols import REGISTRY
-from verite.reporting.report.document import ANALYSIS, ReportSettings
+from verite.reporting.report.settings import ANALYSIS, ReportSettings
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -45,6 +45,7 @@ class Bytes(click.ParamType):  # type: ignore[type-arg]
     name = "SIZE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number of bytes; kB, MB and GB are powers of 1,000."""
         if isinstance(value, int):
             return value
         text = str(value).strip().upper()
@@ -61,7 +62,7 @@ class Bytes(click.ParamType):  # type: ignore[type-arg]
 Examples:
   verite report truth.json pred.json -o report.html
   verite report truth.json a.json b.json --images photos/ --pictures embed -o report.html
-  verite report truth.json a.json --protocol voc -t 0.5 --title "Night, first try" -o night.html --open
+  verite report truth.json a.json --protocol voc -t 0.5 --title "Night images" -o night.html --open
   verite report truth.json a.json b.json --check report.html        verify an existing report"""
 )
 @click.argument("truth", type=INPUT)
@@ -97,7 +98,7 @@ Examples:
 )
 @click.option("--draws", type=click.IntRange(0), default=200, show_default=True,
               help="Bootstrap resamples and simulations for the reliability of the ranking; 0: none.")  # fmt: skip
-@click.option("--errors", metavar="KIND=RATE,...", show_default="nothing",
+@click.option("--errors", metavar="KIND=RATE,...", show_default="none",
               help="Annotation errors to simulate, as in verite leaderboard.")  # fmt: skip
 @click.option("--audit", type=InputPath(dir_okay=False), metavar="FILE",
               help="Checked annotations: audit.csv with verdicts, as the report exports it.")  # fmt: skip
@@ -123,16 +124,16 @@ def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     settings = {name: given[name] for name in ("on", "iou", "labels", "sigmas") if given[name] not in (None, ())}
     context = click.get_current_context()
     asked = {name: given[name] for name in ANALYSIS if is_typed(context, name)}
-    AnalyseSettings(**asked)  # errors of the command are raised before a large file is read
+    AnalyseSettings(**asked)  # usage errors are raised before a large file is read
     own = (
         report_settings(given["check"])
         if given["check"]
         else ReportSettings(**{n: given[n] for n in ReportSettings.names()})
     )
-    systems = analyse_all(evaluate(truth, pred, settings, given), asked)
+    detectors = analyse_all(evaluate(truth, pred, settings, given), asked)
     place = Path(given["check"] or given["output"])
     changed = settings | asked | ({"audit": given["audit"]} if given["audit"] else {})
-    page = render_report(systems, place, own, images=given["images"], changed=changed)
+    page = render_report(detectors, place, own, images=given["images"], changed=changed)
     if given["check"]:
         check_report(given["check"], page)
         click.echo(one_line(f"{given['check']}: equal, every number recomputed"))
@@ -151,7 +152,7 @@ def evaluate(truth: str, preds: tuple[str, ...], settings: dict[str, Any], given
     from verite.protocols import protocol_named
 
     protocol = protocol_named(given["protocol"])
-    protocol.settings(**settings)  # errors of the command are raised before a large file is read
+    protocol.settings(**settings)  # usage errors are raised before a large file is read
     truths = read_side(truth, "truth", given)
     describe_reading("truth", truths, quiet=given["quiet"])
     found: list[Results] = []

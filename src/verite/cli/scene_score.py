@@ -1,4 +1,4 @@
-"""Whole scenes, and how far classes lie apart."""
+"""The commands `verite scene-score` and `verite class-distance`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from verite.cli.gate import gate_options, pass_gate
 from verite.cli.help import command
 from verite.cli.options import INPUT, output_options, reading_options, settings_given, settings_options
 from verite.model.tables import Display
-from verite.scene.score import InterpretSettings
+from verite.scene.score import SceneScoreSettings
 
 if TYPE_CHECKING:
-    from verite.scene.scene_score import InterpretationResults
+    from verite.scene.scene_score import SceneScoreResults
 
-ASYMMETRIC = "Distances may differ by direction (truth in rows, pred in columns)."
+ASYMMETRIC = "Allow distances that differ by direction (truth in rows, pred in columns)."
 
 
 @command(
@@ -28,45 +28,45 @@ Examples:
   verite scene-score truth.json pred.json --image street.jpg -o results/
   verite scene-score truth.json a.json b.json --confidence 0.5 --matching one-to-one
   verite scene-score VOC2008/Annotations pred.json --distance voc --alpha 0.5
-  verite scene-score a.json b.json                   how far apart are two results?
+  verite scene-score a.json b.json                   difference of two results
   verite scene-score truth.json pred.json --json | jq .score"""
 )
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT, nargs=-1, required=True)
-@click.option("--image", metavar="NAME", help="Every step for this image.")
-@settings_options(InterpretSettings)
+@click.option("--image", metavar="NAME", help="Show every step of the computation for this image.")
+@settings_options(SceneScoreSettings)
 @click.option("--asymmetric", is_flag=True, help=ASYMMETRIC)
-@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and pictures.")
-@click.option("--no-plot", is_flag=True, help="No pictures in the output folder.")
+@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and figures.")
+@click.option("--no-plot", is_flag=True, help="Write no figures to the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
 @gate_options
 @reading_options
 @output_options
 def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
-    """One score for each image: are all objects found, in their place, with their class?
+    """Score each image from 0 (perfect) to 1: localization, recognition and detection of its objects.
 
-    TRUTH and PRED are files or folders in any known format; 0 is perfect, 1 is worst. Several PREDs are compared side
-    by side. TRUTH may be another algorithm's result: the score then says how far two results lie apart.
+    TRUTH and PRED are files or folders in any known format. Several PREDs are compared side by side. TRUTH may be the
+    result of another algorithm: the score then measures how far two results differ.
     """
     from verite.cli.evaluate import evaluate_each, save_results
     from verite.cli.output import emit, note, wants_plots
-    from verite.cli.study import look_here
+    from verite.cli.study import allow_local_modules
     from verite.scene.class_distances import class_distances
-    from verite.scene.scene_score import How
+    from verite.scene.scene_score import SceneScoreConfig
     from verite.scene.scene_score import scene_score as evaluate
 
-    look_here([given["localization"]])
-    # What is wrong with the command is told before a large file is read.
-    settings = settings_given(InterpretSettings, given)
+    allow_local_modules([given["localization"]])
+    # Wrong settings are refused before a large file is read.
+    settings = settings_given(SceneScoreSettings, given)
     settings["distance"] = class_distances(given["distance"], symmetric=not given["asymmetric"])
-    How.of(InterpretSettings(**settings))
+    SceneScoreConfig.of(SceneScoreSettings(**settings))
     results = evaluate_each(truth, pred, given, partial(evaluate, **settings))
     quiet = given["quiet"] or given["as_json"]
     outcome = choose_outcome(results, given["image"])
     if given["output"]:
-        draws = wants_plots(given)
+        plots = wants_plots(given)
         save_results(
-            results, Path(given["output"]), given, lambda result, home: save_scenes(result, home, given, draws)
+            results, Path(given["output"]), given, lambda result, home: save_scenes(result, home, given, plots)
         )
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
@@ -74,7 +74,7 @@ def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 
 
 class Traces(Display):
-    """The same image as several systems saw it."""
+    """The traces of one image for several detectors."""
 
     def __init__(self, traces: dict[str, Any]) -> None:
         self.traces = traces
@@ -88,8 +88,8 @@ class Traces(Display):
         return to_json({"systems": {name: trace.to_dict() for name, trace in self.traces.items()}}, indent=indent)
 
 
-def choose_outcome(results: Sequence[InterpretationResults], image: str | None) -> Any:
-    """What to print: a result or several, of all images or one."""
+def choose_outcome(results: Sequence[SceneScoreResults], image: str | None) -> Any:
+    """Return what to print: a result, a comparison of several, or the trace of one image."""
     from verite.model.comparison import Comparison, distinct_names
 
     if image is None:
@@ -100,16 +100,16 @@ def choose_outcome(results: Sequence[InterpretationResults], image: str | None) 
     return Traces({name: result.trace(image) for name, result in zip(names, results, strict=True)})
 
 
-def save_scenes(result: InterpretationResults, home: Path, given: dict[str, Any], draws: bool) -> None:
-    """The trace of the image that was asked for, and the pictures."""
+def save_scenes(result: SceneScoreResults, home: Path, given: dict[str, Any], plots: bool) -> None:
+    """Save the trace of the chosen image, and the figures."""
     from verite.files import write_atomically
 
     if given["image"]:
         write_atomically(home / "trace.json", result.trace(given["image"]).to_json(indent=1) + "\n")
-    if draws:
-        from verite.reporting.scene_score_plots import save_interpretation
+    if plots:
+        from verite.reporting.scene_score_plots import save_scene_scores
 
-        save_interpretation(result, home, given["plot_format"], given["image"], given["images"])
+        save_scene_scores(result, home, given["plot_format"], given["image"], given["images"])
 
 
 @command(
@@ -118,49 +118,49 @@ def save_scenes(result: InterpretationResults, home: Path, given: dict[str, Any]
 Examples:
   verite class-distance voc                                  the shipped taxonomy of the 20 VOC classes
   verite class-distance classes.txt -o distances.csv         path lengths in a taxonomy of your own
-  verite class-distance pictures/ -o distances.csv           learned: a folder of pictures for each class
+  verite class-distance images/ -o distances.csv             learned: a folder of images per class
   verite class-distance cat/ dog/ car/ --pairs 200 -o distances.csv --plot distances.png
   verite scene-score truth.json pred.json --distance distances.csv""",
 )
 @click.argument("sources", type=INPUT, nargs=-1, required=True, metavar="IMAGES...|FILE|voc")
 @click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the matrix as CSV.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw the matrix (.png, .svg or .pdf).")
-@click.option("--pairs", type=int, default=50, show_default=True, help="Pairs of pictures for every two classes.")
-@click.option("--points", type=int, default=400, show_default=True, help="SIFT points of each picture.")
+@click.option("--plot", type=click.Path(dir_okay=False), help="Plot the matrix (.png, .svg or .pdf).")
+@click.option("--pairs", type=int, default=50, show_default=True, help="Pairs of images for every two classes.")
+@click.option("--points", type=int, default=400, show_default=True, help="SIFT points per image.")
 @click.option("--ratio", type=float, default=0.8, show_default=True,
-              help="Nearest descriptor against the second: how distinct a match must be.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the drawn pairs.")
+              help="Lowe's ratio test: nearest against second nearest descriptor.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sampled pairs.")
 @click.option("--asymmetric", is_flag=True, help=ASYMMETRIC)
 @output_options
 def class_distance(sources: tuple[str, ...], **given: Any) -> None:
-    """How far classes lie apart, from 0 to 1: learned from pictures, or from a taxonomy or a matrix.
+    """Show distances between classes from 0 to 1: from a taxonomy, a matrix, or learned from images.
 
-    A folder of pictures is a class, a folder of such folders is several (needs verite[vision]).
+    A folder of images is a class, a folder of such folders is several (needs verite[vision]).
     """
     from verite.cli.output import can_draw, emit, keep_table, note
     from verite.errors import BadParameter
     from verite.files import write_atomically
     from verite.scene.class_distances import SHIPPED, class_distances
 
-    drawn = Path(given["plot"]) if given["plot"] else None
-    if drawn is not None and drawn.suffix[1:] not in ("png", "svg", "pdf"):
-        raise BadParameter(f"plot: expected a name ending in .png, .svg or .pdf, found {drawn.name!r}")
+    plot = Path(given["plot"]) if given["plot"] else None
+    if plot is not None and plot.suffix[1:] not in ("png", "svg", "pdf"):
+        raise BadParameter(f"plot: expected a name ending in .png, .svg or .pdf, found {plot.name!r}")
     if len(sources) == 1 and (sources[0] in SHIPPED or not Path(sources[0]).is_dir()):
         found = class_distances(sources[0], symmetric=not given["asymmetric"])
     else:
-        from verite.scene.descriptors import learn_distances, pictures_of
+        from verite.scene.descriptors import images_by_class, learn_distances
 
         found = learn_distances(
-            pictures_of(sources), **{key: given[key] for key in ("pairs", "points", "ratio", "seed")}
+            images_by_class(sources), **{key: given[key] for key in ("pairs", "points", "ratio", "seed")}
         )
     quiet = given["quiet"] or given["as_json"]
     if given["output"]:
         keep_table(Path(given["output"]), found.table(), given)
         note(f"saved {given['output']}", quiet=quiet)
-    if drawn is not None and can_draw():
+    if plot is not None and can_draw():
         from verite.reporting.plots import render
         from verite.reporting.scene_score_plots import plot_distances
 
-        write_atomically(drawn, render(plot_distances(found), drawn.suffix[1:]))
-        note(f"saved {drawn}", quiet=quiet)
+        write_atomically(plot, render(plot_distances(found), plot.suffix[1:]))
+        note(f"saved {plot}", quiet=quiet)
     emit(found, given)

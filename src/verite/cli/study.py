@@ -1,4 +1,4 @@
-"""What is a metric worth?"""
+"""The commands `verite study` (properties of metrics, and of the scene score) and `verite metrics`."""
 
 from __future__ import annotations
 
@@ -29,28 +29,28 @@ Examples:
 )
 @click.argument("source", type=INPUT, required=False, metavar="[FOLDER]")
 @click.option("--localization", type=METRIC, metavar="METRIC", default="martin", show_default=True,
-              help="The paper's measure, or a metric of the catalogue from 0 to 1.")  # fmt: skip
+              help="Localization metric: martin (the paper's), or one of the catalogue from 0 to 1.")  # fmt: skip
 @click.option("--alpha", type=float, default=0.8, show_default=True,
               help="Weight of localization; recognition has the rest.")  # fmt: skip
 @click.option("--distance", type=INPUT, metavar="FILE|voc", default="voc", show_default=True,
-              help="The class distances of figure 15.")  # fmt: skip
+              help="Class distances of figure 15.")  # fmt: skip
 @click.option("--shapes", type=click.Choice(["masks", "boxes"]), default="masks", show_default=True,
-              help="The objects themselves, or the boxes around them.")  # fmt: skip
+              help="Alter the objects' masks, or their bounding boxes.")  # fmt: skip
 @click.option("--anchor", type=click.Choice(["centre", "corner"]), default="centre", show_default=True,
-              help="What scaling leaves in place: the centre of an object's box, or its upper left.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the synthetic scenes.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads; one for each core if not given.")
+              help="Fixed point of scaling: the centre of an object's box, or its upper left corner.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the synthetic scenes.")
+@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Number of threads; default: one per core.")
 @click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results and figures 10 to 15.")
-@click.option("--no-plot", is_flag=True, help="No figures in the output folder.")
+@click.option("--no-plot", is_flag=True, help="Write no figures to the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
 @output_options
 def interpretation(source: str | None, **given: Any) -> None:
-    """Do the claims made for the interpretation score hold?
+    """Check the claims of the paper about the scene score.
 
-    Every object of every scene is shifted, stretched, turned and put into perspective with power 1 to 20, classes are
-    mistaken, objects removed and added; each claim of the paper is held against what the score then says. FOLDER is a
-    Pascal VOC folder with segmentations, or annotations with masks in any known format; without one, scenes are drawn
-    that have the paper's numbers of images and objects.
+    Every object of every scene is translated, scaled, rotated and put into perspective with power 1 to 20, classes are
+    changed, objects removed and added; each claim of the paper is checked on the scores. FOLDER is a Pascal VOC folder
+    with segmentations, or annotations with masks in any known format; by default, synthetic scenes have the paper's
+    numbers of images and objects.
     """
     from verite.cli.output import emit, keep_table, note, wants_plots
     from verite.files import fill_folder, write_atomically
@@ -58,7 +58,7 @@ def interpretation(source: str | None, **given: Any) -> None:
     from verite.scene.score import localization_metric
     from verite.studies.interpretation import study_interpretation
 
-    localization_metric(given["localization"])  # a wrong name is told before anything is drawn
+    localization_metric(given["localization"])  # a wrong name is refused before any work
     quiet = given["quiet"] or given["as_json"]
     scenes = scenes_of(source, given["seed"])
     with begin("altering", len(scenes), "objects") as advance:
@@ -85,7 +85,7 @@ def interpretation(source: str | None, **given: Any) -> None:
 
 
 def scenes_of(source: str | None, seed: int) -> Annotations:
-    """The scenes to alter: a user's, or synthetic ones."""
+    """Return the scenes to alter: the user's, or synthetic ones."""
     if source is None:
         from verite.studies.interpretation import synthetic_scenes
 
@@ -98,7 +98,7 @@ def scenes_of(source: str | None, seed: int) -> Annotations:
 
 
 def card_names() -> Iterable[str]:
-    """Names of everything that has a card: detection scores and metrics of localization."""
+    """Return the names of all metrics with a card."""
     from verite.metrics.cards import catalogue
 
     return catalogue().cards
@@ -116,26 +116,26 @@ Examples:
 @click.argument("name", type=OneOf(card_names), required=False)
 @output_options
 def metrics(name: str | None, **given: Any) -> None:
-    """List the metrics, or show the card of one."""
+    """List the metrics, or show the card of one: formula, range, unit, source."""
     from verite.cli.output import emit
     from verite.metrics.cards import card, catalogue
 
-    look_here([name] if name else [])
+    allow_local_modules([name] if name else [])
     emit(card(name) if name else catalogue(), given)
 
 
-def look_here(names: Iterable[str]) -> None:
-    """A function of one's own, named by its path, may lie in the folder at hand."""
+def allow_local_modules(names: Iterable[str]) -> None:
+    """Let functions named by `module:function` be imported from the current folder."""
     if any(":" in name for name in names):
         sys.path.insert(0, str(Path.cwd()))
 
 
-# What else can be studied, and the module of the command: `verite study NAME …`.
+# Subcommands of `verite study`, and their modules.
 TARGETS = {"interpretation": "study"}
 
 
 class Targets(click.Group):
-    """The study of metrics, and other studies by their name, imported when asked for."""
+    """The study of metrics, with other studies as subcommands that are imported when used."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(TARGETS)
@@ -157,18 +157,18 @@ class Targets(click.Group):
         return super().resolve_command(context, args)
 
 
-class Leeway(click.ParamType):  # type: ignore[type-arg]
-    """NAME=VALUE, one of the study's tolerances."""
+class ToleranceOption(click.ParamType):  # type: ignore[type-arg]
+    """NAME=VALUE, a tolerance of the study."""
 
     name = "NAME=VALUE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
-        from verite.metrics.metric import value_of
+        from verite.metrics.metric import parse_value
 
         key, _, word = str(value).partition("=")
         if not key.strip() or not word.strip():
             self.fail(f"expected NAME=VALUE, e.g. axial=0.02, found {value!r}", param, ctx)
-        return key.strip(), value_of(word.strip())
+        return key.strip(), parse_value(word.strip())
 
 
 @click.command(
@@ -184,42 +184,48 @@ Examples:
   verite study -m iou -m gce --truth boxes --truth mask.png -a "translation(reach=12)" -a rotation
   verite study -m iou --beyond -o results/
   verite study -m iou --tolerance axial=0.05 --sensitivity
-A function of one's own takes two masks and returns a number, or takes Pairs and returns an array.""",
+A function of your own takes two masks and returns a number, or takes Pairs and returns an array.""",
 )
 @click.option("--metric", "-m", "metrics", multiple=True, type=METRIC, metavar="NAME",
-              help="A metric, jei (38 rows, the default) or all; may be repeated.")  # fmt: skip
+              help="Metric, jei (38 rows, the default) or all; may be repeated.")  # fmt: skip
 @click.option("--truth", "truths", multiple=True, type=INPUT, metavar="NAME|FILE",
-              help="all (16, the default), boxes, silhouettes, one by its name, or pictures of masks.")  # fmt: skip
+              help="Ground truth: all (16, the default), boxes, silhouettes, a name, or mask images.")  # fmt: skip
 @MASK_THRESHOLD
 @click.option("--alteration", "-a", "alterations", multiple=True, metavar="NAME",
-              help="translation, scale, rotation, perspective, two joined by +, bite, bump, noise, missing, stray; "
-                   "with (reach=N, step=N); jei, the default, is the first four.")  # fmt: skip
+              help="Alteration: translation, scale, rotation, perspective, two joined by +, bite, bump, noise, "
+                   "missing, stray; with (reach=N, step=N); jei, the default, is the first four.")  # fmt: skip
 @click.option(
     "--beyond", is_flag=True, help="Add local changes, rough edges, several objects, two alterations at once."
 )
-@click.option("--quick", is_flag=True, help="A tenth of the results; says which properties they can still decide.")
-@click.option("--reproduce", type=click.Choice(["jei", "gretsi"]), help="A published study beside what comes out here.")
-@click.option("--tolerance", "tolerances", type=Leeway(), multiple=True, help="Another tolerance; may be repeated.")
+@click.option(
+    "--quick", is_flag=True, help="Measure a tenth of the results; properties that they cannot decide are left open."
+)
+@click.option("--reproduce", type=click.Choice(["jei", "gretsi"]), help="Reproduce a published study and compare.")
+@click.option(
+    "--tolerance", "tolerances", type=ToleranceOption(), multiple=True, help="Change a tolerance; may be repeated."
+)
 @click.option("--sensitivity", "asks_sensitivity", is_flag=True,
-              help="How verdicts change with tolerances and truths.")  # fmt: skip
-@click.option("--table", metavar="NAME", help="Only this table: distance, an alteration, or synthesis.")
+              help="Show how results change with tolerances and ground truths.")  # fmt: skip
+@click.option("--table", metavar="NAME", help="Print only this table: distance, an alteration, or synthesis.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N",
-              help="Threads, and processes for functions of your own; one for each core if not given.")  # fmt: skip
+              help="Number of threads, and of processes for functions of your own; default: one per core.")  # fmt: skip
 @click.option("--export", type=click.Path(file_okay=False), metavar="DIR",
               help="Folder for every altered mask, its parameters and all raw values.")  # fmt: skip
 @click.option("--export-format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
-@click.option("--pictures", is_flag=True, help="With --export: every mask as a PNG, too.")
-@click.option("--curves", "asks_curves", is_flag=True, help="With --json, --save or -o: every penalty in the document.")
-@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for tables of every kind and plots.")
-@click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
+@click.option("--pictures", is_flag=True, help="With --export: also save every mask as a PNG.")
+@click.option(
+    "--curves", "asks_curves", is_flag=True, help="With --json, --save or -o: include every penalty in the document."
+)
+@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for tables and plots.")
+@click.option("--no-plot", is_flag=True, help="Write no plots to the output folder.")
 @click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
 @output_options
 @click.pass_context
 def study(context: click.Context, /, **given: Any) -> None:
-    """What a metric is worth: eight properties under controlled alterations, yours included.
+    """Study metrics, also your own: eight properties under controlled alterations.
 
-    Truths are shifted, stretched, turned and put into perspective; every metric is asked about every result, and gets a
-    point for each property it shows, 22 at most.
+    Ground truths are translated, scaled, rotated and put into perspective. Every metric is measured on every result,
+    and gets a point for each property it shows, 22 at most.
     """
     if context.invoked_subcommand is not None:
         return
@@ -229,29 +235,29 @@ def study(context: click.Context, /, **given: Any) -> None:
     quiet = given["quiet"] or given["as_json"]
     outcome, changes = run_reproduction(given) if given["reproduce"] else run_study(given)
     measured = getattr(outcome, "outcome", outcome)
-    measured.tells_curves = given["asks_curves"]
+    measured.include_curves = given["asks_curves"]
     if given["export"]:
         from verite.studies.export import export
 
         path = export(measured, given["export"], format=given["export_format"], pictures=given["pictures"])
-        note(f"every result and value in {path}", quiet=quiet)
+        note(f"all results and values in {path}", quiet=quiet)
     if given["output"]:
         save_results(outcome, changes, Path(given["output"]), given)
         note(f"results in {given['output']}", quiet=quiet)
-    tell(outcome, changes, given)
+    print_outcome(outcome, changes, given)
 
 
 def check(context: click.Context, given: dict[str, Any]) -> None:
-    """Options that contradict each other are told before anything is measured."""
+    """Refuse options that contradict each other before anything is measured."""
     fixed = [name for name in ("metrics", "truths", "alterations", "beyond", "quick", "tolerances") if given[name]]
     if given["reproduce"] and fixed:
         option = {"metrics": "-m", "truths": "--truth", "alterations": "-a", "tolerances": "--tolerance"}
         found = option.get(fixed[0], f"--{fixed[0]}")
         raise click.UsageError(f"--reproduce: expected no {found}; a published study has its own", context)
     if given["reproduce"] == "gretsi" and given["asks_sensitivity"]:
-        raise click.UsageError("--sensitivity: expected metrics of one's own or --reproduce jei, found gretsi", context)
+        raise click.UsageError("--sensitivity: expected a study of metrics or --reproduce jei, found gretsi", context)
     if given["reproduce"] == "gretsi" and given["export"]:
-        raise click.UsageError("--export: expected metrics of one's own or --reproduce jei, found gretsi", context)
+        raise click.UsageError("--export: expected a study of metrics or --reproduce jei, found gretsi", context)
     if given["pictures"] and not given["export"]:
         raise click.UsageError("--pictures: expected --export DIR, found none", context)
     if given["reproduce"] and given["table"]:
@@ -259,41 +265,44 @@ def check(context: click.Context, given: dict[str, Any]) -> None:
 
 
 def run_study(given: dict[str, Any]) -> tuple[Any, Any]:
-    """The study that was asked for, and its sensitivity if that was."""
+    """Run a study, and its sensitivity with --sensitivity."""
     from verite.errors import BadParameter
+    from verite.studies.judging import Tolerances
     from verite.studies.measuring import count_results
     from verite.studies.rows import rows_of
     from verite.studies.sensitivity import sensitivity
     from verite.studies.study import study as evaluate
-    from verite.studies.sweeps import hasten, sweeps_of
+    from verite.studies.study import tolerances_of
+    from verite.studies.sweeps import coarsen, sweeps_of
     from verite.studies.truths import truths_of
 
-    look_here(given["metrics"])
-    # Wrong names are told before anything is measured.
+    allow_local_modules(given["metrics"])
+    # Wrong names are refused before anything is measured.
     rows = rows_of(given["metrics"] or "jei")
     truths = truths_of(list(given["truths"]) or "all", given["mask_threshold"])
     named = list(given["alterations"]) or ["jei"]
     sweeps = sweeps_of([*named, "beyond"] if given["beyond"] else named)
-    sweeps = hasten(sweeps) if given["quick"] else sweeps
+    sweeps = coarsen(sweeps) if given["quick"] else sweeps
     tables = ["distance", *(sweep.name for sweep in sweeps), "synthesis"]
     if given["table"] and given["table"] not in tables:
         near = did_you_mean(given["table"], tables)
         raise BadParameter(f"--table: expected one of {', '.join(tables)}, found {given['table']!r}{near}")
-    how = {"jobs": given["jobs"], "processes": True, "quick": given["quick"]}
+    tolerances = tolerances_of(Tolerances(), dict(given["tolerances"]))
+    how = {"jobs": given["jobs"], "processes": True, "quick": given["quick"], "tolerances": tolerances}
     with begin("measuring", count_results(truths, sweeps), "results") as advance:
-        outcome = evaluate(rows, truths, sweeps, progress=advance, **how, **dict(given["tolerances"]))
+        outcome = evaluate(rows, truths, sweeps, progress=advance, **how)
     return outcome, sensitivity(outcome) if given["asks_sensitivity"] else None
 
 
 def run_reproduction(given: dict[str, Any]) -> tuple[Any, Any]:
-    """A published study made anew."""
+    """Reproduce a published study, and its sensitivity with --sensitivity."""
     if given["reproduce"] == "gretsi":
-        from verite.studies.gretsi import reproduce_gretsi
+        from verite.reproductions.gretsi import reproduce_gretsi
 
         with begin("measuring", 1696, "results") as advance:
             return reproduce_gretsi(progress=advance), None
-    from verite.studies.jei import compare_tables, reproduce_jei
-    from verite.studies.reproduction import count_agreement
+    from verite.reproductions.comparison import count_agreement
+    from verite.reproductions.jei import compare_tables, reproduce_jei
     from verite.studies.sensitivity import sensitivity
 
     with begin("measuring", 118_080, "results") as advance:
@@ -303,8 +312,8 @@ def run_reproduction(given: dict[str, Any]) -> tuple[Any, Any]:
     return outcome, sensitivity(outcome.outcome, lambda other: count_agreement(compare_tables(other))["all"][0])
 
 
-def tell(outcome: Any, changes: Any, given: dict[str, Any]) -> None:
-    """Print what was asked for, the way it was asked for."""
+def print_outcome(outcome: Any, changes: Any, given: dict[str, Any]) -> None:
+    """Print the outcome as text or JSON, with its sensitivity if there is one."""
     from verite.cli.output import emit, in_style
     from verite.files import write_atomically
     from verite.model.results import to_json
@@ -328,18 +337,18 @@ def tell(outcome: Any, changes: Any, given: dict[str, Any]) -> None:
 
 
 def save_results(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]) -> None:
-    """The JSON document, every table as CSV, Markdown and LaTeX, and the plots."""
+    """Save the JSON document, every table as CSV, Markdown and LaTeX, and the plots."""
     from verite.cli.output import wants_plots
     from verite.files import fill_folder
 
     with fill_folder(folder) as home:
         save_tables(outcome, changes, home, given)
         if wants_plots(given):
-            draw_pictures(outcome, home, given)
+            save_plots(outcome, home, given)
 
 
 def save_tables(outcome: Any, changes: Any, home: Path, given: dict[str, Any]) -> None:
-    """All of it but the plots."""
+    """Save the JSON document and the tables."""
     from verite.cli.output import keep_table
     from verite.files import write_atomically
     from verite.reporting.plots import file_names
@@ -356,15 +365,15 @@ def save_tables(outcome: Any, changes: Any, home: Path, given: dict[str, Any]) -
         keep_table(home / "sensitivity.csv", changes.table, given)
 
 
-def draw_pictures(outcome: Any, folder: Path, given: dict[str, Any]) -> None:
-    """The figures of a published study, or those that tell of any."""
+def save_plots(outcome: Any, folder: Path, given: dict[str, Any]) -> None:
+    """Save the figures of a published study, or those of any study."""
     if given["reproduce"] == "gretsi":
-        from verite.reporting.gretsi_plots import save_stars
+        from verite.reproductions.gretsi_plots import save_stars
 
         save_stars(outcome.outcome, folder, given["plot_format"])
         return
-    from verite.reporting.illustrations import save_illustrations
     from verite.reporting.study_plots import save_study
+    from verite.reproductions.jei_plots import save_illustrations
 
     save_study(getattr(outcome, "outcome", outcome), folder, given["plot_format"])
     if given["reproduce"]:

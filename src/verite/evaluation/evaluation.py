@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,7 +12,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError
 from verite.evaluation.settings import highest_floor
-from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, class_id, tell_as
+from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, class_id, mean_query, tell_as
 from verite.limits import limit, remedy
 from verite.model.complaints import translate_core_errors
 from verite.model.ragged import offsets_of
@@ -38,6 +38,8 @@ EVERY_AREA = (float("-inf"), float("inf"))
 
 USUAL_PAIRS = 16  # of a prediction: so many are no reason to refuse anything
 POINTS_PER_OBJECT = 750  # of precision-recall curves, 6 kB: a record of a file has some 60 bytes
+
+MATCHES = {"free": _core.Match.greedy, "best": _core.Match.argmax, "nearest": _core.Match.nearest}
 
 BESIDE = 0.25  # numbers of bins are whole, ranges go this far on both sides
 
@@ -196,7 +198,7 @@ class Evaluation(PrecisionRecall):
     @cached_property
     def stages(self) -> MatchLayout:
         """What the numbers are made of, slot by slot."""
-        return MatchLayout(**self.kept.stages())
+        return MatchLayout(**self.kept.match_layout())
 
     @cached_property
     def by_class(self) -> list[NDArray[np.int32]]:
@@ -223,12 +225,13 @@ class Evaluation(PrecisionRecall):
             ids = sorted(labels.numbers)
         with tell_as(DataError):
             about = about or repr((replace(self.rules, sigmas=()), sorted(labels.all_names)))
-            return Part(self.kept.part(int64s(ids), about), PartialMetadata.join([notes]))
+            return Part(self.kept.state(int64s(ids), about), PartialMetadata.join([notes]))
 
     def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
         """Whom every prediction took, and who found every truth."""
         with tell_as(BadParameter):
-            return Outcomes(**self.kept.outcomes(threshold, area))
+            found = self.kept.outcomes(threshold, area)
+        return Outcomes(found.state, found.truth, found.iou, found.pred, found.counted_truth)
 
     def matches(
         self, thresholds: Sequence[float], iou: float | None, confidence: float | ClassThresholds | None = None
@@ -346,20 +349,14 @@ class Evaluation(PrecisionRecall):
         objects = None if changes is None else self.lay_beside(changes.objects)
         with tell_as(BadParameter):
             means = self.kept.bootstrap_means(
-                [choice_of(*part) for part in parts],
+                [mean_query(*part) for part in parts],
                 None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
-                None if changes is None else (objects, *changes.lists),
-                doubts,
-                threads or self.threads,
+                None if changes is None else changes.native,
+                objects,
+                sources=[_core.UncertaintySource(has_weights=drawn, has_changes=new) for drawn, new in doubts],
+                threads=threads or self.threads,
             )
         return np.array(means).reshape(-1, len(doubts), len(parts))
-
-
-def choice_of(
-    kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
-) -> tuple[bool, int | None, int, int, bytes | None]:
-    """A part as the core asks for it."""
-    return kind == "precision", threshold, area, limit, None if classes is None else bytes(classes)
 
 
 def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Evaluation:
@@ -371,16 +368,14 @@ def evaluate(
 ) -> _core.Evaluation:
     """The core's evaluation of two sides.
 
-    `judged` and `spared`: image × labels + label of the cells, rising, in which predictions count at all besides those
-    with truths, and in which those that find nothing are spared. `least`: the overlap each truth asks for besides the
-    threshold. `pred_rows`: which predictions there are, in the order of equal confidences. `most_pairs`: how many may
-    overlap before they are refused.
+    `verified` and `ignore_if_unmatched`: image × labels + label of the cells, ascending, in which predictions count
+    besides those with ground truth, and in which unmatched predictions are ignored. `min_iou`: the IoU that each
+    ground-truth object requires besides the threshold. `pred_rows`: which predictions there are, in the order of equal
+    confidences. `most_pairs`: the number of overlapping pairs above which they are refused.
     """
     order = None if rules.allow_unknown_classes else truth.labels.by_id
     widest = pred if rules.allow_unknown_classes and len(pred.images) > len(truth.images) else truth
-    given: dict[str, Any] = {"most_pairs": limit("overlaps") + USUAL_PAIRS * len(pred)} | asdict(rules) | cells
-    del given["allow_unknown_classes"]
-    given["ranges"] = [limit for limits in rules.ranges for limit in limits]
+    given: dict[str, Any] = {"most_pairs": limit("overlaps") + USUAL_PAIRS * len(pred)} | cells
     try:
         with_outlines = _core.wants_outlines(rules.similarity)
         preds = columns_of(pred, with_outlines=with_outlines or not pred.columns.regions.has_all_boxes)
@@ -392,9 +387,31 @@ def evaluate(
             widest.images.table,
             max(len(truth.labels), len(pred.labels)) if rules.allow_unknown_classes else len(truth.labels),
             None if order is None else int32s(invert(order)),
-            **given,
-            truth_is_results=truth.source.format in RESULTS,
-            pred_is_results=pred.source.format in RESULTS,
+            rules=_core.Rules(
+                thresholds=rules.thresholds,
+                area_ranges=rules.ranges,
+                max_dets=rules.limits,
+                recalls=rules.recalls,
+                match=MATCHES[rules.wants],
+                equal=_core.EqualIoU[rules.equal],
+                ties=_core.TieOrder[rules.ties],
+                is_strict=rules.is_strict,
+                class_agnostic=rules.class_agnostic,
+                orders_by_class=rules.orders_by_class,
+            ),
+            objects=_core.ObjectRules(
+                ignored=[_core.Flag[name] for name in rules.ignored],
+                multi_match=[_core.Flag[name] for name in rules.shared],
+                repeats_quirks=rules.repeats_quirks,
+                truth_is_results=truth.source.format in RESULTS,
+                pred_is_results=pred.source.format in RESULTS,
+                pixel=rules.pixel,
+                image_limit=rules.image_limit,
+                drops_flat=rules.drops_flat,
+                sigmas=rules.sigmas,
+                **given,
+            ),
+            similarity=rules.similarity,
             threads=threads,
         )
     except VeriteError:
@@ -534,16 +551,16 @@ class Changes:
         return self.removed[gone], self.added[new], self.labels[new], self.again[slice(*self.again_offsets[i : i + 2])]
 
     @property
-    def lists(self) -> tuple[Any, ...]:
-        """What the core asks for after the objects."""
-        return (
-            self.removed,
-            self.removed_offsets,
-            self.added,
-            self.labels,
-            self.added_offsets,
-            self.again,
-            self.again_offsets,
+    def native(self) -> _core.SimulatedChanges:
+        """The same as the core's record, without the objects."""
+        return _core.SimulatedChanges(
+            removed=self.removed,
+            removed_offsets=self.removed_offsets,
+            added=self.added,
+            labels=self.labels,
+            added_offsets=self.added_offsets,
+            duplicated=self.again,
+            duplicated_offsets=self.again_offsets,
         )
 
 

@@ -103,8 +103,13 @@ class MergedNumbers(PrecisionRecall):
 
     def expect_rules(self, rules: Rules) -> None:
         """Refuse parts whose rules are not those of their settings."""
-        expected = [list(rules.thresholds), [bound for pair in rules.ranges for bound in pair], list(rules.limits)]
-        if list(self.merger.rules) != [*expected, list(rules.recalls)]:
+        own = self.merger.rules
+        if (
+            tuple(own.thresholds) != rules.thresholds
+            or tuple(own.area_ranges) != rules.ranges
+            or tuple(own.max_dets) != rules.limits
+            or tuple(own.recalls) != rules.recalls
+        ):
             raise DataError("part: expected the rules of its settings, found others; make it again")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -130,15 +135,15 @@ class MergedNumbers(PrecisionRecall):
         with tell_as(DataError):
             return Arrays(*self.merger.arrays(nan, self.threads))
 
-    def readings(self, threshold: int) -> list[tuple[dict[str, float], int, int, int, float, float]]:
-        """What is read off the curve of every class."""
+    def curve_summaries(self, threshold: int) -> list[_core.CurveSummary]:
+        """Average precision and best F1 of the curve of every class."""
         with tell_as(DataError):
-            return self.merger.readings(threshold, self.threads)
+            return self.merger.curve_summaries(threshold, self.threads)
 
     def gather(self, label: int) -> ClassRows:
         """Everything that is known of one class."""
         with tell_as(DataError):
-            return ClassRows(*self.merger.gather(label))
+            return ClassRows(**self.merger.gather(label))
 
     def bootstrap_means(self, parts: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
         """Means of many draws, [draw, part], weights [draw, image]: what :meth:`Evaluation.draw_means` gives, but that
@@ -156,11 +161,13 @@ class MergedNumbers(PrecisionRecall):
     def draw_class(self, rows: ClassRows, part: tuple[Any, ...], weights: Floats) -> list[Floats]:
         """One class in every draw, at each threshold that is asked for."""
         kind, threshold, area, limit = part[:4]
-        thresholds = range(self.merger.thresholds) if threshold is None else [threshold] if threshold >= 0 else []
+        thresholds = (
+            range(len(self.merger.rules.thresholds)) if threshold is None else [threshold] if threshold >= 0 else []
+        )
         found = [rows.points(t, area, limit) for t in thresholds]
         if kind == "recall":
             return [points.draw_recall(weights) for points in found]
-        return [points.draw_precision(weights, self.merger.recalls) for points in found]
+        return [points.draw_precision(weights, self.merger.rules.recalls) for points in found]
 
     @cached_property
     def images(self) -> Images:

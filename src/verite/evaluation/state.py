@@ -46,12 +46,21 @@ class PrecisionRecall:
         self, kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
     ) -> float:
         """Of `precision` or `recall` at one threshold (None: all), area range and limit; of all classes or of some."""
-        flags = None if classes is None else bytes(classes)
-        return self.native.mean(kind == "precision", threshold, area, limit, flags)
+        return self.native.mean(mean_query(kind, threshold, area, limit, classes))
 
     def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
         """The same for each class."""
-        return self.native.class_means(kind == "precision", threshold, area, limit)
+        return self.native.class_means(mean_query(kind, threshold, area, limit))
+
+
+def mean_query(
+    kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
+) -> _core.MeanQuery:
+    """What :meth:`PrecisionRecall.mean` takes, as the core's record: indices, and one flag per class."""
+    flags = None if classes is None else bytes(classes)
+    return _core.MeanQuery(
+        is_precision=kind == "precision", threshold=threshold, range=area, limit=limit, classes=flags
+    )
 
 
 FIRST_EXTRA = 1 << 62  # ids of classes that the truth does not have
@@ -198,7 +207,7 @@ def choose(value: Any, known: Sequence[str]) -> Any:
 class Part:
     """What became of some images: no boxes and no masks, to be merged with parts of other images. Pickles."""
 
-    def __init__(self, kept: _core.Part, notes: PartialMetadata | None = None) -> None:
+    def __init__(self, kept: _core.EvaluationState, notes: PartialMetadata | None = None) -> None:
         """`notes` instead of those it has."""
         self.kept = kept if notes is None else kept.with_notes(notes.to_text())
 
@@ -238,4 +247,4 @@ class Part:
     @classmethod
     def from_bytes(cls, data: Any) -> Part:
         with tell_as(DataError):
-            return cls(_core.Part.from_bytes(data))
+            return cls(_core.EvaluationState.from_bytes(data))

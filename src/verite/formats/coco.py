@@ -32,8 +32,6 @@ from verite.model.layouts import layout_name
 from verite.model.regions import BOX, MASK, POLYGON, Regions
 from verite.threads import thread_count
 
-Fault = tuple[str, str, int, str, int]  # code, section, record, field, another record
-
 TABLES = {"image_id": "images", "category_id": "categories"}
 
 
@@ -47,21 +45,24 @@ def open_coco(path: Path) -> _core.CocoFile:
     return file
 
 
-def refuse_faults(path: Path, file: _core.CocoFile, faults: Sequence[Fault]) -> None:
+def refuse_faults(path: Path, file: _core.CocoFile, faults: Sequence[_core.RecordFault]) -> None:
     """The first thing that cannot be, as a line with its place."""
     if faults:
         raise explain_fault(path, file, faults[0])
 
 
 def explain_fault(
-    path: Path, file: _core.CocoFile, fault: Fault, number: Callable[[str, int], int] = lambda section, record: record
+    path: Path,
+    file: _core.CocoFile,
+    fault: _core.RecordFault,
+    number: Callable[[str, int], int] = lambda section, record: record,
 ) -> ReadError:
     """What cannot be, with its place; `number` says which record of the file one is."""
-    code, section, record, field, other = fault
+    section, record, field = fault.section, fault.record, fault.field
     place = f"{path}: {section}[{number(section, record)}]"
-    match code:
+    match fault.code:
         case "repeated_id":
-            places = " and ".join(f"{section}[{number(section, i)}]" for i in (other, record))
+            places = " and ".join(f"{section}[{number(section, i)}]" for i in (fault.other, record))
             twice = f"{file.id_of(section, field, record)!r} in {places}"
             return ReadError(
                 path, expected=f"each id once in {section}", found=twice, remedy="give each its own (V218)"
@@ -81,11 +82,11 @@ def explain_fault(
     return ReadError(f"{place}.{field}", expected=f"an id out of {TABLES[field]}", found=found)
 
 
-def region_limits() -> tuple[int, int, int, int]:
+def region_limits() -> _core.RegionLimits:
     """The largest side, number of pixels, number of points and coordinate."""
     names = ("image_side", "image_pixels", "polygon_points", "coordinate")
     side, pixels, points, coordinate = (min(limit(name), 2**53) for name in names)
-    return side, pixels, points, coordinate
+    return _core.RegionLimits(side_px=side, pixels=pixels, points=points, coordinate_px=coordinate)
 
 
 def skeletons_of(path: Path, file: _core.CocoFile) -> list[Skeleton] | None:

@@ -122,7 +122,7 @@ def name_classes(path: Path, labels: Labels, options: Options) -> Labels:
 
 def place(
     file: _core.CocoFile, images: Images, label_ids: Sequence[int], options: Options
-) -> tuple[_core.Columns | None, list[coco_file.Fault]]:
+) -> tuple[_core.Columns | None, list[_core.RecordFault]]:
     """The objects in these tables."""
     return file.objects_in(
         images.table,

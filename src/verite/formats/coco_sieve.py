@@ -163,9 +163,9 @@ class Sieve:
                 return
             wrong: dict[str, set[int]] = {}
             for fault in faults:
-                code, section, record, *_ = fault
+                section, record = fault.section, fault.record
                 self.refuse(explain_fault(self.path, file, fault, self.number))
-                if code == "size":  # an image without a size is still an image
+                if fault.code == "size":  # an image without a size is still an image
                     number, image = self.sections[section][record]
                     sizeless = {key: value for key, value in image.items() if key not in ("width", "height")}
                     self.sections[section][record] = (number, sizeless)

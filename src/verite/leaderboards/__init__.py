@@ -1,1 +1,1 @@
-"""How sure is an order by average precision? Draws of truths and of images, places, and the records that decide."""
+"""Leaderboards of detectors with uncertainty: image bootstrap, simulated annotation errors, influential annotations."""

@@ -1,16 +1,17 @@
-"""How much would a score differ on other images? As many as there are, drawn with replacement, for all systems alike.
+"""Bootstrap over images (or groups of images): resampled scores and confidence intervals of paired differences.
 
-An image that is drawn twice counts twice: keeping each once is another, narrower question.
+As many images as there are, drawn with replacement, the same for all detectors. An image that is drawn twice counts
+twice: keeping each image once (the jackknife, subsampling) is another, narrower question.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.errors import BadParameter, DataError, NotComparable
+from verite.errors import BadParameter, DataError, NotComparable, did_you_mean, excerpt
 from verite.model.comparison import Difference
 from verite.progress import begin
 from verite.statistics.intervals import check_level, percentile_interval
@@ -18,45 +19,40 @@ from verite.statistics.intervals import check_level, percentile_interval
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.evaluation.evaluation import Evaluation
     from verite.model.annotations import Annotations
     from verite.model.images import Images
     from verite.model.results import Results
 
     Floats = NDArray[np.float64]
 
-
-DRAWS = 1000
-
+RESAMPLES = 1000
 SEED = 0
-
-BLOCK = 50  # draws whose weights are held at a time
-
-IMAGES = 0  # streams of random numbers: one for each thing that is drawn
+BLOCK = 50  # resamples whose weights are held in memory at a time
+IMAGE_STREAM = 0  # random numbers of the bootstrap; the simulation of annotation errors has streams of its own
 
 
-class Redrawable(Protocol):
-    """Results whose images can be drawn again: those of protocols that keep their evaluation."""
-
-    @property
-    def evaluation(self) -> Evaluation: ...
-
-    @property
-    def truth(self) -> Annotations: ...
-
-    def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
-        """What a score, of all classes or of one, is made of."""
+def generator(seed: int, sample: int, stream: int) -> np.random.Generator:
+    """Return the random numbers of one sample: the same whatever is sampled before, after or beside it."""
+    return np.random.Generator(np.random.Philox(key=[seed, stream], counter=[0, 0, 0, sample]))
 
 
-def generator(seed: int, draw: int, stream: int) -> np.random.Generator:
-    """The random numbers of one draw: the same whatever is drawn before, after or beside it."""
-    return np.random.Generator(np.random.Philox(key=[seed, stream], counter=[0, 0, 0, draw]))
-
-
-def draw_images(images: Images, draws: int = DRAWS, seed: int = SEED, *, groups: Any = None, first: int = 0) -> Floats:
-    """How often each image is there in each draw, [draw, image]; with a group for each image, groups are drawn.
+def resample_images(
+    images: Images, resamples: int = RESAMPLES, seed: int = SEED, *, groups: Any = None, first: int = 0
+) -> Floats:
+    """Return how often each image occurs in each bootstrap resample, [resample, image].
 
     The order of images in the file changes nothing.
+
+    Parameters
+    ----------
+    images
+        The images of the ground truth.
+    resamples
+        The number of resamples, the first of which has the number `first`.
+    seed
+        The seed of the random numbers.
+    groups
+        One group per image: whole groups are drawn instead of images (cluster bootstrap).
     """
     names = [images.name(i) for i in range(len(images))]
     if groups is None:
@@ -69,81 +65,148 @@ def draw_images(images: Images, draws: int = DRAWS, seed: int = SEED, *, groups:
         if len(unit) != len(names):
             raise DataError(f"resample: expected a group for each of {len(names)} images, found {len(unit)}")
         units = len(found)
-    weights = np.empty((draws, len(names)))
-    for i in range(draws):
-        taken = generator(seed, first + i, IMAGES).integers(0, units, units)
-        weights[i] = np.bincount(taken, minlength=units)[unit]
+    weights = np.empty((resamples, len(names)))
+    for i in range(resamples):
+        drawn = generator(seed, first + i, IMAGE_STREAM).integers(0, units, units)
+        weights[i] = np.bincount(drawn, minlength=units)[unit]
     return weights
 
 
-def redraw(
+def image_groups(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
+    """Return the group of each image, for a cluster bootstrap or for correlated annotation errors.
+
+    Parameters
+    ----------
+    truth
+        The ground truth.
+    given
+        A key of the image records of a COCO file, `FILE.csv:COLUMN` with a column `image`, or one value per image.
+    purpose
+        The argument that messages name: resample or shared.
+    """
+    from verite.formats.coco import read_image_records
+
+    size = len(truth.images)
+    if not isinstance(given, str):
+        values = np.asarray(given)
+        if values.ndim != 1:
+            raise BadParameter(f"{purpose}: expected a group for each image, found {excerpt(given)}")
+        if len(values) != size:
+            raise BadParameter(f"{purpose}: expected a group for each of {size} images, found {len(values)}")
+        return values
+    path, _, column = given.rpartition(":")
+    if path:
+        from verite.csv_files import read_csv
+
+        table = read_csv(path, f"the columns image and {column}", ("image", column))
+        by_image = {truth.images.find(row["image"]): row[column] for _, row in table.records()}
+        missing = next((i for i in range(size) if i not in by_image), None)
+        if missing is not None:
+            found = f"none for {truth.images.name(missing)!r}"
+            raise DataError(f"{table.path}: expected a row for every image ({purpose}), found {found}")
+        return np.array([by_image[i] for i in range(size)])
+    records = read_image_records(truth.source)
+    known = sorted({key for record in records.values() for key in record})
+    if given not in known:
+        special = "image, label" if purpose == "shared" else "images"
+        raise BadParameter(
+            f"{purpose}: expected {special}, a column of the truth's images ({', '.join(known) or 'no columns'}) or "
+            f"FILE.csv:COLUMN, found {given!r}{did_you_mean(given, known)}"
+        )
+    ids = truth.images.ids
+    own = [records.get(truth.images.name(i) if ids is None else int(ids[i]), {}) for i in range(size)]
+    missing = next((i for i, record in enumerate(own) if given not in record), None)
+    if missing is not None:
+        found = f"none for {truth.images.name(missing)!r}"
+        raise DataError(f"{purpose}: expected {given!r} for every image, found {found}")
+    return np.array([str(record[given]) for record in own])
+
+
+def bootstrap_scores(
     results: Sequence[Results],
     scores: Sequence[str],
     *,
     label: str | None = None,
-    draws: int = DRAWS,
+    draws: int = RESAMPLES,
     seed: int = SEED,
     groups: Any = None,
 ) -> Floats:
-    """Scores on drawn images, [draw, system, score]: of all classes, or of one. All systems get the same images."""
+    """Return scores on bootstrap resamples of the images, [resample, detector, score], the same for all detectors.
+
+    Parameters
+    ----------
+    results
+        Results of detectors on the same images.
+    scores
+        Names of scores of their protocol.
+    label
+        The class whose scores are taken; all classes by default.
+    draws, seed, groups
+        The number of resamples, the seed, and one group per image where groups are resampled.
+
+    Raises
+    ------
+    NotComparable
+        The results are not about the same images in the same order.
+    """
     images = results[0].truth.images
     for other in results[1:]:
-        check_images(images, other.truth.images)
+        if images is not other.truth.images:
+            mine, theirs = ([each.name(i) for i in range(len(each))] for each in (images, other.truth.images))
+            if mine != theirs:
+                odd = next(iter(set(mine) ^ set(theirs)), "another order")
+                raise NotComparable(
+                    f"resample: expected the same images, found {len(mine)} and {len(theirs)} ({odd!r})"
+                )
     found = np.empty((draws, len(results), len(scores)))
-    with begin("drawing", draws * len(results), "evaluations") as advance:
+    with begin("bootstrapping", draws * len(results), "evaluations") as advance:
         for first in range(0, draws, BLOCK):
             last = min(first + BLOCK, draws)
-            weights = draw_images(images, last - first, seed, groups=groups, first=first)
+            weights = resample_images(images, last - first, seed, groups=groups, first=first)
             for i, one in enumerate(results):
                 found[first:last, i] = one.draw_scores(scores, weights, label)
                 advance(last - first)
     return found
 
 
-def check_images(images: Images, others: Images) -> None:
-    """All systems are drawn the same images, so that they must have the same ones in the same order."""
-    if images is others:
-        return
-    mine, theirs = ([each.name(i) for i in range(len(each))] for each in (images, others))
-    if mine != theirs:
-        missing = next(iter(set(mine) ^ set(theirs)), "another order")
-        raise NotComparable(f"resample: expected the same images, found {len(mine)} and {len(theirs)} ({missing!r})")
-
-
-def find_differences(
-    results: Sequence[Results], names: Sequence[str], level: float = 0.95, **how: Any
+def bootstrap_differences(
+    results: Sequence[Results],
+    names: Sequence[str],
+    level: float = 0.95,
+    *,
+    draws: int = RESAMPLES,
+    seed: int = SEED,
+    groups: Any = None,
 ) -> list[Difference]:
-    """Each system against the first, by every score, with intervals over the choice of images."""
+    """Return the difference of each detector to the first one by every score, with its confidence interval."""
     scores = [score for score, found in results[0].scores.items() if found.value == found.value]
     if not scores:
-        return []  # without truths there is nothing to differ in
-    drawn = redraw(results, scores, **how)
+        return []  # without ground-truth objects there are no scores
+    samples = bootstrap_scores(results, scores, draws=draws, seed=seed, groups=groups)
     differences = []
     for i in range(1, len(results)):
         for k, score in enumerate(scores):
             value = results[i].scores[score].value - results[0].scores[score].value
-            interval = percentile_interval(drawn[:, i, k] - drawn[:, 0, k], level)
+            interval = percentile_interval(samples[:, i, k] - samples[:, 0, k], level)
             differences.append(Difference(names[0], names[i], score, value, *interval))
     return differences
 
 
-def check_redrawable(results: Results) -> Redrawable:
-    if not hasattr(results, "mean_query"):
-        raise BadParameter(
-            "resample: expected results whose images can be drawn again, as coco's, voc's and lvis's can, "
-            f"found {results.protocol}"
-        )
-    found: Redrawable = results  # type: ignore[assignment]
-    return found
-
-
 def paired_interval(
-    base: Results, new: Results, score: str, label: str | None = None, sure: float = 0.95, **how: Any
+    base: Results,
+    new: Results,
+    score: str,
+    label: str | None = None,
+    sure: float = 0.95,
+    *,
+    draws: int = RESAMPLES,
+    seed: int = SEED,
+    groups: Any = None,
 ) -> tuple[float, float]:
-    """Between which two numbers `new - base` lies with this probability, over the choice of images.
+    """Return the percentile bootstrap interval of `new - base`, both detectors on the same resamples of images.
 
-    The percentile bootstrap: both systems on the same drawn images. `how` is what :func:`redraw` takes.
+    `sure` is the confidence level; the other arguments are those of :func:`bootstrap_scores`.
     """
     check_level(sure, "sure")
-    drawn = redraw([base, new], [score], label=label, **how)[:, :, 0]
-    return percentile_interval(drawn[:, 1] - drawn[:, 0], sure)
+    samples = bootstrap_scores([base, new], [score], label=label, draws=draws, seed=seed, groups=groups)[:, :, 0]
+    return percentile_interval(samples[:, 1] - samples[:, 0], sure)

@@ -1,25 +1,20 @@
-"""How many orders survive the step from one truth to a better one, against what was predicted?
-
-For those who have data that was annotated again.
-"""
+"""Calibration of a leaderboard: predicted ranking stability against the ranking on corrected annotations."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from verite.annotation_errors.calibration import RankingCalibration
 from verite.errors import BadParameter, DataError
-from verite.leaderboards.leaderboard import evaluate_one, rank_results
-from verite.leaderboards.result import WIDTH
-from verite.model.results import to_json
-from verite.model.tables import Display, Part, Table
+from verite.leaderboards.leaderboard import evaluate_detector, rank_results
+from verite.model.tables import Part, Table
 from verite.signature import Signature
-from verite.statistics.calibration import Bin, bin_columns, bin_pairs
-from verite.statistics.standings import TIE
+from verite.statistics.calibration import bin_pairs
+from verite.statistics.multiple_comparisons import TIE
 
 if TYPE_CHECKING:
     from verite.annotation_errors.detection import Detection
@@ -28,36 +23,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class BoardCalibration(Display):
-    """What was predicted about every pair on one truth, and what a better one says."""
+class LeaderboardCalibration(RankingCalibration):
+    """Predicted and observed shares of pairs of detectors that keep their order on corrected annotations."""
 
-    signature: str
     metric: str
     assumption: str
-    scores: dict[str, tuple[float, float]]  # by detector, on both truths
-    brier: float
-    every: Bin
-    bins: tuple[Bin, ...]
-
-    def main_table(self) -> Table:
-        return Table.of("probability", *bin_columns(self.bins, self.every))
+    scores: dict[str, tuple[float, float]]  # by detector, on the first and on the corrected ground truth
 
     def score_table(self) -> Table:
+        """The score of each detector on both ground truths."""
         before, after = ([pair[i] for pair in self.scores.values()] for i in range(2))
-        return Table.of("detector", list(self.scores), {self.metric: before, "on the better truth": after})
+        return Table.of("detector", list(self.scores), {self.metric: before, "on corrected annotations": after})
 
-    def contents(self) -> list[Part]:
-        said = (
-            f"{self.every.pairs:,} pairs that differ on the record; predicted under errors of the truth: "
-            f"{self.assumption}. Brier score {self.brier:.4f}. Pairs share detectors: they are not independent."
-        )
-        return [self.score_table(), fill(said, WIDTH), self.main_table(), self.signature]
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    def to_json(self, *, indent: int = 0) -> str:
-        return to_json(self.to_dict(), indent=indent)
+    def summary(self) -> list[Part]:
+        return [
+            self.score_table(),
+            f"{self.every.pairs:,} pairs with different recorded scores; predicted under annotation errors: "
+            f"{self.assumption}. Brier score {self.brier:.4f}. Pairs share detectors: they are not independent.",
+        ]
 
 
 def calibrate(
@@ -66,30 +49,46 @@ def calibrate(
     preds: Mapping[str, Annotations],
     errors: Detection,
     settings: LeaderboardSettings,
-) -> BoardCalibration:
-    """Set what the model predicts of every pair on one truth beside their order on a better one of the same images."""
+) -> LeaderboardCalibration:
+    """Compare the predicted stability of every pair with its order on corrected annotations of the same images.
+
+    Parameters
+    ----------
+    truth, better
+        The first and the corrected ground truth.
+    preds
+        The predictions of each detector, by name.
+    errors
+        The error model that predicts.
+    settings
+        Those of the leaderboard; images are not resampled.
+    """
     if errors.is_none:
         raise BadParameter("errors: expected rates to predict with, found none; --errors missing=0.05,spurious=0.02")
     names = {truth.images.name(i) for i in range(len(truth.images))}
     others = {better.images.name(i) for i in range(len(better.images))}
     if names != others:
         odd = sorted(names ^ others)[0]
-        raise DataError(f"{better.source.path or 'better truth'}: expected the same images, found {odd!r} in one alone")
-    asked = settings.change(resample="none")
-    ranked = rank_results(
-        {name: evaluate_one(truth, pred, name, asked) for name, pred in preds.items()}, errors, None, asked
-    )
+        where = better.source.path or "better truth"
+        raise DataError(f"{where}: expected the same images, found {odd!r} in one of the two only")
+    settings = settings.change(resample="none")
+    results = {name: evaluate_detector(truth, pred, name, settings) for name, pred in preds.items()}
+    ranked = rank_results(results, errors, None, settings)
     board = ranked.board
-    after = {name: evaluate_one(better, pred, name, asked).scores[board.metric].value for name, pred in preds.items()}
-    pairs = [
-        pair
-        for i, j, pair in ((board.names.index(p.first), board.names.index(p.second), p) for p in board.pairs)
-        if board.scores[i] - board.scores[j] > TIE
-    ]
+    after = {
+        name: evaluate_detector(better, pred, name, settings).scores[board.metric].value for name, pred in preds.items()
+    }
+    pairs = [pair for pair in board.pairs if ranked.scores[pair.first] - ranked.scores[pair.second] > TIE]
     if not pairs:
-        raise DataError("detectors: expected two that differ on the record, found none")
+        raise DataError("detectors: expected two with different recorded scores, found none")
     predicted = np.array([(pair.shares["errors"] or (np.nan,))[0] for pair in pairs])
     bins, every, brier = bin_pairs(predicted, np.array([after[pair.first] - after[pair.second] for pair in pairs]))
-    scores = {name: (float(score), after[name]) for name, score in zip(board.names, board.scores, strict=True)}
-    signature = Signature("leaderboard_calibration", ranked.signature.settings)
-    return BoardCalibration(str(signature), board.metric, errors.words, scores, brier, every, bins)
+    return LeaderboardCalibration(
+        signature=str(Signature("leaderboard_calibration", ranked.signature.settings)),
+        brier=brier,
+        every=every,
+        bins=bins,
+        metric=board.metric,
+        assumption=errors.assumption,
+        scores={name: (float(score), after[name]) for name, score in ranked.scores.items()},
+    )

@@ -1,4 +1,8 @@
-"""How sure is an order by average precision? Everybody's score on drawn truths, drawn images, and both."""
+"""`vt.leaderboard`: rank detectors by a published score, with the uncertainty of the ranking.
+
+Every detector is scored on simulated ground truths (annotation errors), on bootstrap resamples of the images, and on
+both.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -14,22 +18,12 @@ from verite.annotation_errors.detection import Detection
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt
 from verite.evaluation.settings import THREADS, EvaluationSettings, On, on_setting
 from verite.formats import list_shards, read
-from verite.formats.coco import read_image_records
-from verite.leaderboards.audit import AuditVerdicts, read_verdicts
-from verite.leaderboards.bootstrap import check_redrawable, draw_images
-from verite.leaderboards.flips import Flips, find_flips
+from verite.leaderboards.audit import AuditVerdicts
+from verite.leaderboards.bootstrap import image_groups, resample_images
+from verite.leaderboards.candidates import CandidatePool, UnmatchedDetections, find_unmatched
+from verite.leaderboards.influence import RankingInfluence, find_influence
 from verite.leaderboards.result import Board, Leaderboard
-from verite.leaderboards.simulation import (
-    Pool,
-    TruthDraws,
-    UnmatchedDetections,
-    count_confusions,
-    find_unexplained,
-    keep_verified,
-    pool_file,
-    read_confusions,
-    sort_pool,
-)
+from verite.leaderboards.simulation import AnnotationErrorSimulation, count_confusions, read_confusions
 from verite.model.annotations import Annotations
 from verite.model.comparison import check_comparable, distinct_names
 from verite.model.rasters import join_regions
@@ -44,18 +38,30 @@ from verite.threads import thread_count, use_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.model.annotations import Annotations
+    from verite.evaluation.prepare import Checks
+    from verite.leaderboards.audit import AuditRow
 
     Floats = NDArray[np.float64]
 
 
-Which = Literal["coco", "voc", "lvis"]
-
+Protocols = Literal["coco", "voc", "lvis"]
 NONE = "none"
+BLOCK = 50  # simulations that are held in memory at a time
+# For each source of uncertainty whether images are resampled, and whether annotation errors are simulated.
+CORE_SOURCES = {"images": (True, False), "errors": (False, True), "both": (True, True)}
+POOLING_SAMPLES = 100  # simulations with a pool that lacks one detector's boxes
+
+
+@runtime_checkable
+class MeanScores(Protocol):
+    """Results whose scores are means that can be evaluated again on other images and ground truths."""
+
+    def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
+        """The mean that a score is, over all classes or one."""
 
 
 class Level(Number[float, float]):
-    """A probability that is neither 0 nor 1."""
+    """A confidence level: neither 0 nor 1."""
 
     def validate(self, value: Any) -> float:
         from verite.statistics.intervals import check_level
@@ -66,7 +72,7 @@ class Level(Number[float, float]):
 
 
 class Groups(Setting[Any, Any]):
-    """Images, none, a column of them, or a group for each."""
+    """A word, the name of a column, a file, or a value per image."""
 
     def validate(self, value: Any) -> Any:
         return value.tolist() if isinstance(value, np.ndarray) else value
@@ -76,9 +82,9 @@ class Groups(Setting[Any, Any]):
 
 
 class LeaderboardSettings(EvaluationSettings):
-    """Whose numbers, what is drawn, and how often."""
+    """The protocol and its scores, what is simulated, and how often."""
 
-    protocol: Option[Which] = Choice("coco", "Whose numbers.", Which)
+    protocol: Option[Protocols] = Choice("coco", "Evaluation protocol.", Protocols)
     on: Option[On] = on_setting()
     sigmas: Setting[Any, Any] = Sigmas(omit_default=True)
     metrics: Setting[str | Sequence[str] | None, tuple[str, ...]] = Names(
@@ -86,21 +92,21 @@ class LeaderboardSettings(EvaluationSettings):
         metavar="NAME", is_signed=False,
     )  # fmt: skip
     missing_from: Setting[Any, Any] = Groups(
-        "pool", "Candidates for missing objects: the detectors' own boxes (pool), a file, or none.",
+        "pool", "Candidates for missing objects: unmatched detections of all detectors (pool), a file, or none.",
         metavar="pool|FILE|none",
     )  # fmt: skip
     confusion: Setting[str | Path | None, Any] = FileOrContent(
-        None, "Table recorded,CLASS…: where wrong labels move to.", default_text="the detectors' own confusions"
+        None, "Table recorded,CLASS…: the true classes of wrong labels.", default_text="the detectors' own confusions"
     )
     resample: Setting[Any, Any] = Groups(
-        "images", "What is drawn again: images, groups of images (a column), or none.", metavar="images|COLUMN|none"
+        "images", "Bootstrap over images, groups of images (a column), or none.", metavar="images|COLUMN|none"
     )
-    draws: Option[int] = Count(1000, "How many truths and sets of images are drawn.")
-    seed: Option[int] = Whole(0, "Of the draws.")
-    level: Option[float] = Level(0.95, "Probability with which intervals and places hold.")
-    audit_size: Option[int] = Count(100, "At most so many records to check first.", is_signed=False)
+    draws: Option[int] = Count(1000, "Number of simulations and of bootstrap resamples.")
+    seed: Option[int] = Whole(0, "Seed of the random numbers.")
+    level: Option[float] = Level(0.95, "Confidence level of intervals, rank sets and ties.")
+    audit_size: Option[int] = Count(100, "Largest number of annotations to check first.", is_signed=False)
     threads: Option[int | None] = THREADS
-    parts: Option[int | None] = Count(None, "", is_signed=False, has_option=False)  # draws need everything at once
+    parts: Option[int | None] = Count(None, "", is_signed=False, has_option=False)  # needs all images at once
 
     def check(self) -> None:
         if self.sigmas is not None and self.on != "keypoints":
@@ -111,81 +117,83 @@ class LeaderboardSettings(EvaluationSettings):
             raise type(self).on.refuse("box or mask with LVIS", self.on)
 
 
-WORDS = {"shared": "image, label"}  # what else may be said besides a column
-
-
-def groups_of(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
-    """The group of each image: a key of the images of a COCO file, `FILE.csv:COLUMN` with a column `image`, or a
-    sequence with a value for each image.
-    """
-    if not isinstance(given, str):
-        values = np.asarray(given)
-        if values.ndim != 1:
-            raise BadParameter(f"{purpose}: expected a group for each image, found {excerpt(given)}")
-        if len(values) != len(truth.images):
-            raise BadParameter(
-                f"{purpose}: expected a group for each of {len(truth.images)} images, found {len(values)}"
-            )
-        return values
-    path, _, column = given.rpartition(":")
-    if path:
-        return read_column(truth, path, column, purpose)
-    records = read_image_records(truth.source)
-    known = sorted({key for record in records.values() for key in record})
-    if given not in known:
-        listed = ", ".join(known) or "no columns"
-        raise BadParameter(
-            f"{purpose}: expected {WORDS.get(purpose, 'images')}, a column of the truth's images ({listed}) or "
-            f"FILE.csv:COLUMN, found {given!r}{did_you_mean(given, known)}"
-        )
-    missing = [truth.images.name(i) for i in range(len(truth.images)) if given not in records.get(key_of(truth, i), {})]
-    if missing:
-        raise DataError(f"{purpose}: expected {given!r} for every image, found none for {missing[0]!r}")
-    return np.array([str(records[key_of(truth, i)][given]) for i in range(len(truth.images))])
-
-
-def key_of(truth: Annotations, image: int) -> int | str:
-    return int(truth.images.ids[image]) if truth.images.ids is not None else truth.images.name(image)
-
-
-def read_column(truth: Annotations, path: str, column: str, purpose: str) -> NDArray[Any]:
-    """A column of a table that names images."""
-    from verite.csv_files import read_csv
-
-    table = read_csv(path, f"the columns image and {column}", ("image", column))
-    values: dict[int, str] = {}
-    for _, row in table.records():
-        image = truth.images.find(row["image"])
-        if image is not None:
-            values[image] = row[column]
-    missing = [i for i in range(len(truth.images)) if i not in values]
-    if missing:
-        name = truth.images.name(missing[0])
-        raise DataError(f"{table.path}: expected a row for every image ({purpose}), found none for {name!r}")
-    return np.array([values[i] for i in range(len(truth.images))])
-
-
-BLOCK = 50  # draws that are held at a time
-
-CORE_DOUBTS = {"images": (True, False), "errors": (False, True), "both": (True, True)}
-
-LEFT_OUT = 100  # draws of a pool without one detector's own boxes
-
-
 def leaderboard(
-    truth: Any, predictions: Any = None, *, errors: Detection | None = None, audit: Any = None, **settings: Any
+    truth: Any,
+    predictions: Any = None,
+    *,
+    errors: Detection | None = None,
+    audit: str | PathLike[str] | Sequence[AuditRow] | None = None,
+    protocol: Protocols = "coco",
+    on: On = "box",
+    sigmas: Any = None,
+    metrics: str | Sequence[str] = ("AP",),
+    missing_from: Any = "pool",
+    confusion: str | Path | None = None,
+    resample: Any = "images",
+    draws: int = 1000,
+    seed: int = 0,
+    level: float = 0.95,
+    audit_size: int = 100,
+    threads: int | None = None,
+    checks: Checks = "stop",
 ) -> Leaderboard:
-    """How likely the order of detectors by a published score survives errors of the truth, other images, and both.
+    """Rank detectors by a published score, with the probability that the ranking holds.
 
-    `predictions` are a mapping from names, several files or annotations, or a folder or glob of such files; or
-    `truth` is a list of results of one
-    protocol. `metrics` are scores of the protocol (one matching serves them all), `errors` what may be wrong with the
-    truth (`vt.annotation_errors.Detection`), `audit` a table of checked records (`audit.csv`, its verdicts filled in).
-    Settings: protocol, on, sigmas, metrics, missing_from, confusion, resample, draws, seed, level, audit_size, threads,
-    checks.
+    The ranking is simulated under annotation errors, on bootstrap resamples of the images, and under both. Without
+    `errors` and with `resample="none"` the result is the plain table, sorted. For rankings by accuracy, recall or F1,
+    :func:`verite.rank` gives exact probabilities.
 
-    Without errors and with `resample="none"` it is the plain table, sorted.
+    Parameters
+    ----------
+    truth : path, Annotations, or results
+        The ground truth. Or, without predictions, several results of one protocol: a list, or a mapping from names.
+    predictions : mapping, sequence, or path, optional
+        Predictions of at least two detectors: a mapping from names, several files or annotations, or a folder or glob.
+    errors : Detection, optional
+        Rates of annotation errors, see :class:`verite.annotation_errors.Detection`.
+    audit : path or rows, optional
+        An audit.csv with its verdicts filled in: audited annotations are as they were found in every simulation.
+    protocol : {"coco", "voc", "lvis"}, default "coco"
+        The evaluation protocol.
+    on : str, default "box"
+        What is compared: box, mask, boundary, keypoints or rotated.
+    sigmas : optional
+        Sigmas of keypoints, as in :func:`verite.coco`.
+    metrics : str or sequence of str, default ("AP",)
+        Scores of the protocol; one matching serves them all. AP is the headline score of every protocol.
+    missing_from : str, path or Annotations, default "pool"
+        Candidates for missing objects: unmatched detections of all detectors (pool), a file, or none.
+    confusion : path, optional
+        A table recorded,CLASS… of the true classes of wrong labels; the detectors' own confusions by default.
+    resample : str or sequence, default "images"
+        Bootstrap over images, groups of images (a column of them, or one value per image), or none.
+    draws : int, default 1000
+        The number of simulations and of resamples.
+    seed : int, default 0
+        The seed of the random numbers.
+    level : float, default 0.95
+        The confidence level of intervals, rank sets and ties.
+    audit_size : int, default 100
+        The largest number of annotations to list in `audit`.
+    threads : int, optional
+        The number of threads; the result does not depend on it.
+    checks : {"stop", "warn", "off"}, default "stop"
+        What happens where the inputs look wrong.
 
+    Returns
+    -------
+    Leaderboard
+        The ranking, its probabilities, and the annotations that decide it.
+
+    Raises
+    ------
+    BadParameter
+        A parameter is wrong, or there are fewer than two detectors.
+    DataError
+        The ground truth has no objects that count, or an audit does not fit it.
+
+    Examples
+    --------
     >>> from verite import Annotations
     >>> boxes = [[10 * i, 0, 10 * i + 9, 9] for i in range(4)]
     >>> truth = Annotations.of(list("abcd"), ["cat"] * 4, boxes)
@@ -194,40 +202,40 @@ def leaderboard(
     >>> board.names, board.places[0]
     (('three', 'two'), (1, 2))
     """
-    asked = LeaderboardSettings(**settings)
-    with use_threads(asked.threads):
-        return rank_results(evaluate_all(truth, predictions, asked), errors, audit, asked)
+    settings = LeaderboardSettings(
+        protocol=protocol, on=on, sigmas=sigmas, metrics=metrics, missing_from=missing_from, confusion=confusion,
+        resample=resample, draws=draws, seed=seed, level=level, audit_size=audit_size, threads=threads, checks=checks,
+    )  # fmt: skip
+    with use_threads(settings.threads):
+        several = truth if predictions is None else predictions
+        if not isinstance(several, (Iterable, PathLike)):
+            raise BadParameter(f"leaderboard: expected several detectors, found {type(several).__name__}")
+        if predictions is None:
+            given = list(truth.values()) if isinstance(truth, Mapping) else list(truth)
+            for one in given:
+                if not isinstance(one, Results):
+                    found = f"no predictions, and {type(one).__name__} as one of the results"
+                    raise BadParameter(f"leaderboard: expected predictions, or results of one protocol, found {found}")
+            names = list(truth) if isinstance(truth, Mapping) else distinct_names([one.name for one in given])
+            return rank_results(dict(zip(names, given, strict=True)), errors, audit, settings)
+        ground_truth = truth if isinstance(truth, Annotations) else read(truth)
+        if isinstance(predictions, (str, PathLike)):
+            predictions = list_shards(predictions)
+        values = list(predictions.values()) if isinstance(predictions, Mapping) else list(predictions)
+        preds = [one if isinstance(one, Annotations) else read(one, like=ground_truth) for one in values]
+        if isinstance(predictions, Mapping):
+            names = [str(name) for name in predictions]
+        else:
+            names = distinct_names([system_name(pred) for pred in preds])
+        if len(preds) < 2:
+            raise BadParameter(f"leaderboard: expected at least two detectors, found {len(preds)}")
+        detectors = zip(names, preds, strict=True)
+        results = {name: evaluate_detector(ground_truth, pred, name, settings) for name, pred in detectors}
+        return rank_results(results, errors, audit, settings)
 
 
-def evaluate_all(truth: Any, predictions: Any, settings: LeaderboardSettings) -> dict[str, Results]:
-    """The results of every detector, by name."""
-    several = truth if predictions is None else predictions
-    if not isinstance(several, (Iterable, PathLike)):
-        raise BadParameter(f"leaderboard: expected several detectors, found {type(several).__name__}")
-    if predictions is None:
-        given = list(truth.values()) if isinstance(truth, Mapping) else list(truth)
-        for one in given:
-            if not isinstance(one, Results):
-                found = f"no predictions, and {type(one).__name__} as one of the results"
-                raise BadParameter(f"leaderboard: expected predictions, or results of one protocol, found {found}")
-        names = list(truth) if isinstance(truth, Mapping) else distinct_names([one.name for one in given])
-        return dict(zip(names, given, strict=True))
-    record = truth if isinstance(truth, Annotations) else read(truth)
-    if isinstance(predictions, (str, PathLike)):
-        predictions = list_shards(predictions)
-    values = list(predictions.values()) if isinstance(predictions, Mapping) else list(predictions)
-    preds = [one if isinstance(one, Annotations) else read(one, like=record) for one in values]
-    if isinstance(predictions, Mapping):
-        names = [str(name) for name in predictions]
-    else:
-        names = distinct_names([system_name(pred) for pred in preds])
-    if len(preds) < 2:
-        raise BadParameter(f"leaderboard: expected at least two detectors, found {len(preds)}")
-    return {name: evaluate_one(record, pred, name, settings) for name, pred in zip(names, preds, strict=True)}
-
-
-def evaluate_one(truth: Annotations, pred: Annotations, name: str, settings: LeaderboardSettings) -> Results:
-    """One detector by the protocol that was asked for."""
+def evaluate_detector(truth: Annotations, pred: Annotations, name: str, settings: LeaderboardSettings) -> Results:
+    """Evaluate one detector by the protocol of the settings."""
     more = {} if settings.sigmas is None else {"sigmas": settings.sigmas}
     found: Results = protocol_named(settings.protocol)(
         truth, pred, name=name, on=settings.on, checks=settings.checks, threads=settings.threads, **more
@@ -238,59 +246,65 @@ def evaluate_one(truth: Annotations, pred: Annotations, name: str, settings: Lea
 def rank_results(
     results: Mapping[str, Results], errors: Detection | None, audit: Any, settings: LeaderboardSettings
 ) -> Leaderboard:
-    """A leaderboard of results that are there already."""
+    """Make the leaderboard of results of one protocol, by name."""
     if len(results) < 2:
         raise BadParameter(f"leaderboard: expected at least two detectors, found {len(results)}")
     names, given = tuple(results), list(results.values())
     for one in given:
-        check_redrawable(one)
+        if not isinstance(one, MeanScores):
+            raise BadParameter(
+                "resample: expected results whose images can be resampled, such as those of coco, voc and lvis, "
+                f"found {one.protocol}"
+            )
         check_comparable(given[0], one)
-    metrics = [find_metric(given[0], metric) for metric in settings.metrics]
-    for metric in metrics:
-        check_scored(results, metric)
-    contest = Contenders(names, given, metrics, errors, audit, settings)
-    drawn = contest.draw()
+    metrics = []
+    for metric in settings.metrics:
+        known = given[0].scores
+        if metric not in known and metric.upper() not in ("AP", "MAP"):
+            near = did_you_mean(metric, known)
+            raise BadParameter(f"metrics: expected one of {', '.join(known)}, found {metric!r}{near}")
+        metrics.append(metric if metric in known else next(iter(known)))
+        for name, one in results.items():
+            if np.isnan(one.scores[metrics[-1]].value):
+                path = one.truth.source.path or "truth"
+                found = f"found none: {name!r} has no {metrics[-1]}"
+                raise DataError(f"{path}: expected objects that count, {found}")
+    simulation = LeaderboardSimulation(names, given, metrics, errors, audit, settings)
+    samples = simulation.simulate()
     boards = {}
     for k, metric in enumerate(metrics):
         scores = np.array([one.scores[metric].value for one in given])
-        boards[metric] = Board(metric, names, scores, {d: v[:, :, k] for d, v in drawn.items()}, settings.level)
-    flips = {metric: contest.find_flips(boards[metric]) for metric in metrics} if drawn else {}
+        boards[metric] = Board(metric, names, scores, {s: v[:, :, k] for s, v in samples.items()}, settings.level)
     return Leaderboard(
         boards=boards,
         protocol=given[0].protocol,
-        signatures={metric: contest.sign(metric) for metric in metrics},
-        errors=contest.errors,
+        signatures={metric: simulation.signature(metric) for metric in metrics},
+        errors=simulation.errors,
         settings=settings,
-        flips=flips,
+        influence={metric: simulation.influence(boards[metric]) for metric in metrics} if samples else {},
         truth=given[0].truth,
-        pool=contest.pool,
-        pooling=contest.leave_out(boards) if drawn else {},
-        vanishing=contest.count_vanishing(),
-        contest=contest,
+        pool=simulation.pool,
+        pooling=simulation.pooling_bias(boards) if samples else {},
+        vanishing=simulation.vanishing_classes(),
+        simulation=simulation,
         findings=[(name, finding) for name, one in results.items() for finding in one.findings],
     )
 
 
-def check_scored(results: Mapping[str, Results], metric: str) -> None:
-    """Without a score there is no order."""
-    for name, one in results.items():
-        if np.isnan(one.scores[metric].value):
-            path = one.truth.source.path or "truth"
-            raise DataError(f"{path}: expected objects that are to be found, found none: {name!r} has no {metric}")
+class LeaderboardSimulation:
+    """Detectors on one ground truth, and everything that simulations of their scores need.
 
-
-def find_metric(results: Results, metric: str) -> str:
-    """The name of a score; AP is the headline of every protocol."""
-    if metric not in results.scores and metric.upper() in ("AP", "MAP"):
-        return next(iter(results.scores))
-    if metric not in results.scores:
-        near = did_you_mean(metric, results.scores)
-        raise BadParameter(f"metrics: expected one of {', '.join(results.scores)}, found {metric!r}{near}")
-    return metric
-
-
-class Contenders:
-    """Detectors on one truth, and all that draws need."""
+    Parameters
+    ----------
+    names, results
+        The detectors and their results.
+    metrics
+        The scores to simulate.
+    errors, audit
+        The error model, and an audit.csv or its rows.
+    settings
+        Those of the leaderboard.
+    """
 
     def __init__(
         self,
@@ -303,80 +317,82 @@ class Contenders:
     ) -> None:
         self.names, self.results, self.metrics, self.settings = names, results, metrics, settings
         self.truth: Annotations = results[0].evaluation.truth
-        self.asked = results[0].evaluation.outcomes().is_asked
+        self.counted = results[0].evaluation.outcomes().is_asked
         self.threads = thread_count(settings.threads)
-        self.verdicts = read_verdicts(audit, self.truth) if audit is not None else AuditVerdicts()
+        self.verdicts = AuditVerdicts.read(audit, self.truth) if audit is not None else AuditVerdicts()
         if not isinstance(errors, (Detection, type(None))):
             raise BadParameter(f"errors: expected the rates of verite.annotation_errors, found {excerpt(errors)}")
         self.errors = self.verdicts.complete(Detection() if errors is None else errors)
         self.has_errors = not self.errors.is_none or bool(len(self.verdicts))
-        self.groups = self.find_groups()
+        resample = settings.resample
+        self.resamples = not (isinstance(resample, str) and resample == NONE)
+        is_grouped = self.resamples and not (isinstance(resample, str) and resample == "images")
+        self.groups = image_groups(self.truth, resample, "resample") if is_grouped else None
         if self.errors.favours is not None and self.errors.favours[0] not in names:
             near = did_you_mean(self.errors.favours[0], names)
             raise BadParameter(f"favours: expected one of {', '.join(names)}, found {self.errors.favours[0]!r}{near}")
         if self.errors.mean("jitter") and settings.on != "box":
-            raise BadParameter(f"jitter: expected --on box, found {settings.on}: it is not known how others would move")
+            raise BadParameter(f"jitter: expected --on box, found {settings.on}: only boxes can be displaced")
         self.pool = self.find_pool() if self.has_errors else None
-        self.truths = self.make_draws(self.pool) if self.has_errors else None
+        self.ground_truths = self.simulate_ground_truths() if self.has_errors else None
 
-    def find_groups(self) -> Any:
-        """The group of each image, where groups of images are drawn."""
-        resample = self.settings.resample
-        return None if resample in ("images", NONE) else groups_of(self.truth, resample, "resample")
+    @property
+    def sources(self) -> list[str]:
+        """The sources of uncertainty that are simulated."""
+        wanted = {"images": self.resamples, "errors": self.has_errors, "both": self.resamples and self.has_errors}
+        return [source for source, is_wanted in wanted.items() if is_wanted]
 
-    def find_pool(self) -> Pool | None:
-        """Candidates for missing objects out of the detectors' boxes, or out of a file."""
+    def find_pool(self) -> CandidatePool | None:
+        """Return the candidates for missing objects: unmatched detections, or the objects of a file."""
         source = self.settings.missing_from
-        said = any(row[2] == "missing" for row in self.errors.rates) or self.verdicts.has_missing
-        if source == NONE or not (self.errors.mean("missing") or said):
+        is_none = isinstance(source, str) and source == NONE
+        if is_none or not (self.errors.has("missing") or self.verdicts.has_missing):
             return None
         if isinstance(source, str) and source == "pool":
-            return self.pool_members(self.find_unexplained(), range(len(self.results)))
+            return self.pool_of(self.unmatched_detections(), range(len(self.results)))
         preds = [one.evaluation.pred for one in self.results]
         objects = source if isinstance(source, Annotations) else read(source, like=self.truth)
         self.candidates = objects.like(self.truth)
-        return sort_pool(keep_verified(pool_file(self.truth, self.candidates, preds), self.truth), self.truth)
+        pool = CandidatePool.from_file(self.truth, self.candidates, preds)
+        return pool.only_verified(self.truth).sorted(self.truth)
 
-    def find_unexplained(self) -> UnmatchedDetections:
-        """Not kept: it is as large as all predictions together."""
-        return find_unexplained(self.truth, [one.evaluation.pred for one in self.results])
+    def unmatched_detections(self) -> UnmatchedDetections:
+        """Return the unmatched detections of all detectors; not cached, since it is as large as all predictions."""
+        return find_unmatched(self.truth, [one.evaluation.pred for one in self.results])
 
-    def pool_members(self, boxes: UnmatchedDetections, members: Sequence[int]) -> Pool:
-        return sort_pool(keep_verified(boxes.pool(members), self.truth), self.truth)
+    def pool_of(self, detections: UnmatchedDetections, members: Sequence[int]) -> CandidatePool:
+        """Return the candidates out of the detections of some detectors."""
+        return detections.pool(members).only_verified(self.truth).sorted(self.truth)
 
-    def make_draws(self, pool: Pool | None) -> TruthDraws:
+    def simulate_ground_truths(self) -> AnnotationErrorSimulation:
+        """Set up the simulation of annotation errors."""
         errors, settings = self.errors, self.settings
         confusions = None
-        if errors.mean("label") or any(row[2] == "label" for row in errors.rates):
+        if errors.has("label"):
             if settings.confusion is None:
                 confusions = count_confusions(self.truth, [one.evaluation.pred for one in self.results])
             else:
                 confusions = read_confusions(settings.confusion, self.truth)
         favoured = None if errors.favours is None else self.names.index(errors.favours[0])
-        groups = None
-        if errors.shared not in (None, "image", "label"):
-            groups = groups_of(self.truth, errors.shared, "shared")
-        found = None if favoured is None else self.results[favoured].evaluation.outcomes().pred >= 0
-        return TruthDraws(
+        is_grouped = errors.shared not in (None, "image", "label")
+        return AnnotationErrorSimulation(
             self.truth,
-            self.asked,
+            self.counted,
             errors,
             settings.seed,
-            pool=pool,
-            pooled=self.lay_masks(pool),
+            pool=self.pool,
+            pooled_regions=None if settings.on == "box" else self.pooled_masks(),
             confusions=confusions,
-            groups=groups,
-            found=found,
+            groups=image_groups(self.truth, errors.shared, "shared") if is_grouped else None,
+            found=None if favoured is None else self.results[favoured].evaluation.outcomes().pred >= 0,
             favoured=favoured,
-            known=self.verdicts.known(self.truth, pool),
+            known=self.verdicts.known(self.truth, self.pool),
         )
 
-    def lay_masks(self, pool: Pool | None) -> Any:
-        """The truth's regions and those of the pool's surest boxes, where masks are compared."""
-        if self.settings.on == "box":
-            return None
+    def pooled_masks(self) -> tuple[Any, Floats]:
+        """Return the regions of the ground truth and of the pool's highest-confidence detections; areas are unknown."""
         parts = [self.truth.regions]
-        detector, row = (np.zeros(0, np.int32),) * 2 if pool is None else pool.best
+        detector, row = (np.zeros(0, np.int32),) * 2 if self.pool is None else self.pool.best
         if (detector < 0).any():
             parts.append(self.candidates.regions.take(row))
             order = np.arange(len(row))
@@ -387,95 +403,90 @@ class Contenders:
         places = np.concatenate([np.arange(len(self.truth)), len(self.truth) + np.argsort(order)])
         return joined.take(places), np.full(len(row), np.nan)
 
-    @property
-    def doubts(self) -> list[str]:
-        images, wrong = self.settings.resample != NONE, self.has_errors
-        return [d for d, there in (("images", images), ("errors", wrong), ("both", images and wrong)) if there]
-
-    def draw(self) -> dict[str, Floats]:
-        """By doubt the scores of every draw, [draw, detector, metric]."""
-        draws, doubts = self.settings.draws, self.doubts
-        found = np.empty((draws, len(doubts), len(self.names), len(self.metrics)))
-        if not doubts:
+    def simulate(self) -> dict[str, Floats]:
+        """Return by source of uncertainty the score in every simulation, [simulation, detector, metric]."""
+        draws, sources = self.settings.draws, self.sources
+        if not sources:
             return {}
-        with begin("drawing", draws * len(self.names), "evaluations") as advance:
+        found = np.empty((draws, len(sources), len(self.names), len(self.metrics)))
+        with begin("simulating", draws * len(self.names), "evaluations") as advance:
             for first in range(0, draws, BLOCK):
                 count = min(BLOCK, draws - first)
-                weights, changes = self.draw_block(first, count)
+                weights = None
+                if self.resamples:
+                    weights = resample_images(
+                        self.truth.images, count, self.settings.seed, groups=self.groups, first=first
+                    )
+                changes = None if self.ground_truths is None else self.ground_truths.changes(first, count)
                 for i, one in enumerate(self.results):
-                    parts = [one.mean_query(metric) for metric in self.metrics]
-                    asked = [CORE_DOUBTS[doubt] for doubt in doubts]
                     found[first : first + count, :, i] = one.evaluation.simulate_means(
-                        parts, weights, changes, asked, self.threads
+                        [one.mean_query(metric) for metric in self.metrics],
+                        weights,
+                        changes,
+                        [CORE_SOURCES[source] for source in sources],
+                        self.threads,
                     )
                     advance(count)
-        return {doubt: found[:, k] for k, doubt in enumerate(doubts)}
+        return {source: found[:, k] for k, source in enumerate(sources)}
 
-    def draw_block(self, first: int, count: int) -> tuple[Any, Any]:
-        """The weights of images and the truths of some draws."""
-        weights = None
-        if "images" in self.doubts:
-            weights = draw_images(self.truth.images, count, self.settings.seed, groups=self.groups, first=first)
-        return weights, None if self.truths is None else self.truths.changes(first, count)
-
-    def draw_at(self, factor: float, draws: int) -> Floats:
-        """The first score on truths whose rates of errors are so many times as high, [draw, detector]."""
-        assert self.truths is not None
-        truths = self.truths.with_errors(self.errors.scale(factor))
-        changes = truths.changes(0, draws)
-        found = [
-            one.evaluation.bootstrap_means([one.mean_query(self.metrics[0])], None, changes, self.threads)[:, 0]
-            for one in self.results
-        ]
+    def first_scores(self, ground_truths: AnnotationErrorSimulation, members: Iterable[int], draws: int) -> Floats:
+        """Return the first score of some detectors on simulated ground truths, [simulation, detector]."""
+        changes = ground_truths.changes(0, draws)
+        found = []
+        for one in (self.results[i] for i in members):
+            query = [one.mean_query(self.metrics[0])]
+            found.append(one.evaluation.bootstrap_means(query, None, changes, self.threads)[:, 0])
         return np.stack(found, axis=1)
 
-    def leave_out(self, boards: Mapping[str, Board]) -> dict[str, float]:
-        """By how much each detector's first score gains in the mean because its own boxes are in the pool."""
+    def scores_at(self, factor: float, draws: int) -> Floats:
+        """Return the first score of all detectors with all error rates multiplied, [simulation, detector]."""
+        assert self.ground_truths is not None
+        return self.first_scores(
+            self.ground_truths.with_errors(self.errors.scale(factor)), range(len(self.names)), draws
+        )  # fmt: skip
+
+    def pooling_bias(self, boards: Mapping[str, Board]) -> dict[str, float]:
+        """Return how much each detector's first score gains on average because its own boxes are in the pool."""
         if self.pool is None or self.settings.missing_from != "pool" or len(self.names) < 3:
             return {}
-        is_drawn = self.errors.mean("missing") or any(row[2] == "missing" for row in self.errors.rates)
-        if self.settings.on != "box" or not is_drawn:
+        if self.settings.on != "box" or not self.errors.has("missing"):
             return {}
-        count, found = min(LEFT_OUT, self.settings.draws), {}
+        assert self.ground_truths is not None
+        count, found = min(POOLING_SAMPLES, self.settings.draws), {}
+        unbiased = replace(self.errors, favours=None)
         if self.errors.favours is None and not len(self.verdicts):
             board = next(iter(boards.values()))
-            own = [board.by_doubt["errors"][:count, board.names.index(name)].mean() for name in self.names]
+            own = [board.samples["errors"][:count, board.names.index(name)].mean() for name in self.names]
         else:
-            own = self.draw_pooled(self.pool, range(len(self.names)), count)
-        boxes = self.find_unexplained()
+            pooled = self.ground_truths.with_errors(unbiased, self.pool)
+            own = [column.mean() for column in self.first_scores(pooled, range(len(self.names)), count).T]
+        detections = self.unmatched_detections()
         for i, name in enumerate(self.names):
-            pool = self.pool_members(boxes, [j for j in range(len(self.names)) if j != i])
-            found[name] = float(own[i] - self.draw_pooled(pool, [i], count)[0])
+            pool = self.pool_of(detections, [j for j in range(len(self.names)) if j != i])
+            without = self.ground_truths.with_errors(unbiased, pool)
+            found[name] = float(own[i] - self.first_scores(without, [i], count).mean())
         return found
 
-    def draw_pooled(self, pool: Pool | None, members: Sequence[int], count: int) -> list[float]:
-        """The mean of the first score of some detectors where candidates are these, whoever errors favour."""
-        assert self.truths is not None
-        assert pool is not None
-        changes = self.truths.with_errors(replace(self.errors, favours=None), pool).changes(0, count)
-        parts = [(self.results[i], [self.results[i].mean_query(self.metrics[0])]) for i in members]
-        return [float(one.evaluation.bootstrap_means(part, None, changes, self.threads).mean()) for one, part in parts]
+    def influence(self, board: Board) -> RankingInfluence:
+        """Return the annotations that decide a ranking."""
+        size = self.settings.audit_size
+        return find_influence(board, self.results, self.truth, self.counted, self.errors, size, self.ground_truths)
 
-    def find_flips(self, board: Board) -> Flips:
-        return find_flips(board, self.results, self.truth, self.asked, self.errors, self.settings, self.truths)
-
-    def count_vanishing(self) -> float | None:
-        """How many classes are in no image of a draw, in the mean."""
-        if "images" not in self.doubts or self.groups is not None:
+    def vanishing_classes(self) -> float | None:
+        """Return how many classes occur in no image of a bootstrap resample, on average."""
+        if not self.resamples or self.groups is not None:
             return None
-        present = np.unique(
-            self.truth.label[self.asked].astype(np.int64) * len(self.truth.images) + self.truth.image[self.asked]
-        )
-        images = np.bincount(present // len(self.truth.images), minlength=len(self.truth.labels))
         count = len(self.truth.images)
+        label, image = self.truth.label[self.counted].astype(np.int64), self.truth.image[self.counted]
+        images = np.bincount(np.unique(label * count + image) // count, minlength=len(self.truth.labels))
         return float(((1 - images[images > 0] / count) ** count).sum())
 
-    def sign(self, metric: str) -> Signature:
-        """Everything that can change the numbers about a score."""
+    def signature(self, metric: str) -> Signature:
+        """Return everything that can change the probabilities of a ranking by a score."""
         own = self.results[0].scores[metric].signature
-        spelled = {key: str(value) for key, value in self.settings.signed_values.items() if value is not None}
+        facts = {key: str(value) for key, value in self.settings.signed_values.items() if value is not None}
         for known in ("protocol", "on"):
-            spelled.pop(known, None)
+            facts.pop(known, None)
         given = {"metric": metric, "score": own.name, **dict(own.settings)}
-        said = {"errors": str(self.errors) if self.has_errors else NONE, "checked": str(len(self.verdicts)), **spelled}
-        return Signature("leaderboard", tuple((given | said).items()))
+        model = {"errors": str(self.errors) if self.has_errors else NONE, "checked": str(len(self.verdicts)), **facts}
+        return Signature("leaderboard", tuple((given | model).items()))

@@ -1,4 +1,4 @@
-"""What is known about an order: tables, sentences, JSON."""
+"""Results of `vt.leaderboard`: ranks, pairwise probabilities, rank sets, tied detectors; tables, text and JSON."""
 
 from __future__ import annotations
 
@@ -13,97 +13,112 @@ from verite.arrays import np
 from verite.leaderboards.audit import AuditRow, audit_table
 from verite.model.results import describe_cuts, digest_for, to_json
 from verite.model.tables import ABSENT, Display, Part, Table
-from verite.statistics.intervals import FEWEST, percentile_interval, wilson
-from verite.statistics.standings import TIE, Separations, Standings, say_group, separate, stand
+from verite.statistics.intervals import MIN_RESAMPLES, percentile_interval, wilson
+from verite.statistics.multiple_comparisons import TIE, compare_all_pairs, format_group
+from verite.statistics.rankings import OrderShares, RankProbabilities, rank_probabilities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
     from verite.annotation_errors.detection import Detection
-    from verite.leaderboards.flips import Flips
-    from verite.leaderboards.leaderboard import Contenders, LeaderboardSettings
-    from verite.leaderboards.simulation import Pool
+    from verite.leaderboards.candidates import CandidatePool
+    from verite.leaderboards.influence import RankingInfluence
+    from verite.leaderboards.leaderboard import LeaderboardSettings, LeaderboardSimulation
     from verite.model.annotations import Annotations
     from verite.signature import Signature
 
+    Floats = NDArray[np.float64]
 
-DOUBTS = ("errors", "images", "both")
+
+# Sources of uncertainty, in the order of tables and arrays, and how they are printed.
+SOURCES = {"errors": "annotation errors", "images": "bootstrap of images", "both": "both"}
+WIDTH = 98  # characters of a line of printed text
+NOT_COVERED = (
+    "all of this is conditional on the model; not covered: errors that favour one detector unless --favours states it, "
+    "other annotation guidelines, images of another kind"
+)
+POOL = "candidates for missing objects are unmatched detections, which favours the detectors in the table"
 
 
 @dataclass(frozen=True, eq=False)
 class DetectorPair:
-    """Two detectors, the one ahead on the record first; by doubt how often their order is kept, level and reversed."""
+    """Two detectors, the one with the higher score first, and how often they keep their order."""
 
     first: str
     second: str
-    shares: dict[str, tuple[float, float, float] | None]
-    count: int  # of draws
-
-    def interval(self, doubt: str, side: int) -> tuple[float, float] | None:
-        """Wilson's 95 % interval of one of the three shares."""
-        shares = self.shares[doubt]
-        return None if shares is None else wilson(shares[side], self.count)
+    shares: dict[str, OrderShares | None]  # by source of uncertainty; None where it was not simulated
+    count: int  # of simulations
 
     def to_dict(self) -> dict[str, Any]:
+        """The documented keys of the JSON document: shares and their 95 % confidence intervals by source."""
         document: dict[str, Any] = {"first": self.first, "second": self.second}
-        for doubt, shares in self.shares.items():
-            document[doubt] = None
+        for source, shares in self.shares.items():
+            document[source] = None
             if shares is not None:
-                document[doubt] = dict(zip(SIDES, shares, strict=True)) | {
-                    "intervals": {side: list(self.interval(doubt, i) or ()) for i, side in enumerate(SIDES)}
-                }
+                intervals = {side: list(ends) for side, ends in shares.intervals(self.count).items()}
+                document[source] = {**shares._asdict(), "intervals": intervals}
         return document
 
 
-SIDES = ("kept", "tie", "reversed")
-
-
 class Board:
-    """One score of all detectors, the best first, and what draws say about the order."""
+    """The ranking of all detectors by one score, the best first, and its simulations.
+
+    Parameters
+    ----------
+    metric
+        The score.
+    names, scores
+        The detectors in any order, and their scores.
+    samples
+        Simulated scores by source of uncertainty, [simulation, detector]; sources that were not simulated are absent.
+    level
+        The confidence level.
+    """
 
     def __init__(
         self,
         metric: str,
         names: tuple[str, ...],
         scores: Floats,
-        draws: dict[str, Floats],
+        samples: dict[str, Floats],
         level: float = 0.95,
     ) -> None:
-        """`draws` by doubt, [draw, detector]; a doubt that nobody has is not in there."""
         order = sorted(range(len(names)), key=lambda i: (np.isnan(scores[i]), -scores[i], names[i]))
         self.order = order
         self.metric, self.level = metric, level
         self.names = tuple(names[i] for i in order)
         self.scores = scores[order]
-        self.by_doubt = {doubt: np.ascontiguousarray(draws[doubt][:, order]) for doubt in DOUBTS if doubt in draws}
+        self.samples = {
+            source: np.ascontiguousarray(samples[source][:, order]) for source in SOURCES if source in samples
+        }
 
     @property
     def draws(self) -> Floats:
-        """[doubt, draw, detector] in the order of `names`: errors, images, both; nan where a doubt was not drawn."""
-        count = max((len(drawn) for drawn in self.by_doubt.values()), default=0)
-        found = np.full((len(DOUBTS), count, len(self.names)), nan)
-        for doubt, drawn in self.by_doubt.items():
-            found[DOUBTS.index(doubt)] = drawn
+        """[source, simulation, detector]: errors, images, both; nan where a source was not simulated."""
+        found = np.full((len(SOURCES), self.count, len(self.names)), nan)
+        for i, source in enumerate(SOURCES):
+            if source in self.samples:
+                found[i] = self.samples[source]
         return found
 
+    @property
+    def count(self) -> int:
+        """The number of simulations."""
+        return max((len(samples) for samples in self.samples.values()), default=0)
+
     @cached_property
-    def standings(self) -> dict[str, Standings]:
-        return {doubt: stand(drawn, None, self.scores, TIE) for doubt, drawn in self.by_doubt.items()}
+    def probabilities(self) -> dict[str, RankProbabilities]:
+        """Pairwise and rank probabilities by source of uncertainty."""
+        return {source: rank_probabilities([drawn], self.scores, TIE) for source, drawn in self.samples.items()}
 
     @property
     def images(self) -> Floats | None:
-        """The draws of images alone, which gaps and places come from."""
-        return self.by_doubt.get("images")
-
-    @property
-    def widest(self) -> Floats | None:
-        """The draws of both doubts, or of the only one."""
-        return self.by_doubt.get("both", next(iter(self.by_doubt.values()), None))
+        """The bootstrap over images alone, which gaps and rank sets come from."""
+        return self.samples.get("images")
 
     @cached_property
     def gaps(self) -> list[tuple[float, float, float] | None]:
-        """For each detector its lead over the next, and between which numbers it lies on other images."""
+        """Each detector's lead over the next with its bootstrap confidence interval; None for the last."""
         gaps: list[tuple[float, float, float] | None] = []
         for i in range(len(self.names) - 1):
             low = high = nan
@@ -114,7 +129,7 @@ class Board:
 
     @cached_property
     def spread(self) -> list[tuple[float, float]]:
-        """For each detector the standard deviation of its score over the choice of images, and the estimated bias."""
+        """Each detector's bootstrap standard deviation and bootstrap estimate of bias."""
         if self.images is None or len(self.images) < 2:
             return [(nan, nan)] * len(self.names)
         deviation, mean = np.nanstd(self.images, axis=0, ddof=1), np.nanmean(self.images, axis=0)
@@ -122,89 +137,115 @@ class Board:
 
     @cached_property
     def places(self) -> list[tuple[int, int] | None]:
-        """The places that cannot be excluded on other images, all of them at once."""
+        """Simultaneous confidence sets for ranks from the bootstrap over images: best and worst rank."""
         if self.images is None:
             return [None] * len(self.names)
-        return [(int(low), int(high)) for low, high in separate(self.scores, self.images, self.level).places]
-
-    @cached_property
-    def separations(self) -> Separations | None:
-        return None if self.widest is None else separate(self.scores, self.widest, self.level)
+        found = compare_all_pairs(self.scores, self.images, self.level).rank_sets
+        return [(int(low), int(high)) for low, high in found]
 
     @cached_property
     def groups(self) -> list[list[str]]:
-        """Runs of neighbours who cannot be told apart under both doubts."""
-        if self.separations is None:
+        """Runs of neighbours that are statistically tied under both sources of uncertainty, or under the only one."""
+        if not self.samples:
             return []
-        return [[self.names[i] for i in run] for run in self.separations.groups(list(range(len(self.names))))]
+        widest = self.samples.get("both", next(iter(self.samples.values())))
+        runs = compare_all_pairs(self.scores, widest, self.level).tied_groups(list(range(len(self.names))))
+        return [[self.names[i] for i in run] for run in runs]
 
     def p_first(self, i: int) -> dict[str, float | None]:
-        """How likely the i-th detector is the first one, under each doubt; those that are level share the place."""
-        return self.p_place(i, 0)
+        """The probability that the i-th detector is first, by source; tied detectors share the rank."""
+        return self.p_rank(i, 0)
 
     def p_keeps(self, i: int) -> dict[str, float | None]:
-        """How likely the i-th detector keeps its place."""
-        return self.p_place(i, i)
+        """The probability that the i-th detector keeps its rank, by source."""
+        return self.p_rank(i, i)
 
-    def p_place(self, i: int, place: int) -> dict[str, float | None]:
-        return {d: float(self.standings[d].places[i, place]) if d in self.standings else None for d in DOUBTS}
+    def p_rank(self, i: int, rank: int) -> dict[str, float | None]:
+        """The probability that the i-th detector has a rank, counted from 0, by source."""
+        found = self.probabilities
+        return {s: float(found[s].ranks[i, rank]) if s in found else None for s in SOURCES}
 
     @property
     def whole_order(self) -> dict[str, float | None]:
-        return {d: self.standings[d].whole if d in self.standings else None for d in DOUBTS}
+        """The probability that all pairs with different scores keep their order, by source."""
+        return {s: self.probabilities[s].whole if s in self.probabilities else None for s in SOURCES}
 
     @cached_property
     def pairs(self) -> list[DetectorPair]:
-        """Every two detectors, the better one of the record first."""
+        """Every two detectors, the one with the higher score first."""
         found = []
         for i in range(len(self.names)):
             for j in range(i + 1, len(self.names)):
-                shares: dict[str, tuple[float, float, float] | None] = {}
-                for doubt in DOUBTS:
-                    if doubt not in self.standings:
-                        shares[doubt] = None
-                        continue
-                    at = self.standings[doubt]
-                    shares[doubt] = (float(at.ahead[i, j]), float(at.level[i, j]), float(at.ahead[j, i]))
-                count = len(next(iter(self.by_doubt.values()), ()))
-                found.append(DetectorPair(self.names[i], self.names[j], shares, count))
+                shares: dict[str, OrderShares | None] = dict.fromkeys(SOURCES)
+                for source, p in self.probabilities.items():
+                    shares[source] = OrderShares(float(p.wins[i, j]), float(p.ties[i, j]), float(p.wins[j, i]))
+                found.append(DetectorPair(self.names[i], self.names[j], shares, self.count))
         return found
 
     @property
     def turned(self) -> list[tuple[str, str, str]]:
-        """Neighbours whose order is another one in the mean of the draws: doubt, first and second on the record."""
+        """Neighbours whose order is reversed in the mean of the simulations: source, first and second by score."""
         found = []
-        for doubt, drawn in self.by_doubt.items():
-            mean = np.nanmean(drawn, axis=0)
+        for source, samples in self.samples.items():
+            mean = np.nanmean(samples, axis=0)
             turned = (self.scores[:-1] - self.scores[1:] > TIE) & (mean[1:] - mean[:-1] > TIE)
-            found += [(doubt, self.names[i], self.names[i + 1]) for i in np.flatnonzero(turned)]
+            found += [(source, self.names[i], self.names[i + 1]) for i in np.flatnonzero(turned)]
         return found
 
     @cached_property
     def copies(self) -> list[tuple[str, str]]:
-        """Neighbours who are level in every draw."""
+        """Neighbours that are tied in every simulation, such as two copies of one detector."""
         found = []
         for i in range(len(self.names) - 1):
-            drawn = list(self.by_doubt.values())
-            level = [np.nanmax(np.abs(d[:, i] - d[:, i + 1])) <= TIE for d in drawn]
-            if drawn and all(level) and abs(self.scores[i] - self.scores[i + 1]) <= TIE:
+            samples = list(self.samples.values())
+            level = [np.nanmax(np.abs(s[:, i] - s[:, i + 1])) <= TIE for s in samples]
+            if samples and all(level) and abs(self.scores[i] - self.scores[i + 1]) <= TIE:
                 found.append((self.names[i], self.names[i + 1]))
         return found
 
 
-NOT_COVERED = (
-    "all of this is conditional on the model; not covered: errors that favour one detector unless --favours says so, "
-    "another annotation guide, images of another kind"
-)
-
-WIDTH = 110
-
-POOL = "candidates for missing objects are the detectors' own boxes, which favours the detectors in the table"
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaderboard(Display):
-    """An order by one or several scores, and how sure it is. What is asked without a score is about the first one."""
+    """A ranking of detectors by one or several scores, and its uncertainty: the result of :func:`verite.leaderboard`.
+
+    Attributes without a score in their name are about the first one.
+
+    Parameters
+    ----------
+    boards : dict of str to Board
+        The ranking by each score.
+    protocol : str
+        The evaluation protocol.
+    signatures : dict of str to Signature
+        Everything that can change the probabilities, by score.
+    errors : Detection
+        The error model.
+    settings : LeaderboardSettings
+        The settings of the leaderboard.
+    truth : Annotations
+        The ground truth.
+    influence : dict of str to RankingInfluence
+        The annotations that decide the ranking, by score.
+    pool : CandidatePool, optional
+        The candidates for missing objects.
+    pooling : dict of str to float
+        Pooling bias: what its own boxes in the pool add to a detector's first score, on average.
+    vanishing : float, optional
+        The mean number of classes that occur in no image of a bootstrap resample.
+    findings : list
+        Findings of the checks, with the name of the detector.
+    simulation : LeaderboardSimulation, optional
+        Everything that further simulations need.
+
+    Examples
+    --------
+    >>> from verite import Annotations, leaderboard
+    >>> truth = Annotations.of(["a", "b"], ["cat"] * 2, [[0, 0, 9, 9]] * 2)
+    >>> both = Annotations.of(["a", "b"], ["cat"] * 2, [[0, 0, 9, 9]] * 2, confidence=[0.9] * 2)
+    >>> board = leaderboard(truth, {"one": both.take([0]), "both": both}, draws=50)
+    >>> {name: round(score, 4) for name, score in board.scores.items()}
+    {'both': 1.0, 'one': 0.505}
+    """
 
     boards: dict[str, Board]
     protocol: str
@@ -212,30 +253,26 @@ class Leaderboard(Display):
     errors: Detection
     settings: LeaderboardSettings
     truth: Annotations
-    flips: dict[str, Flips] = field(default_factory=dict)
-    pool: Pool | None = None
-    pooling: dict[str, float] = field(default_factory=dict)  # what its own boxes in the pool are worth to a detector
-    vanishing: float | None = None  # classes that are in no image of a draw, in the mean
+    influence: dict[str, RankingInfluence] = field(default_factory=dict)
+    pool: CandidatePool | None = None
+    pooling: dict[str, float] = field(default_factory=dict)
+    vanishing: float | None = None
     findings: list[tuple[str, Any]] = field(default_factory=list)
-    contest: Contenders | None = None  # all that more draws need
-
-    def kept_at(self, factor: float, draws: int) -> list[float]:
-        """How often neighbours keep their order where every rate of errors is so many times as high."""
-        assert self.contest is not None
-        drawn = self.contest.draw_at(factor, min(draws, self.settings.draws))[:, self.board.order]
-        ahead = drawn[:, :-1] - drawn[:, 1:] > TIE
-        return [float(share) for share in ahead.mean(axis=0)]
+    simulation: LeaderboardSimulation | None = None
 
     @property
     def board(self) -> Board:
+        """The ranking by the first score."""
         return next(iter(self.boards.values()))
 
     @property
     def metric(self) -> str:
+        """The first score."""
         return self.board.metric
 
     @property
     def signature(self) -> Signature:
+        """Everything that can change the probabilities of the ranking by the first score."""
         return self.signatures[self.metric]
 
     @property
@@ -245,46 +282,59 @@ class Leaderboard(Display):
 
     @property
     def scores(self) -> dict[str, float]:
+        """The first score of each detector, the best first."""
         return dict(zip(self.board.names, self.board.scores.tolist(), strict=True))
 
     @property
     def pairs(self) -> list[DetectorPair]:
+        """Every two detectors, the one with the higher score first."""
         return self.board.pairs
 
     @property
     def places(self) -> list[tuple[int, int] | None]:
+        """Confidence sets for ranks, all at once: best and worst rank of each detector; None without a bootstrap."""
         return self.board.places
 
     @property
     def groups(self) -> list[list[str]]:
+        """Statistically tied detectors."""
         return self.board.groups
 
     @property
     def draws(self) -> NDArray[np.float64]:
-        """[doubt, draw, detector], detectors as in `names`, doubts errors, images, both."""
+        """Simulated scores, [source, simulation, detector]: sources errors, images, both; detectors as in `names`."""
         return self.board.draws
 
     @property
     def audit(self) -> list[AuditRow]:
-        """Records to check, in the order in which a person should."""
-        return self.flips[self.metric].rows if self.metric in self.flips else []
+        """The annotations to check, the most decisive first."""
+        return self.influence[self.metric].rows if self.metric in self.influence else []
 
     def flip_of(self, metric: str, i: int) -> int | None:
-        return self.flips[metric].flip[i] if metric in self.flips else None
+        """Return how many annotations swap the i-th detector with the next one when they are removed."""
+        return self.influence[metric].flip[i] if metric in self.influence else None
 
     def gamma_of(self, metric: str, i: int) -> float | None:
-        return self.flips[metric].gamma[i] if metric in self.flips else None
+        """Return the bias Γ of spurious annotations that ties the i-th detector with the next one."""
+        return self.influence[metric].gamma[i] if metric in self.influence else None
+
+    def kept_at(self, factor: float, draws: int) -> list[float]:
+        """Return how often neighbours keep their order with all error rates multiplied by a factor."""
+        assert self.simulation is not None
+        samples = self.simulation.scores_at(factor, min(draws, self.settings.draws))[:, self.board.order]
+        ahead = samples[:, :-1] - samples[:, 1:] > TIE
+        return [float(share) for share in ahead.mean(axis=0)]
 
     def table(self, metric: str | None = None) -> Table:
-        """A row for each detector with plain numbers, for files."""
+        """Return one row per detector with plain numbers, for files."""
         board = self.boards[metric or self.metric]
         columns: dict[str, list[Any]] = {"place": list(range(1, len(board.names) + 1)), "score": board.scores.tolist()}
         columns |= {"sd": [sd for sd, _ in board.spread], "bias": [bias for _, bias in board.spread]}
         for at, key in enumerate(("gap", "gap low", "gap high")):
             columns[key] = [None if gap is None else gap[at] for gap in board.gaps]
-        for key, ask in (("P(first)", board.p_first), ("P(keeps)", board.p_keeps)):
-            for doubt in board.by_doubt:
-                columns[f"{key} {doubt}"] = [ask(i)[doubt] for i in range(len(board.names))]
+        for key, probability in (("P(first)", board.p_first), ("P(keeps)", board.p_keeps)):
+            for source in board.samples:
+                columns[f"{key} {source}"] = [probability(i)[source] for i in range(len(board.names))]
         for at, key in enumerate(("best place", "last place")):
             columns[key] = [None if places is None else places[at] for places in board.places]
         columns["flip"] = [self.flip_of(board.metric, i) for i in range(len(board.names))]
@@ -294,140 +344,152 @@ class Leaderboard(Display):
         return Table.of("detector", list(board.names), columns)
 
     def main_table(self) -> Table:
+        """The table of the first score."""
         return self.table()
 
     def pair_table(self, metric: str | None = None) -> Table:
-        """A row for each pair: shares of draws with Wilson's intervals."""
+        """Return one row per pair: shares of simulations with Wilson's confidence intervals."""
         board = self.boards[metric or self.metric]
         columns: dict[str, list[Any]] = {"second": [pair.second for pair in board.pairs]}
-        for doubt in board.by_doubt:
-            for at, side in enumerate(SIDES):
-                columns[f"{side} {doubt}"] = [shares_of(pair, doubt)[at] for pair in board.pairs]
-                for end, word in enumerate(("low", "high")):
-                    columns[f"{side} {doubt} {word}"] = [(pair.interval(doubt, at) or ())[end] for pair in board.pairs]
+        for source in board.samples:
+            shares = [found for pair in board.pairs if (found := pair.shares[source]) is not None]
+            intervals = [found.intervals(board.count) for found in shares]
+            for side in OrderShares._fields:
+                columns[f"{side} {source}"] = [getattr(found, side) for found in shares]
+                columns[f"{side} {source} low"] = [found[side][0] for found in intervals]
+                columns[f"{side} {source} high"] = [found[side][1] for found in intervals]
         return Table.of("first", [pair.first for pair in board.pairs], columns)
 
     def place_table(self, metric: str | None = None) -> Table:
-        """How often each detector came in each place: frequencies of draws, no statement about the truth."""
+        """Return how often each detector had each rank: shares of simulations, not posterior probabilities."""
         board = self.boards[metric or self.metric]
-        rows, names = [], []
-        for doubt, standings in board.standings.items():
-            names += list(board.names)
-            rows += [(doubt, *places) for places in standings.places.tolist()]
-        head = ("detector", "doubt", *(str(i + 1) for i in range(len(board.names))))
-        return Table(head, tuple((name, *row) for name, row in zip(names, rows, strict=True)))
+        rows = [
+            (name, source, *ranks)
+            for source, found in board.probabilities.items()
+            for name, ranks in zip(board.names, found.ranks.tolist(), strict=True)
+        ]
+        return Table(("detector", "doubt", *(str(i + 1) for i in range(len(board.names)))), tuple(rows))
 
     def tables(self) -> dict[str, Table]:
-        """All tables, by the names of the files they are kept in."""
+        """All tables, by the names of their files."""
         found = {}
         for metric, board in self.boards.items():
             end = "" if metric == self.metric else f"-{metric.replace('@', '-')}"
             found[f"leaderboard{end}"] = self.table(metric)
-            if board.by_doubt:
+            if board.samples:
                 found |= {f"pairs{end}": self.pair_table(metric), f"places{end}": self.place_table(metric)}
-        if self.flips:
+        if self.influence:
             found["audit"] = audit_table(self.audit)
         return found
 
     def shown_table(self, metric: str) -> Table:
-        """The table a person reads."""
-        board, level = self.boards[metric], self.settings.level
-        size = range(len(board.names))
-        columns: dict[str, list[Any]] = {"place": [str(i + 1) for i in size], metric: board.scores.tolist()}
-        if not board.by_doubt:
+        """Return the printed table of a score."""
+        board, ranks = self.boards[metric], range(len(self.boards[metric].names))
+        columns: dict[str, list[Any]] = {"place": [str(i + 1) for i in ranks], metric: board.scores.tolist()}
+        if not board.samples:
             return Table.of("detector", list(board.names), columns)
         if board.images is not None:
             columns["sd"] = [sd for sd, _ in board.spread]
-        columns[f"lead ({100 * level:g} %)"] = [show_gap(gap) for gap in board.gaps]
-        doubts = "/".join(doubt[0] for doubt in board.by_doubt)
-        count = len(board.widest) if board.widest is not None else 0
-        for key, ask in (("P(first)", board.p_first), ("P(keeps)", board.p_keeps)):
-            columns[f"{key} {doubts}"] = [
-                "/".join(show_share(ask(i)[doubt], count) for doubt in board.by_doubt) for i in size
+        leads = []
+        for gap in board.gaps:
+            value, low, high = gap or (nan, nan, nan)
+            shown = f"{value:.4f}" if isnan(low) else f"{value:.4f} [{low:+.4f}, {high:+.4f}]"
+            leads.append(ABSENT if gap is None else shown)
+        columns[f"lead ({100 * self.settings.level:g} %)"] = leads
+        letters = "/".join(source[0] for source in board.samples)
+        for key, probability in (("P(first)", board.p_first), ("P(keeps)", board.p_keeps)):
+            columns[f"{key} {letters}"] = [
+                "/".join(format_share(probability(i)[source], board.count) for source in board.samples) for i in ranks
             ]
         if board.images is not None:
-            columns["places"] = [show_places(places) for places in board.places]
-        columns["flip"] = [self.flip_of(metric, i) for i in size]
+            sets = [places or (0, 0) for places in board.places]
+            columns["places"] = [f"{low}" if low == high else f"{low}–{high}" for low, high in sets]
+        columns["flip"] = [self.flip_of(metric, i) for i in ranks]
         if self.errors.mean("spurious"):
-            columns["Γ"] = [show_gamma(self.gamma_of(metric, i)) for i in size]
+            gammas = [self.gamma_of(metric, i) for i in ranks]
+            columns["Γ"] = [ABSENT if g is None else f"{g:.2f}" if g < 100 else f"{g:.0f}" for g in gammas]
         if self.pooling and metric == self.metric:
             columns["own boxes"] = [f"{self.pooling[name]:+.4f}" for name in board.names]
         return Table.of("detector", list(board.names), columns)
 
     def contents(self) -> list[Part]:
+        """Everything that is printed, from top to bottom."""
         parts: list[Part] = []
         for metric, board in self.boards.items():
             table = self.shown_table(metric)
-            several = len(self.boards) > 1
-            parts.append(Table(table.head, table.rows, title=metric) if several else table)
-            parts += self.say_order(board)
+            parts.append(Table(table.head, table.rows, title=metric) if len(self.boards) > 1 else table)
+            parts += self.describe_ranking(board)
         cuts = describe_cuts({name: [found for whose, found in self.findings if whose == name] for name in self.names})
         notes = (fill(note, WIDTH, break_on_hyphens=False) for note in (*self.notes, *cuts))
         return [*parts, *notes, self.signature]
 
-    def say_order(self, board: Board) -> list[str]:
-        """What the draws say about the order as a whole."""
-        if not board.by_doubt:
+    def describe_ranking(self, board: Board) -> list[str]:
+        """Return sentences about the ranking as a whole: tied groups, probability, copies, reversals."""
+        if not board.samples:
             return []
-        groups = "; ".join(say_group(group, board.names) for group in board.groups)
-        count = len(next(iter(board.by_doubt.values())))
+        groups = "; ".join(format_group(group, board.names) for group in board.groups)
+        tied = f"statistically tied: {groups}" if groups else "no two detectors are statistically tied"
         whole = ", ".join(
-            f"{show_share(board.whole_order[doubt], count)} under {say_doubt(doubt)}" for doubt in board.by_doubt
+            f"{format_share(board.whole_order[source], board.count)} under {SOURCES[source]}"
+            for source in board.samples
         )
-        apart = f"cannot be told apart: {groups}" if groups else "all can be told apart"
-        lines = [fill(apart, WIDTH, break_on_hyphens=False), f"whole order: {whole}"]
-        lines += [f"always level: {one} and {two}" for one, two in board.copies]
+        lines = [fill(tied, WIDTH, break_on_hyphens=False), f"whole ranking kept: {whole}"]
+        lines += [f"tied in every simulation: {one} and {two}" for one, two in board.copies]
         lines += [
-            f"warning: in the mean of the draws under {say_doubt(doubt)}, {second} is before {first}: "
-            "the record's order is not the likeliest one"
-            for doubt, first, second in board.turned
+            f"warning: in the mean under {SOURCES[source]}, {second} ranks above {first}: the ranking by score is not "
+            "the likeliest one"
+            for source, first, second in board.turned
         ]
         return lines
 
     @property
     def notes(self) -> list[str]:
-        if not self.board.by_doubt:
+        """The legend of the printed table, and the assumptions."""
+        if not self.board.samples:
             return []
         draws = self.settings.draws
-        letters = [f"{doubt[0]} {say_doubt(doubt)}" for doubt in self.board.by_doubt]
+        letters = [f"{source[0]} {SOURCES[source]}" for source in self.board.samples]
         notes = [
-            f"{draws:,} {'draw' if draws == 1 else 'draws'} ({', '.join(letters)}): shares of draws in which a "
-            "detector is first, and keeps its place; draws are orders, never scores"
+            f"{draws:,} {'simulation' if draws == 1 else 'simulations'} ({', '.join(letters)}): share in which a "
+            "detector is first, and keeps its rank; they show how stable the ranking is and do not estimate true scores"
         ]
-        if "errors" in self.board.by_doubt:
-            notes.append(f"assumed: {self.errors.words}")
-            if self.contest is not None and len(self.contest.verdicts):
-                notes.append(f"{len(self.contest.verdicts):,} that were checked are in every draw as they were found")
+        if "errors" in self.board.samples:
+            notes.append(f"assumed: {self.errors.assumption}")
+            if self.simulation is not None and len(self.simulation.verdicts):
+                count = len(self.simulation.verdicts)
+                notes.append(f"{count:,} audited annotations are as the audit found them in every simulation")
         if self.board.images is not None:
             notes.append(
-                "lead over the next one and places that cannot be excluded (all at once, Mogstad et al.) come from "
-                "drawn images; an interval around a score itself would be wrong: its estimated bias is in the files"
+                "lead over the next detector and places (ranks that cannot be excluded, all at once; Mogstad et al.) "
+                "are from the bootstrap of images; an interval around AP itself would be biased (bias: see the files)"
             )
-            notes += [f"no interval of a lead: expected at least {FEWEST} draws"] * (draws < FEWEST)
-        if self.flips:
-            notes.append(self.say_flips())
+            notes += [f"no interval of a lead: expected at least {MIN_RESAMPLES} draws"] * (draws < MIN_RESAMPLES)
+        if self.influence:
+            notes.append(self.influence_legend())
         if self.vanishing is not None and self.vanishing >= 0.05:
-            notes.append(f"{self.vanishing:.1f} classes are in no image of a draw in the mean, and leave it")
+            notes.append(
+                f"on average {self.vanishing:.1f} classes are in no image of a resample and do not count there"
+            )
         if self.pool is not None and self.settings.missing_from == "pool":
-            notes.append(f"{POOL} (own boxes: what they are worth to each)" if self.pooling else POOL)
+            notes.append(f"{POOL} (own boxes: how much each gains)" if self.pooling else POOL)
         return [*notes, NOT_COVERED]
 
-    def say_flips(self) -> str:
-        """What the columns about single records mean."""
-        said = "flip: removing at most so many records turns the order with the next one"
-        if any(None in flips.flip[:-1] for flips in self.flips.values()):
-            said += " (–: none were found that do, or the two are level)"
+    def influence_legend(self) -> str:
+        """The legend of the columns flip and Γ."""
+        legend = "flip: smallest number of annotations found whose removal swaps this detector with the next"
+        if any(None in found.flip[:-1] for found in self.influence.values()):
+            legend += " (–: none found, or the two are tied)"
         if self.errors.mean("spurious"):
-            said += (
-                "; Γ: odds by which spurious records must favour the leader until it turns (first order, spurious "
-                "records only)"
+            legend += (
+                "; Γ: odds by which spurious annotations must favour this detector until the two are tied (first "
+                "order, spurious annotations only)"
             )
-            if any(None in flips.gamma[:-1] for flips in self.flips.values()):
-                said += " (–: no odds do, or the two are level)"
-        return said
+            if any(None in found.gamma[:-1] for found in self.influence.values()):
+                legend += " (–: no odds do, or the two are tied)"
+        return legend
 
     def board_dict(self, metric: str) -> dict[str, Any]:
-        """The documented keys about one score."""
+        """Return the documented keys about one score."""
         board = self.boards[metric]
         detectors = []
         for i, name in enumerate(board.names):
@@ -446,7 +508,7 @@ class Leaderboard(Display):
                     "flip": self.flip_of(metric, i),
                     "gamma": self.gamma_of(metric, i),
                     **({"own_boxes": self.pooling.get(name)} if self.pooling and metric == self.metric else {}),
-                    "frequencies": {d: s.places[i].tolist() for d, s in board.standings.items()},
+                    "frequencies": {source: found.ranks[i].tolist() for source, found in board.probabilities.items()},
                 }
             )
         return {
@@ -455,20 +517,23 @@ class Leaderboard(Display):
             "pairs": [pair.to_dict() for pair in board.pairs],
             "groups": board.groups,
             "whole_order": board.whole_order,
-            "turned": [{"doubt": d, "first": a, "second": b} for d, a, b in board.turned],
-            "audit": [row.to_dict() for row in self.flips[metric].rows] if metric in self.flips else [],
+            "turned": [{"doubt": source, "first": a, "second": b} for source, a, b in board.turned],
+            "audit": [row.to_dict() for row in self.influence[metric].rows] if metric in self.influence else [],
         }
 
     def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values; the documented keys of the JSON document."""
+        resample = self.settings.resample if isinstance(self.settings.resample, str) else "given groups"
+        has_errors = "errors" in self.board.samples
         document: dict[str, Any] = {"protocol": self.protocol, "signature": str(self.signature)}
         document |= self.board_dict(self.metric)
         document |= {
-            "draws": self.settings.draws if self.board.by_doubt else 0,
+            "draws": self.settings.draws if self.board.samples else 0,
             "seed": self.settings.seed,
             "level": self.settings.level,
-            "errors": str(self.errors) if "errors" in self.board.by_doubt else None,
-            "assumption": self.errors.words if "errors" in self.board.by_doubt else None,
-            "resample": None if self.board.images is None else spell_resample(self.settings.resample),
+            "errors": str(self.errors) if has_errors else None,
+            "assumption": self.errors.assumption if has_errors else None,
+            "resample": None if self.board.images is None else resample,
             "vanishing_classes": self.vanishing,
             "version": verite.__version__,
             "truth": {"path": self.truth.source.path, "digest": digest_for(self.signature, self.truth)},
@@ -480,59 +545,27 @@ class Leaderboard(Display):
         return document
 
     def to_json(self, *, indent: int = 0) -> str:
-        """One JSON document; what is absent is null."""
+        """The JSON document; absent values are null."""
         return to_json(self.to_dict(), indent=indent)
 
     def to_frame(self) -> Any:
-        """The table as a pandas DataFrame (pandas must be installed)."""
+        """The table as a pandas DataFrame; pandas must be installed."""
         return self.table().to_frame()
 
 
-def spell_resample(value: Any) -> str:
-    return value if isinstance(value, str) else "given groups"
+def format_share(share: float | None, count: int) -> str:
+    """Format a share of simulations; none or all of them is shown as its confidence bound.
 
-
-def shares_of(pair: DetectorPair, doubt: str) -> tuple[float, float, float]:
-    shares = pair.shares[doubt]
-    assert shares is not None
-    return shares
-
-
-def say_doubt(doubt: str) -> str:
-    return {"errors": "errors of the truth", "images": "other images", "both": "both"}[doubt]
-
-
-def show_gap(gap: tuple[float, float, float] | None) -> str:
-    if gap is None:
-        return ABSENT
-    value, low, high = gap
-    return f"{value:.4f}" if isnan(low) else f"{value:.4f} [{low:+.4f}, {high:+.4f}]"
-
-
-def show_share(share: float | None, draws: int) -> str:
-    """A share of draws; none or all of them is a bound.
-
-    >>> show_share(0.965, 1000), show_share(0.0, 1000), show_share(1.0, 1000), show_share(None, 0)
+    >>> format_share(0.965, 1000), format_share(0.0, 1000), format_share(1.0, 1000), format_share(None, 0)
     ('.965', '<.004', '>.996', '–')
-    >>> show_share(0.0001, 10_000), show_share(0.9999, 10_000)
+    >>> format_share(0.0001, 10_000), format_share(0.9999, 10_000)
     ('<.001', '>.999')
     """
-    if share is None or isnan(share) or not draws:
+    if share is None or isnan(share) or not count:
         return ABSENT
     if share in (0.0, 1.0):
-        low, high = wilson(share, draws)
+        low, high = wilson(share, count)
         return f"<{high:.3f}".replace("0.", ".") if share == 0 else f">{low:.3f}".replace("0.", ".")
     if not 0.0005 <= share < 0.9995:
         return "<.001" if share < 0.5 else ">.999"
     return f"{share:.3f}"[1:]
-
-
-def show_places(places: tuple[int, int] | None) -> str:
-    if places is None:
-        return ABSENT
-    low, high = places
-    return f"{low}" if low == high else f"{low}–{high}"
-
-
-def show_gamma(gamma: float | None) -> str:
-    return ABSENT if gamma is None else f"{gamma:.2f}" if gamma < 100 else f"{gamma:.0f}"

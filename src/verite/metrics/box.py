@@ -1,4 +1,4 @@
-"""How well do two boxes agree? Centres, sizes, proportions, and overlaps that also see the gap between boxes."""
+"""Metrics of two bounding boxes: GIoU, DIoU, CIoU, distance of the centres, and the measures of the ROBIN challenge."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ WORST = Empty(truth=1, pred=1, both=0)
 
 
 def centre(box: Array) -> Array:
+    """Centres x, y of boxes [n, 4]."""
     return (box[:, :2] + box[:, 2:]) / 2
 
 
 def sides(box: Array) -> Array:
-    """Width and height."""
+    """Width and height of boxes [n, 4]."""
     return box[:, 2:] - box[:, :2]
 
 
 def iou_of_boxes(p: Pairs) -> tuple[Array, Array]:
-    """Overlap of the boxes, and the area both cover together."""
+    """IoU of the bounding boxes, and the area of their union."""
     shared = (
         np.minimum(p.truth_box[:, 2:], p.pred_box[:, 2:]) - np.maximum(p.truth_box[:, :2], p.pred_box[:, :2])
     ).clip(min=0.0)
@@ -35,17 +36,17 @@ def iou_of_boxes(p: Pairs) -> tuple[Array, Array]:
 
 
 def hull(p: Pairs) -> Array:
-    """Width and height of the smallest box around both."""
+    """Width and height of the smallest box around both boxes."""
     return np.maximum(p.truth_box[:, 2:], p.pred_box[:, 2:]) - np.minimum(p.truth_box[:, :2], p.pred_box[:, :2])
 
 
 @localization(on="box", bounds=(0, 1), best=0, empty=WORST, aliases=["ROBloc"], cite=ROBIN)
 def robin_loc(p: Pairs) -> Array:
-    """How far the centre is off, in widths and heights of the truth, squeezed into 0 to 1.
+    """Offset of the centre in widths and heights of the ground truth, mapped to 0 to 1.
 
     2/π · atan(max(|x_pred - x_truth| / w_truth, |y_pred - y_truth| / h_truth)), x and y being the centres
 
-    Divided by the truth's sides, so exchanging truth and pred matters.
+    Divided by the sides of the ground truth, so exchanging truth and pred changes the value.
 
     >>> import verite as vt
     >>> vt.metric("robin_loc")([0, 0, 4, 4], [4, 0, 8, 4])     # one width away: 2/π · atan(1)
@@ -66,7 +67,7 @@ def robin_loc(p: Pairs) -> Array:
     },
 )  # fmt: skip
 def robin_com(p: Pairs, *, variant: str = "primary") -> Array:
-    """How different the sizes of the boxes are.
+    """Relative difference of the areas of the boxes.
 
     |A_pred - A_truth| / max(A_pred, A_truth), A being width · height
 
@@ -82,12 +83,12 @@ def robin_com(p: Pairs, *, variant: str = "primary") -> Array:
 
 @localization(on="box", bounds=(0, 1), best=0, symmetric=True, empty=WORST, aliases=["ROBcor"], cite=ROBIN)
 def robin_cor(p: Pairs) -> Array:
-    """How different the proportions of the boxes are.
+    """Difference of the aspect ratios of the boxes, mapped to 0 to 1.
 
     2/π · atan(|h_pred / w_pred - h_truth / w_truth|)
 
     >>> import verite as vt
-    >>> vt.metric("robin_cor")([0, 0, 4, 4], [0, 0, 2, 4])     # proportions 1 and 2: 2/π · atan(1)
+    >>> vt.metric("robin_cor")([0, 0, 4, 4], [0, 0, 2, 4])     # ratios 1 and 2: 2/π · atan(1)
     0.5
     """
     truth, pred = (s[:, 1] / s[:, 0] for s in (sides(p.truth_box), sides(p.pred_box)))
@@ -97,14 +98,14 @@ def robin_cor(p: Pairs) -> Array:
 @localization(
     on="box", bounds=(0, inf), best=0, symmetric=True, unit="px", aliases=["center_distance"], points=True,
     empty=Empty(truth="diagonal", pred="diagonal", both=0),
-    cite="Hemery et al., GRETSI 2009: what remains where a result is only a point",
+    cite="Hemery et al., GRETSI 2009: the measure left where a result is only a point",
 )  # fmt: skip
 def centre_distance(p: Pairs) -> Array:
-    """How many pixels lie between the centres of the boxes.
+    """Distance between the centres of the boxes.
 
     sqrt((x_pred - x_truth)² + (y_pred - y_truth)²)
 
-    A box without an area is a point: only its place counts.
+    A box without an area is a point: only its position counts.
 
     >>> import verite as vt
     >>> vt.metric("centre_distance")([0, 0, 4, 4], [3, 4, 7, 8])
@@ -120,17 +121,17 @@ def centre_distance(p: Pairs) -> Array:
     cite="Rezatofighi et al., Generalized Intersection over Union, CVPR 2019",
 )  # fmt: skip
 def giou(p: Pairs) -> Array:
-    """Overlap of the boxes, less the share of their common frame that neither covers.
+    """Generalized IoU: IoU of the boxes, less the share of their enclosing box that neither covers.
 
-    IoU - (C - U) / C, with U the area of both together and C that of the smallest box around both
+    IoU - (C - U) / C, with U the area of the union and C that of the smallest box around both
 
     >>> import verite as vt
-    >>> vt.metric("giou")([0, 0, 2, 2], [4, 0, 6, 2])          # no overlap, a third of the frame empty
+    >>> vt.metric("giou")([0, 0, 2, 2], [4, 0, 6, 2])          # no overlap, a third of the enclosing box empty
     -0.333333...
     """
-    overlap, union = iou_of_boxes(p)
-    frame = hull(p).prod(axis=1)
-    return overlap - (frame - union) / frame
+    iou, union = iou_of_boxes(p)
+    enclosing = hull(p).prod(axis=1)
+    return iou - (enclosing - union) / enclosing
 
 
 @localization(
@@ -138,7 +139,7 @@ def giou(p: Pairs) -> Array:
     cite="Zheng et al., Distance-IoU Loss, AAAI 2020",
 )  # fmt: skip
 def diou(p: Pairs) -> Array:
-    """Overlap of the boxes, less the squared distance of their centres relative to their common frame.
+    """Distance IoU: IoU of the boxes, less the squared distance of their centres relative to their enclosing box.
 
     IoU - ρ² / c², with ρ the distance of the centres and c the diagonal of the smallest box around both
 
@@ -146,11 +147,12 @@ def diou(p: Pairs) -> Array:
     >>> vt.metric("diou")([0, 0, 4, 4], [4, 0, 8, 4])          # 0 - 16 / 80
     -0.2
     """
-    overlap, _ = iou_of_boxes(p)
-    return overlap - distance_term(p)
+    iou, _ = iou_of_boxes(p)
+    return iou - distance_term(p)
 
 
 def distance_term(p: Pairs) -> Array:
+    """Squared distance of the centres over the squared diagonal of the smallest box around both."""
     away = ((centre(p.pred_box) - centre(p.truth_box)) ** 2).sum(axis=1)
     return away / (hull(p) ** 2).sum(axis=1)
 
@@ -160,16 +162,16 @@ def distance_term(p: Pairs) -> Array:
     cite="Zheng et al., Distance-IoU Loss, AAAI 2020",
 )  # fmt: skip
 def ciou(p: Pairs) -> Array:
-    """Overlap of the boxes, less terms for the distance of their centres and for different proportions.
+    """Complete IoU: IoU of the boxes, less terms for the distance of their centres and for their aspect ratios.
 
     IoU - ρ² / c² - α v, with v = (2/π · (atan(w_truth / h_truth) - atan(w_pred / h_pred)))², α = v / (1 - IoU + v)
 
     >>> import verite as vt
-    >>> vt.metric("ciou")([0, 0, 4, 4], [4, 0, 8, 4])          # equal proportions: the same as diou
+    >>> vt.metric("ciou")([0, 0, 4, 4], [4, 0, 8, 4])          # equal aspect ratios: the same as diou
     -0.2
     """
-    overlap, _ = iou_of_boxes(p)
+    iou, _ = iou_of_boxes(p)
     angle = [np.arctan2(s[:, 0], s[:, 1]) for s in (sides(p.truth_box), sides(p.pred_box))]
     shape = (2 / pi * (angle[0] - angle[1])) ** 2
-    weight = np.divide(shape, 1 - overlap + shape, out=np.zeros_like(shape), where=shape > 0)
-    return overlap - distance_term(p) - weight * shape
+    weight = np.divide(shape, 1 - iou + shape, out=np.zeros_like(shape), where=shape > 0)
+    return iou - distance_term(p) - weight * shape

@@ -1,4 +1,8 @@
-"""What does each metric measure? One card a metric, for people, programs and the reference page."""
+"""Metric cards: formula, range, unit, parameters, values for empty regions and citation of every metric.
+
+`verite metrics NAME` prints one card, `verite metrics` the catalogue; the reference page of the documentation and the
+JSON document are made from the same cards.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +14,24 @@ from typing import Any
 
 from verite.errors import UnknownMetric, did_you_mean, excerpt
 from verite.metrics.catalogue import metric, records
-from verite.metrics.metric import Metric, Record, spell_best, spell_metric, spell_settled, word_of
+from verite.metrics.metric import Metric, format_best, format_call, format_value
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 
 WIDTH = 110
-ON = {
-    "detector": "Detectors, over a whole data set",
+# Sections of the catalogue, by what a metric compares.
+SECTIONS = {
+    "detector": "Detectors, over a whole dataset",
     "box": "Boxes",
     "contour": "Contours",
     "region": "Regions",
 }
+CODE = ("formula", "computed by", "signature")  # facts shown as code in Markdown
 
 
 @dataclass(frozen=True)
 class Card(Display):
-    """One metric: what it measures, on what, which way is better, and where it comes from."""
+    """The card of one metric. Its fields are the keys of the JSON document."""
 
     name: str
     summary: str
@@ -38,7 +44,7 @@ class Card(Display):
     cite: str
     unit: str = ""
     symmetric: bool = False
-    aliases: Mapping[str, str] = field(default_factory=dict)  # what a name with parameters of its own stands for
+    aliases: Mapping[str, str] = field(default_factory=dict)  # an alias with parameters: the name it stands for
     parameters: Mapping[str, str] = field(default_factory=dict)
     variants: Mapping[str, str] = field(default_factory=dict)
     empty: Mapping[str, str] = field(default_factory=dict)
@@ -47,17 +53,17 @@ class Card(Display):
 
     @property
     def facts(self) -> dict[str, str]:
-        """What a person reads, in order; what does not apply is left out."""
+        """The lines of the card in order, without those that do not apply."""
         low, high = self.bounds
         unit = f" {self.unit}" if self.unit else ""
         facts = {
             "also": ", ".join(f"{name} = {meant}" if meant else name for name, meant in self.aliases.items()),
             "formula": self.formula,
             "on": self.on,
-            "range": f"{low:g} to {high:g}{unit}, best {spell_best(self.best)}, {self.better} is better",
+            "range": f"{low:g} to {high:g}{unit}, best {format_best(self.best)}, {self.better} is better",
             "parameters": "; ".join(f"{key}: {text}" for key, text in self.parameters.items()),
             "variants": "; ".join(f"{key}: {text}" for key, text in self.variants.items()),
-            "truth and pred": "may be exchanged" if self.symmetric else "may not be exchanged",
+            "symmetric": "yes" if self.symmetric else "no: exchanging truth and pred changes the value",
             "where empty": "; ".join(f"{case}: {text}" for case, text in self.empty.items()),
             "remarks": " ".join(self.remarks),
             "computed by": self.verb,
@@ -77,33 +83,53 @@ class Card(Display):
         return [self.summary, Table((self.name, ""), tuple(self.facts.items()))]
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the fields, the document of `verite metrics NAME --json`."""
         return asdict(self)
 
     def to_json(self, *, indent: int = 0) -> str:
         return to_json(self.to_dict(), indent=indent)
 
 
-VOC = Card(
-    name="voc_ap",
-    summary="Average precision of a detector, per class, as Pascal VOC computes it.",
-    formula="sum over recalls r of (r' - r) * best precision at recall r' or more",
-    on="detector",
-    bounds=(0.0, 1.0),
-    best=1.0,
-    better="higher",
-    verb="verite voc",
-    cite="Everingham et al., The Pascal Visual Object Classes Challenge: A Retrospective, IJCV 2015",
-)
-DETECTORS = {VOC.name: VOC}
+DETECTORS = {
+    "voc_ap": Card(
+        name="voc_ap",
+        summary="Average precision of a detector, per class, as Pascal VOC computes it.",
+        formula="sum over recalls r of (r' - r) * best precision at recall r' or more",
+        on="detector",
+        bounds=(0.0, 1.0),
+        best=1.0,
+        better="higher",
+        verb="verite voc",
+        cite="Everingham et al., The Pascal Visual Object Classes Challenge: A Retrospective, IJCV 2015",
+    )
+}
 
 
-def card_of(chosen: Metric) -> Card:
-    """The card of a localization metric with its parameters."""
+def make_card(chosen: Metric) -> Card:
+    """Make the card of a localization metric with its parameters."""
     record = chosen.record
+    summary, *others = record.paragraphs
+    parameters = {}
+    for key, default in record.defaults.items():
+        allowed = record.ranges.get(key)
+        values = " or ".join(record.variants) if key == "variant" else f"in {allowed.text}" if allowed else ""
+        parameters[key] = f"{values}{', ' if values else ''}default {format_value(default)}"
+    empty = chosen.empty.to_dict()
+    if record.is_complement(chosen.parameters):
+        empty = {case: text if text == "formula" else f"1 - {text}" for case, text in empty.items()}
+    remarks = others[1:]
+    if chosen.needs_image:
+        remarks.append("Needs the size of the image.")
+    if record.distance:
+        lengths = [key for key in ("tolerance", "cutoff", "threshold") if key in chosen.parameters]
+        also = f", and so {'is' if len(lengths) == 1 else 'are'} {' and '.join(lengths)}" if lengths else ""
+        remarks.append(f"Distances are in pixels, with --spacing in its unit{also}.")
+    if record.labels:
+        remarks.append("Also defined for label images of several objects.")
     return Card(
         name=chosen.name,
-        summary=record.summary,
-        formula=record.formula,
+        summary=summary,
+        formula=others[0] if others else "",
         on=record.on,
         bounds=chosen.bounds,
         best=chosen.best,
@@ -112,88 +138,64 @@ def card_of(chosen: Metric) -> Card:
         cite=record.cite,
         unit=chosen.unit,
         symmetric=chosen.symmetric,
-        aliases={
-            alias: spell_metric(record.name, dict(given)) if given else "" for alias, given in record.aliases.items()
-        },
-        parameters={key: parameter(record, key, default) for key, default in record.defaults.items()},
+        aliases={alias: format_call(record.name, given) if given else "" for alias, given in record.aliases.items()},
+        parameters=parameters,
         variants={key: variant.text for key, variant in record.variants.items()},
-        empty=empty_rules(chosen),
-        remarks=(*record.remarks, *needs(chosen)),
+        empty=empty,
+        remarks=tuple(remarks),
         signature=str(chosen.signature),
     )
 
 
-def parameter(record: Record, key: str, default: Any) -> str:
-    """A parameter in words: its range and its default."""
-    allowed = record.ranges.get(key)
-    choice = " or ".join(record.variants) if key == "variant" else f"in {allowed.text}" if allowed else ""
-    return f"{choice}{', ' if choice else ''}{word_of(default)} if not given"
-
-
-def empty_rules(chosen: Metric) -> dict[str, str]:
-    rules = {case: spell_settled(getattr(chosen.empty, case)) for case in ("truth", "pred", "both")}
-    if chosen.record.is_complement(chosen.parameters):
-        return {case: text if text == "formula" else f"1 - {text}" for case, text in rules.items()}
-    return rules
-
-
-def needs(chosen: Metric) -> list[str]:
-    """Remarks that follow from the facts."""
-    remarks = ["Needs the size of the image."] if chosen.needs_image else []
-    if chosen.record.distance:
-        lengths = [key for key in ("tolerance", "cutoff", "threshold") if key in chosen.parameters]
-        also = f", and so {'is' if len(lengths) == 1 else 'are'} {' and '.join(lengths)}" if lengths else ""
-        remarks.append(f"Distances are in pixels, with --spacing in its unit{also}.")
-    if chosen.record.labels:
-        remarks.append("Defined for label images of several objects, too.")
-    return remarks
-
-
 class Catalogue(Display):
-    """All metrics, as a list or a document."""
+    """All metrics as a list, a JSON document or the reference page."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
         self.cards = {card.name: card for card in cards}
 
+    def section(self, on: str) -> list[Card]:
+        """Return the cards of the metrics that compare boxes, contours, regions or detectors."""
+        return [card for card in self.cards.values() if card.on == on]
+
     def __str__(self) -> str:
         wide = max(map(len, self.cards))
         lines = []
-        for on, title in ON.items():
-            chosen = [card for card in self.cards.values() if card.on == on]
+        for on, title in SECTIONS.items():
+            chosen = self.section(on)
             if not chosen:
                 continue
-            lines += ["", title, f"  {'metric':<{wide}}  {'better':<10}  unit  what it measures"]
+            lines += ["", title, f"  {'metric':<{wide}}  {'better':<10}  unit  measures"]
             lines += [f"  {c.name:<{wide}}  {c.better:<10}  {c.unit:<4}  {c.summary}" for c in chosen]
         return "\n".join([*lines[1:], "", "verite metrics NAME shows one card with formula, parameters and source."])
 
     def contents(self) -> list[Part]:
-        return [self.list_metrics([on], title) for on, title in ON.items()]
+        return [self.list_metrics(self.section(on), title) for on, title in SECTIONS.items()]
 
     def main_table(self) -> Table:
-        return self.list_metrics(list(ON))
+        return self.list_metrics([card for on in SECTIONS for card in self.section(on)])
 
-    def list_metrics(self, on: Sequence[str], title: str = "") -> Table:
-        """The metrics that look at these kinds of regions."""
-        chosen = [card for card in self.cards.values() if card.on in on]
+    def list_metrics(self, chosen: Sequence[Card], title: str = "") -> Table:
+        """Return a table with one row per metric."""
         heads = {"on": "on", "better": "better", "unit": "unit", "summary": "measures"}
         columns = {head: [getattr(card, name) for card in chosen] for name, head in heads.items()}
         return Table.of("metric", [card.name for card in chosen], columns, title=title)
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the document of `verite metrics --json`."""
         return {"metrics": {name: card.to_dict() for name, card in self.cards.items()}}
 
     def to_json(self, *, indent: int = 0) -> str:
         return to_json(self.to_dict(), indent=indent)
 
     def to_markdown(self) -> str:
-        """The reference page: every card, generated from the records."""
-        lines = ["# The catalogue", "", "Every metric verite knows, generated from its declaration.", ""]
-        for on, title in ON.items():
-            chosen = [card for card in self.cards.values() if card.on == on]
+        """Return the reference page, with every card."""
+        lines = ["# Metrics", "", "Every metric of the catalogue, generated from its declaration.", ""]
+        for on, title in SECTIONS.items():
+            chosen = self.section(on)
             lines += [
                 f"## {title}",
                 "",
-                "| metric | also | better | unit | what it measures |",
+                "| metric | also | better | unit | measures |",
                 "|---|---|---|---|---|",
             ]
             for c in chosen:
@@ -206,24 +208,21 @@ class Catalogue(Display):
         return "\n".join(lines)
 
 
-CODE = ("formula", "computed by", "signature")
-
-
 def catalogue() -> Catalogue:
-    """Every metric.
+    """Return the cards of all metrics.
 
     >>> {"voc_ap", "gce", "hausdorff"} <= set(catalogue().cards)
     True
     """
-    return Catalogue([*DETECTORS.values(), *(card_of(metric(name)) for name in records())])
+    return Catalogue([*DETECTORS.values(), *(make_card(metric(name)) for name in records())])
 
 
 def card(name: str) -> Card:
-    """The card of a metric, by any of its names, with the parameters in the name."""
+    """Return the card of a metric by its name or an alias, with the parameters in the name."""
     if name in DETECTORS:
         return DETECTORS[name]
     try:
-        return card_of(metric(name))
+        return make_card(metric(name))
     except UnknownMetric as error:
         near = did_you_mean(name, DETECTORS)
         if near and "did you mean" not in str(error):

@@ -1,16 +1,21 @@
-"""Which localization metrics are there? The shelf they are declared on, and the way from a name to a metric."""
+"""The catalogue of localization metrics: declare a metric with a decorator, look one up by name.
+
+Metrics of the package live in the modules `METRIC_MODULES`, imported when the first name is looked up. A function of a
+user becomes a metric by the decorator :func:`localization`, by its path ``package.module:function``, or as it is.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, UnknownMetric, VeriteError, did_you_mean, excerpt
-from verite.metrics.metric import Metric, Record, make_record, parse
+from verite.metrics.metric import Bounds, Empty, Metric, MetricRecord, On, Variant, make_record, parse_call
 from verite.model.polygons import RLEMasks
 from verite.model.rasters import array_of
 from verite.pairs import Array, Pairs
@@ -19,95 +24,171 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 METRIC_MODULES = ("box", "contour", "contour_distance", "region", "partition")
-
 F = TypeVar("F", bound=Callable[..., Any])
-
-RECORDS: dict[str, Record] = {}
-
+RECORDS: dict[str, MetricRecord] = {}
 ALIASES: dict[str, tuple[str, dict[str, Any]]] = {}  # folded alias: name and parameters
 
 
-def localization(**facts: Any) -> Callable[[F], F]:
-    """Declare a metric: a function from `Pairs` to one value a pair; its keyword-only arguments are its parameters.
+def localization(
+    *,
+    on: On = "region",
+    bounds: Bounds | Callable[..., Bounds] = (-inf, inf),
+    best: float | None = None,
+    symmetric: bool = False,
+    unit: str = "",
+    cite: str = "",
+    aliases: Sequence[str] | Mapping[str, Mapping[str, Any]] = (),
+    empty: Empty | None = None,
+    ranges: Mapping[str, str] | None = None,
+    variants: Mapping[str, str | Variant] | None = None,
+    image: bool = False,
+    labels: bool = False,
+    volumes: bool = False,
+    distance: bool | None = None,
+    points: bool = False,
+    name: str | None = None,
+    rev: int = 1,
+) -> Callable[[F], F]:
+    """Declare a localization metric: a function of `Pairs` that returns one value per pair.
 
-    From the function and these facts come its name in Python and on the command line, its card, its checks and its
-    signature:
+    The function's keyword-only arguments are the metric's parameters. From the function and these facts come its name
+    in Python and on the command line, its card (``verite metrics NAME``), its checks and its signature. The first
+    paragraph of its docstring is the summary, the second the formula.
 
-    on        "box", "contour" or "region": what it looks at
-    bounds    lowest and highest value      best    what two identical regions get
-    symmetric does exchanging truth and pred change nothing?
-    unit      "px", "%", …                  cite    where it comes from
-    aliases   other names, or a mapping from names to parameters
-    empty     what it says where a region is empty (`Empty`); usually the best if both are, the worst if one is
-    ranges    what parameters may be, e.g. {"quantile": "(0, 1]"}
-    variants  values of its parameter `variant`, each with a sentence
-    distance  does it measure distances, in pixels or in the unit of a spacing? Usually where its unit is px or px²
-    volumes   is it defined in three dimensions, too?
-    points    is it defined for boxes without an area? Usually two of them are refused
-    image     does it need the size of the image?    labels  is it defined for images of several objects?
+    Parameters
+    ----------
+    on : {"region", "box", "contour"}, default "region"
+        What the metric compares.
+    bounds : (float, float) or callable, default (-inf, inf)
+        Lowest and highest value, or a function of the parameters that returns them.
+    best : float, optional
+        The value of two identical regions.
+    symmetric : bool, default False
+        Whether exchanging ground truth and prediction leaves the value unchanged.
+    unit : str, default ""
+        Unit of the values, e.g. "px" or "%".
+    cite : str, default ""
+        The publication that defines the metric.
+    aliases : sequence of str, or mapping from str to parameters, default ()
+        Other names.
+    empty : Empty, optional
+        Values for empty regions. Default: the best value if both are empty, the worst if one is and it is finite.
+    ranges : mapping, optional
+        Intervals of numeric parameters, e.g. ``{"quantile": "(0, 1]"}``.
+    variants : mapping, optional
+        Values of the parameter `variant`, each with a sentence or a `Variant`.
+    image : bool, default False
+        Whether the size of the image is needed; always so for contours.
+    labels : bool, default False
+        Whether it is defined for label images of several objects.
+    volumes : bool, default False
+        Whether it is defined in three dimensions.
+    distance : bool, optional
+        Whether it measures distances, which are in the unit of a spacing. Default: if its unit is px or px².
+    points : bool, default False
+        Whether it is defined for two boxes without an area.
+    name : str, optional
+        Name of the metric. Default: the function's.
+    rev : int, default 1
+        Revision of the definition, part of the signature.
 
+    Returns
+    -------
+    callable
+        A decorator that declares the function and returns it unchanged.
+
+    Raises
+    ------
+    BadParameter
+        If facts contradict each other, a parameter has no default, or the name belongs to another function.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> @localization(on="box", bounds=(0, 1), best=1, symmetric=True)
-    ... def wider(p, *, power: float = 1.0):
+    ... def width_ratio(p, *, power: float = 1.0):
     ...     "Ratio of the widths."
     ...     a, b = (box[:, 2] - box[:, 0] for box in (p.truth_box, p.pred_box))
     ...     return (np.minimum(a, b) / np.maximum(a, b)) ** power
-    >>> metric("wider(power=2)")([0, 0, 2, 2], [0, 0, 4, 2])
+    >>> metric("width_ratio(power=2)")([0, 0, 2, 2], [0, 0, 4, 2])
     0.25
-    >>> forget("wider")
+    >>> forget("width_ratio")
     """
 
     def declare(function: F) -> F:
-        register(make_record(function, **facts))
+        record = make_record(
+            function, on=on, bounds=bounds, best=best, symmetric=symmetric, unit=unit, cite=cite, aliases=aliases,
+            empty=empty, ranges=ranges, variants=variants, image=image, labels=labels, volumes=volumes,
+            distance=distance, points=points, name=name, rev=rev,
+        )  # fmt: skip
+        for word, parameters in {record.name: {}, **record.aliases}.items():
+            known = ALIASES.get(word.casefold())
+            # The same declaration is met again when its module is loaded again.
+            if known is not None and origin(RECORDS[known[0]].function) != origin(function):
+                raise BadParameter(f"metric: expected a new name, found {word!r}, which is {known[0]}")
+            record.check(parameters)
+            ALIASES[word.casefold()] = (record.name, dict(parameters))
+        RECORDS[record.name] = record
         return function
 
     return declare
 
 
-def register(record: Record) -> None:
-    """Put a record on the shelf; a name that another function has is refused."""
-    names = {record.name: {}, **record.aliases}
-    for name, parameters in names.items():
-        key = name.casefold()
-        taken = ALIASES.get(key)
-        if taken is not None and not is_same(RECORDS[taken[0]], record):
-            raise BadParameter(f"metric: expected a new name, found {name!r}, which is {taken[0]}")
-        record.check(parameters)
-        ALIASES[key] = (record.name, dict(parameters))
-    RECORDS[record.name] = record
-
-
-def is_same(a: Record, b: Record) -> bool:
-    """The same declaration, met again because its module was loaded again."""
-    return (a.function.__module__, a.function.__qualname__) == (b.function.__module__, b.function.__qualname__)
+def origin(function: Callable[..., Any]) -> tuple[str, str]:
+    """Return the module and the qualified name of a function."""
+    return function.__module__, function.__qualname__
 
 
 def forget(name: str) -> None:
-    """Take a metric off the shelf."""
+    """Remove a metric and its aliases from the catalogue."""
     record = RECORDS.pop(name)
     for alias in (name, *record.aliases):
         ALIASES.pop(alias.casefold(), None)
 
 
-def records() -> dict[str, Record]:
-    """Every declared metric by its name."""
-    stock()
+@cache
+def load_builtin() -> None:
+    """Import the modules that declare the metrics of the package."""
+    for module in METRIC_MODULES:
+        import_module(f"verite.metrics.{module}")
+
+
+def records() -> dict[str, MetricRecord]:
+    """Return every declared metric by its name."""
+    load_builtin()
     return dict(RECORDS)
 
 
-@cache
-def stock() -> None:
-    for shelf in METRIC_MODULES:
-        import_module(f"verite.metrics.{shelf}")
+def every_metric() -> list[Metric]:
+    """Return every declared metric at its defaults."""
+    return [Metric(record, record.check({})) for record in records().values()]
 
 
 def metric(name: str | Metric | Callable[..., Any], **parameters: Any) -> Metric:
-    """The metric of this name, with parameters in the name or beside it.
+    """Look up a localization metric by name, or make one from a function.
 
-    A name is `gce`, an alias in any spelling of case (`MARgce`), `hausdorff(quantile=0.95)`, or
-    `package.module:function` for a function of your own; the function itself will do, too. It takes `Pairs` and returns
-    an array, or takes two masks and returns a number.
+    Parameters
+    ----------
+    name : str, Metric or callable
+        A name such as ``gce``, an alias in any case (``MARgce``), a name with parameters
+        (``hausdorff(quantile=0.95)``), ``package.module:function``, or a function: of `Pairs` that returns an array, or
+        of two masks that returns a number.
+    **parameters
+        Parameters of the metric; ``verite metrics NAME`` lists them with their ranges and defaults.
 
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    UnknownMetric
+        If there is no metric or function of this name.
+    BadParameter
+        If a parameter is unknown, given twice, or outside its range.
+
+    Examples
+    --------
     >>> metric("gce")
     <metric gce: best 0, lower is better>
     >>> metric("HAU", quantile=0.95).name
@@ -118,45 +199,28 @@ def metric(name: str | Metric | Callable[..., Any], **parameters: Any) -> Metric
     if callable(name):
         record = record_of(name)
         return Metric(record, record.check(parameters))
-    word, written = parse(name)
+    word, written = parse_call(name)
     twice = sorted(set(written) & set(parameters))
     if twice:
         raise BadParameter(f"{word}: expected {twice[0]} once, found it in the name and beside it")
+    given: Mapping[str, Any] = {}
     if ":" in word:
-        record, given = record_of(import_function(word)), {}
+        record = record_of(import_function(word))
     else:
-        stock()
-        found = ALIASES.get(word.casefold())
-        if found is None:
+        load_builtin()
+        known = ALIASES.get(word.casefold())
+        if known is None:
+            names = [name for record in RECORDS.values() for name in (record.name, *record.aliases)]
             raise UnknownMetric(
                 f"metric: expected one of {len(RECORDS)} (see verite metrics), or package.module:function, "
-                f"found {excerpt(word)}{did_you_mean(word, known_names())}"
+                f"found {excerpt(word)}{did_you_mean(word, names)}"
             )
-        record, given = RECORDS[found[0]], found[1]
+        record, given = RECORDS[known[0]], known[1]
     return Metric(record, record.check({**given, **written, **parameters}))
 
 
-def known_names() -> list[str]:
-    """Every name and alias as it is written."""
-    stock()
-    return [name for record in RECORDS.values() for name in (record.name, *record.aliases)]
-
-
-def record_of(function: Callable[..., Any]) -> Record:
-    """The record of a function: as it was declared, or with no more facts than a function has."""
-    for record in RECORDS.values():
-        if record.function is function:
-            return record
-    path = f"{function.__module__}:{function.__qualname__}" if hasattr(function, "__qualname__") else ""
-    is_found_again = path and "<" not in path and not path.startswith("__main__:")
-    name = path if is_found_again else None
-    if takes_two(function):
-        return make_record(over_masks(function), name=name or plain_name(function), image=True)
-    return make_record(function, name=name)
-
-
 def import_function(path: str) -> Callable[..., Any]:
-    """The function behind `package.module:function`."""
+    """Import the function of a path `package.module:function`."""
     module, _, name = path.partition(":")
     try:
         found = getattr(import_module(module), name)
@@ -169,28 +233,35 @@ def import_function(path: str) -> Callable[..., Any]:
     return found
 
 
-def every_metric() -> list[Metric]:
-    """Every declared metric at its defaults."""
-    return [Metric(record, record.check({})) for record in records().values()]
+def record_of(function: Callable[..., Any]) -> MetricRecord:
+    """Return the record of a declared function, or make one without facts for any other.
 
-
-def takes_two(function: Callable[..., Any]) -> bool:
-    """Does a function want two regions, rather than pairs of them?"""
+    A function with two required positional arguments is called with two masks, any other with `Pairs`.
+    """
+    for record in RECORDS.values():
+        if record.function is function:
+            return record
+    path = f"{function.__module__}:{function.__qualname__}" if hasattr(function, "__qualname__") else ""
+    can_be_imported = path and "<" not in path and not path.startswith("__main__:")
+    name = path if can_be_imported else None
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
-        return False
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in kinds and p.default is p.empty for p in parameters) == 2
+        return make_record(function, name=name)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if sum(p.kind in positional and p.default is p.empty for p in parameters) == 2:
+        return make_record(apply_to_masks(function), name=name or plain_name(function), image=True)
+    return make_record(function, name=name)
 
 
 def plain_name(function: Callable[..., Any]) -> str:
+    """Return the name of a function as a word, "own" for a lambda and the like."""
     found = getattr(function, "__name__", type(function).__name__)
     return found if found.isidentifier() else "own"
 
 
-class Masks:
-    """One side of many pairs as arrays; a mask that is asked for again is not drawn again."""
+class MaskArrays:
+    """The masks of one side of many pairs as arrays; the last one is cached, as the next pair often has it again."""
 
     def __init__(self, runs: RLEMasks, rows: NDArray[np.integer]) -> None:
         self.runs, self.rows = runs, rows
@@ -200,16 +271,16 @@ class Masks:
         row = int(self.rows[i])
         if self.last is None or self.last[0] != row:
             mask = array_of(self.runs, row)
-            mask.flags.writeable = False  # it may be shown again
+            mask.flags.writeable = False  # it may be passed again
             self.last = row, mask
         return self.last[1]
 
 
-def over_masks(function: Callable[..., Any]) -> Callable[..., Array]:
-    """A function of two masks as one of many pairs."""
+def apply_to_masks(function: Callable[..., Any]) -> Callable[..., Array]:
+    """Turn a function of two masks into one of `Pairs`, with the same keyword-only parameters and docstring."""
 
     def measure(pairs: Pairs, **parameters: Any) -> Array:
-        truth, pred = (Masks(RLEMasks(*side[:3]), side[3]) for side in pairs.sides())
+        truth, pred = (MaskArrays(RLEMasks(side.counts, side.objects, side.sizes), side.rows) for side in pairs.sides())
         found = np.empty(len(pairs))
         for i in range(len(pairs)):
             value = function(truth[i], pred[i], **parameters)

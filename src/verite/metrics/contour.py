@@ -1,4 +1,4 @@
-"""How many contour pixels do two outlines not share? Counts, and the gray-level distances of two-valued images."""
+"""Metrics of two contours by counting pixels: contour errors, and gray-level distances of the two contour images."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from verite.pairs import Array, Pairs
 CHABRIER = "Chabrier, Contribution à l'évaluation de performances en segmentation d'images, thesis, Orléans 2005"
 COQUIN = "Coquin, Bolon, Chehadeh, Evaluation quantitative d'images filtrées, GRETSI 1997"
 BASSEVILLE = "Basseville, Distance measures for signal processing and pattern recognition, Signal Processing 1989"
-FORMULA = Empty()  # the formulas below have an answer for empty contours, too
+FORMULA = Empty()  # the formulas below are defined for empty contours
 LEVELS = {"background": "(0, inf)", "contour": "(0, inf)"}
 
 
 def extra_pixels(p: Pairs) -> Array:
-    """Pixels on the pred's contour alone."""
+    """Number of pixels on the prediction's contour only."""
     return p.pred_contour - p.shared_contour
 
 
 def missing_pixels(p: Pairs) -> Array:
-    """Pixels on the truth's contour alone."""
+    """Number of pixels on the ground truth's contour only."""
     return p.truth_contour - p.shared_contour
 
 
 def differing_share(p: Pairs) -> Array:
-    """The share of the image's pixels that lie on one contour only."""
+    """Share of the image's pixels that lie on one contour only."""
     return (extra_pixels(p) + missing_pixels(p)) / p.pixels
 
 
@@ -49,7 +49,7 @@ def err_loc(p: Pairs) -> Array:
 
 @localization(on="contour", bounds=(0, 1), best=0, empty=FORMULA, aliases=["ErrSous"], cite=CHABRIER)
 def err_under(p: Pairs) -> Array:
-    """Share of the truth's contour that was missed.
+    """Share of the ground truth's contour that the prediction misses.
 
     |C_truth \\ C_pred| / |C_truth|, and 0 where the truth has no contour
 
@@ -62,7 +62,7 @@ def err_under(p: Pairs) -> Array:
 
 @localization(on="contour", bounds=(0, 1), best=0, empty=FORMULA, aliases=["ErrSur"], cite=CHABRIER)
 def err_over(p: Pairs) -> Array:
-    """Share of the pixels off the truth's contour that were taken for contour.
+    """Share of the pixels off the ground truth's contour that are on the prediction's.
 
     |C_pred \\ C_truth| / (N - |C_truth|)
 
@@ -73,11 +73,6 @@ def err_over(p: Pairs) -> Array:
     return ratio(extra_pixels(p), p.pixels - p.truth_contour)
 
 
-def different(name: str, background: float, contour: float) -> None:
-    if background == contour:
-        raise BadParameter(f"{name}: expected background and contour to differ, found {contour:g} for both")
-
-
 @localization(
     on="contour", bounds=(0, 1), best=1, empty=FORMULA, ranges=LEVELS, cite=COQUIN,
     variants={
@@ -86,18 +81,19 @@ def different(name: str, background: float, contour: float) -> None:
     },
 )  # fmt: skip
 def snr(p: Pairs, *, background: float = 1.0, contour: float = 2.0, variant: str = "score") -> Array:
-    """Signal-to-noise ratio of the pred's contour image, pixels that agree left out.
+    """Signal-to-noise ratio of the prediction's contour image over the pixels that differ.
 
     1 / (1 + raw), raw = sqrt(1/N · Σ g_pred² / (g_truth - g_pred)²) over the pixels whose gray levels g differ
 
-    The gray levels are 1 off and 2 on the contour. Every differing pixel adds to raw, so that identical contours are
-    an extreme of the score and yet not its 0: in the comparative studies it fails separation for this reason.
+    The gray levels are 1 off and 2 on the contour. Identical contours get 1, not 0: this is why the metric fails
+    separation in the comparative studies.
 
     >>> import verite as vt
     >>> vt.metric("snr")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))          # raw = sqrt((8 · 4 + 8 · 1) / 64)
     0.558481...
     """
-    different("snr", background, contour)
+    if background == contour:
+        raise BadParameter(f"snr: expected background and contour to differ, found {contour:g} for both")
     noise = extra_pixels(p) * contour**2 + missing_pixels(p) * background**2
     raw = np.sqrt(noise / ((contour - background) ** 2 * p.pixels))
     return raw if variant == "raw" else 1 / (1 + raw)
@@ -134,16 +130,17 @@ def lq(p: Pairs, *, q: float = 1.0) -> Array:
     return differing_share(p) ** (1 / q)
 
 
-def largest_kullback(background: float, contour: float) -> Bounds:
+def kullback_bounds(background: float, contour: float) -> Bounds:
+    """Range of `kullback`: every pixel on one contour only gives the highest value."""
     return 0.0, (contour - background) * log(contour / background)
 
 
 @localization(
-    on="contour", bounds=largest_kullback, best=0, symmetric=True, empty=FORMULA, ranges=LEVELS, cite=BASSEVILLE,
+    on="contour", bounds=kullback_bounds, best=0, symmetric=True, empty=FORMULA, ranges=LEVELS, cite=BASSEVILLE,
     aliases=["KUL", "DKu"],
 )  # fmt: skip
 def kullback(p: Pairs, *, background: float = 1.0, contour: float = 2.0) -> Array:
-    """Kullback's divergence between the contour images, both ways together.
+    """Kullback-Leibler divergence between the contour images, summed over both directions.
 
     1/N · Σ (g_pred - g_truth) · ln(g_pred / g_truth), the gray levels g being 1 off and 2 on the contour
 
@@ -155,6 +152,7 @@ def kullback(p: Pairs, *, background: float = 1.0, contour: float = 2.0) -> Arra
 
 
 def bhattacharyya_bounds(background: float, contour: float, variant: str) -> Bounds:
+    """Range of `bhattacharyya`, which depends on the gray levels and the variant."""
     if variant == "raw":
         return -log(max(background, contour)), -log(min(background, contour))
     reach = abs(log(contour / background)) / 2
@@ -165,14 +163,14 @@ def bhattacharyya_bounds(background: float, contour: float, variant: str) -> Bou
     on="contour", bounds=bhattacharyya_bounds, best=0, empty=FORMULA, ranges=LEVELS, cite=BASSEVILLE,
     aliases=["BAH", "BHA", "DBh"],
     variants={
-        "relative": "less the raw value of the truth with itself, so that identical contours give 0",
+        "relative": "minus the raw value of the ground truth with itself, so that identical contours give 0",
         "raw": Variant("as printed: identical contours give a value that depends on them",
                        facts={"best": None, "symmetric": True}),
         "as-run": "relative, with the gray levels exchanged: 2 off and 1 on the contour (the published rows show it)",
     },
 )  # fmt: skip
 def bhattacharyya(p: Pairs, *, background: float = 1.0, contour: float = 2.0, variant: str = "relative") -> Array:
-    """Bhattacharyya's distance of the contour images.
+    """Bhattacharyya distance of the contour images.
 
     raw(truth, pred) - raw(truth, truth), raw = -ln(1/N · Σ √(g_truth · g_pred)), g being 1 off and 2 on the contour
 
@@ -198,7 +196,7 @@ def bhattacharyya(p: Pairs, *, background: float = 1.0, contour: float = 2.0, va
     cite=BASSEVILLE, aliases=["JEN", "DJe"],
 )  # fmt: skip
 def jensen(p: Pairs, *, alpha: float = 3.0, background: float = 1.0, contour: float = 2.0) -> Array:
-    """Jensen's divergence of the truth's contour image from the mean of both, with Rényi's entropy.
+    """Jensen divergence of the ground truth's contour image from the mean of both, with Rényi entropy.
 
     J(m, g_truth), m = (g_truth + g_pred) / 2, J(a, b) = H(√(a b)) - (H(a) + H(b)) / 2, H(a) = log2(Σ a^α) / (1 - α)
 
@@ -221,5 +219,5 @@ def jensen(p: Pairs, *, alpha: float = 3.0, background: float = 1.0, contour: fl
         return np.log2(levels**alpha @ counts) / (1 - alpha)
 
     divergence: Array = entropy(np.sqrt(mean * truth)) - (entropy(mean) + entropy(truth)) / 2
-    # Rounding may leave a trace below 0 where the contours agree.
+    # Rounding may leave a value slightly off 0 where the contours agree.
     return np.where(extra_pixels(p) + missing_pixels(p) == 0, 0.0, divergence.clip(min=0.0))

@@ -1,4 +1,4 @@
-"""How far apart do two outlines run? Distances from the pixels of one contour to the other."""
+"""Metrics of the distances between two contours: Hausdorff, average surface distance, surface Dice, Boundary IoU, …"""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from verite.metrics.catalogue import localization
 from verite.metrics.contour import extra_pixels, missing_pixels
 from verite.metrics.metric import Empty, Variant
-from verite.metrics.region import DISTANCE, ratio, turn
+from verite.metrics.region import DISTANCE, as_variant, ratio
 from verite.pairs import Array, Pairs
 from verite.pairs.store import MERIT_ALPHA, merge, quantiles
 
@@ -24,7 +24,7 @@ FAR = Empty(truth="diagonal", pred="diagonal", both=0)
     on="contour", bounds=(0, inf), best=0, unit="px", volumes=True, empty=FAR, aliases=["DMoy", "asd"], cite=PELI
 )
 def mean_distance(p: Pairs) -> Array:
-    """Mean distance of the pred's contour pixels to the truth's contour.
+    """Mean distance from the prediction's contour pixels to the ground truth's contour.
 
     1/|C_pred| · Σ d(k, C_truth) over the pixels k of C_pred
 
@@ -40,7 +40,7 @@ def mean_distance(p: Pairs) -> Array:
     empty=Empty(truth="diagonal²", pred="diagonal²", both=0),
 )  # fmt: skip
 def mean_squared_distance(p: Pairs) -> Array:
-    """Mean squared distance of the pred's contour pixels to the truth's contour.
+    """Mean squared distance from the prediction's contour pixels to the ground truth's contour.
 
     1/|C_pred| · Σ d(k, C_truth)² over the pixels k of C_pred
 
@@ -57,7 +57,7 @@ def mean_squared_distance(p: Pairs) -> Array:
     variants={"distance": DISTANCE, "similarity": Variant("Pratt's own: 1 is perfect", is_complement=True)},
 )  # fmt: skip
 def figure_of_merit(p: Pairs, *, alpha: float = MERIT_ALPHA, variant: str = "distance") -> Array:
-    """Pratt's figure of merit, turned so that 0 is perfect.
+    """Pratt's figure of merit as a distance: 1 - merit.
 
     1 - 1/max(|C_truth|, |C_pred|) · Σ 1 / (1 + α d(k, C_truth)²) over the pixels k of C_pred, α = 1/9
 
@@ -66,7 +66,7 @@ def figure_of_merit(p: Pairs, *, alpha: float = MERIT_ALPHA, variant: str = "dis
     0.135897...
     """
     merit = p.to_truth.merit(alpha) / np.maximum(p.truth_contour, p.pred_contour)
-    return turn(1 - merit, variant)
+    return as_variant(1 - merit, variant)
 
 
 @localization(
@@ -80,11 +80,11 @@ def figure_of_merit(p: Pairs, *, alpha: float = MERIT_ALPHA, variant: str = "dis
     },
 )  # fmt: skip
 def hausdorff(p: Pairs, *, quantile: float = 1.0, variant: str = "max") -> Array:
-    """Largest distance from either outline to the other.
+    """Hausdorff distance: the largest distance from either contour to the other.
 
     max(h(truth, pred), h(pred, truth)), h(A, B) the given quantile of the distances d(k, C_B) over the pixels k of C_A
 
-    `quantile=0.95` leaves the farthest 5 % of the pixels aside. Between two distances it interpolates.
+    `quantile=0.95` (HD95) excludes the farthest 5 % of the pixels. Quantiles are interpolated linearly.
 
     >>> import verite as vt
     >>> vt.metric("hausdorff")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))
@@ -110,11 +110,12 @@ def hausdorff(p: Pairs, *, quantile: float = 1.0, variant: str = "max") -> Array
     },
 )  # fmt: skip
 def baddeley(pairs: Pairs, *, p: float = 2.0, cutoff: float = inf, variant: str = "primary") -> Array:
-    """Baddeley's Δ: how differently the two contours are seen from everywhere in the image.
+    """Baddeley's Δ: difference of the distance maps of the two contours over the whole image.
 
     (1/N · Σ |w(d(k, C_truth)) - w(d(k, C_pred))|^p)^(1/p) over all pixels k, w(d) = min(d, cutoff)
 
-    Needs the distance of every pixel of the image, and costs accordingly; the other variants look at contours only.
+    It needs the distance of every pixel of the image and is slow for large images; the other variants use contour
+    pixels only.
 
     >>> import verite as vt
     >>> vt.metric("baddeley(p=1, variant=as-run)")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))   # (12 + 12) / 20
@@ -133,12 +134,13 @@ def baddeley(pairs: Pairs, *, p: float = 2.0, cutoff: float = inf, variant: str 
     return (total / (both if variant == "union" else pairs.pixels)) ** (1 / p)
 
 
-def beyond(p: Pairs, *, n: float = 1.0, threshold: float) -> Array:
-    """A whole diagonal away, in thresholds."""
+def diagonal_in_thresholds(p: Pairs, *, n: float = 1.0, threshold: float) -> Array:
+    """Value of Odet's measures if every pixel were a diagonal of the image away."""
     return (p.diagonal / threshold) ** n
 
 
-FARTHEST = ("(diagonal / threshold)^n", beyond)
+FARTHEST = ("(diagonal / threshold)^n", diagonal_in_thresholds)
+FARTHEST_1 = ("diagonal / threshold", diagonal_in_thresholds)
 
 SCALES = {"n": "(0, inf)", "threshold": "(0, inf)"}
 
@@ -149,12 +151,12 @@ SCALES = {"n": "(0, inf)", "threshold": "(0, inf)"}
     empty=Empty(truth=FARTHEST, pred=0, both=0), cite=ODET,
 )  # fmt: skip
 def odet_over(p: Pairs, *, n: float = 1.0, threshold: float = 5.0) -> Array:
-    """How far the over-detected contour pixels lie from the truth's contour.
+    """Mean distance of the over-detected contour pixels from the ground truth's contour, in thresholds.
 
     1/|O| · Σ (d(k, C_truth) / threshold)^n over the pixels k of O = C_pred \\ C_truth, and 0 where O is empty
 
     >>> import verite as vt
-    >>> vt.metric("odet_over")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))    # 8 pixels, 12 px in all, 5 px a unit
+    >>> vt.metric("odet_over")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))    # 8 pixels, 12 px in all, threshold 5 px
     0.3
     """
     return ratio(p.to_truth.total(n), extra_pixels(p)) / threshold**n
@@ -166,7 +168,7 @@ def odet_over(p: Pairs, *, n: float = 1.0, threshold: float = 5.0) -> Array:
     empty=Empty(truth=0, pred=FARTHEST, both=0), cite=ODET,
 )  # fmt: skip
 def odet_under(p: Pairs, *, n: float = 1.0, threshold: float = 5.0) -> Array:
-    """How far the missed contour pixels lie from the pred's contour.
+    """Mean distance of the missed contour pixels from the prediction's contour, in thresholds.
 
     1/|U| · Σ (d(k, C_pred) / threshold)^n over the pixels k of U = C_truth \\ C_pred, and 0 where U is empty
 
@@ -180,15 +182,15 @@ def odet_under(p: Pairs, *, n: float = 1.0, threshold: float = 5.0) -> Array:
 @localization(
     on="contour", bounds=(0, inf), best=0, symmetric=True, distance=True, ranges={"threshold": "(0, inf)"},
     aliases=["ND"],
-    empty=Empty(truth=("diagonal / threshold", beyond), pred=("diagonal / threshold", beyond), both=0), cite=ODET,
+    empty=Empty(truth=FARTHEST_1, pred=FARTHEST_1, both=0), cite=ODET,
 )  # fmt: skip
 def odet_nd(p: Pairs, *, threshold: float = 5.0) -> Array:
-    """How far the pixels on one contour only lie from the other contour.
+    """Mean distance of the pixels on one contour only from the other contour, in thresholds.
 
     (Σ d(k, C_truth) + Σ d(k, C_pred)) / (|C_truth △ C_pred| · threshold), and 0 where the contours agree
 
-    The comparative study names it without a formula; this is the measure of Odet's family that grows linearly with a
-    shift, as the study reports.
+    The comparative study gives no formula; this measure of Odet's family grows linearly with a shift, as the study
+    reports.
 
     >>> import verite as vt
     >>> vt.metric("odet_nd")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))      # (12 + 12) / (16 · 5)
@@ -207,7 +209,7 @@ def odet_nd(p: Pairs, *, threshold: float = 5.0) -> Array:
     },
 )  # fmt: skip
 def average_surface_distance(p: Pairs, *, variant: str = "pooled") -> Array:
-    """Mean distance from either contour to the other.
+    """Average symmetric surface distance: the mean distance from either contour to the other.
 
     (Σ d(k, C_truth) over C_pred + Σ d(k, C_pred) over C_truth) / (|C_truth| + |C_pred|)
 
@@ -226,7 +228,7 @@ def average_surface_distance(p: Pairs, *, variant: str = "pooled") -> Array:
     cite="Nikolov et al., Clinically applicable segmentation of head and neck anatomy, JMIR 2021",
 )  # fmt: skip
 def normalised_surface_dice(p: Pairs, *, tolerance: float = 1.0) -> Array:
-    """Share of both contours that lies within a tolerance of the other.
+    """Normalised surface Dice: the share of both contours within a tolerance of the other.
 
     (|{k ∈ C_pred: d(k, C_truth) ≤ τ}| + |{k ∈ C_truth: d(k, C_pred) ≤ τ}|) / (|C_truth| + |C_pred|)
 
@@ -243,16 +245,16 @@ def normalised_surface_dice(p: Pairs, *, tolerance: float = 1.0) -> Array:
     cite="Cheng et al., Boundary IoU: Improving Object-Centric Image Segmentation Evaluation, CVPR 2021",
 )  # fmt: skip
 def boundary_iou(p: Pairs, *, rim: float = 0.02) -> Array:
-    """Intersection over union of the regions' rims.
+    """Boundary IoU: intersection over union of the inner boundary regions.
 
-    |T_d ∩ P_d| / |T_d ∪ P_d|, R_d being the pixels of R within d steps of its outside, d = rim · diagonal of the image
+    |T_d ∩ P_d| / |T_d ∪ P_d|, R_d being the pixels of R within d of its boundary, d = rim · diagonal of the image
 
-    d is rounded to whole pixels, at least 1; steps go to all eight neighbours, as in the authors' code.
+    d is rounded to whole pixels, at least 1, and counted over eight neighbours, as in the authors' code.
 
     >>> import verite as vt
-    >>> vt.metric("boundary_iou")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))     # rims of 12 pixels share 4
+    >>> vt.metric("boundary_iou")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))     # boundary regions of 12 pixels share 4
     0.2
     """
     widths = np.maximum(np.rint(rim * np.hypot(p.heights, p.widths)), 1).astype(np.int64)
-    truth, pred, both = p.rims(widths).T
+    truth, pred, both = p.rim_areas(widths).T
     return ratio(both, truth + pred - both, otherwise=1.0)  # two boxes without a pixel

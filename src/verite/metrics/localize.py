@@ -1,17 +1,22 @@
-"""How well are objects localized? Catalogue metrics over the matched objects of two data sets."""
+"""Localization quality of matched objects: any metric of the catalogue, per object, per class and over a dataset.
+
+Predictions are matched to ground truth greedily by IoU, or by image. Each metric is computed for every matched pair and
+averaged; missed ground truth and spurious predictions are counted, or scored as empty regions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
+from verite.checks.check import Finding
 from verite.errors import BadParameter, DataError, excerpt, give_sizes
 from verite.evaluation.bootstrap import draw_ratio
-from verite.evaluation.evaluation import Candidates, box_candidates
+from verite.evaluation.evaluation import box_candidates
 from verite.evaluation.prepare import Checks, prepare
 from verite.evaluation.settings import (
     ComparisonSettings,
@@ -32,7 +37,7 @@ from verite.model.results import Matches, Results, choose_threshold
 from verite.model.shapes import Spacing
 from verite.model.tables import Part, Table
 from verite.pairs import Array, Pairs
-from verite.pairs.objects import ignored_truths, kinds, mean_of, overlap_of, pairs_of, uses_boxes
+from verite.pairs.objects import compares_boxes, ignored_truth, iou_of, mean_of, pairs_of, region_kinds
 from verite.settings import Choice, Number, Option, Setting
 from verite.signature import Signature, spell
 from verite.threads import thread_count
@@ -41,12 +46,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Match = Literal["greedy", "image"]
-
 Unmatched = Literal["leave", "score"]
+MASK_IMAGES = "mask-pictures"  # the name of the format
+SMALLEST_IOU = 5e-324  # objects without an intersection never match, whatever the threshold
+MOST_COLUMNS = 6  # metrics side by side in a table of classes
 
 
 class SpacingSetting(Setting[Any, Spacing | None]):
-    """One number for both, two, or their text with a unit."""
+    """A spacing: one number for both axes, two, or their text with a unit."""
 
     def validate(self, value: Any) -> Spacing:
         return Spacing.of(value)
@@ -56,58 +63,63 @@ class SpacingSetting(Setting[Any, Spacing | None]):
 
 
 class LocalizeSettings(ComparisonSettings):
+    """The settings of `verite localize`."""
+
     match: Option[Match | None] = Choice(
         None,
-        "Which objects are one: those that overlap most, or the ones of an image whatever their overlap.",
+        "Match objects greedily by IoU, or pair the objects of each image and class whatever their IoU.",
         Match,
-        default_text="image for pictures of one mask each, else greedy",
+        default_text="image for mask images of one object each, else greedy",
     )
     iou: Option[float] = Number(
         0.5,
-        "Overlap from which a prediction and a truth are one object; 0 is any overlap.",
+        "IoU threshold at which a prediction matches a ground-truth object; 0 is any overlap.",
         least=0,
         most=1,
         short="-t",
     )
     spacing: Setting[Any, Spacing | None] = SpacingSetting(
         None,
-        "How far apart rows and columns lie, e.g. 0.7,0.7 (mm) or 3,3um: distances are in that unit.",
+        "Distance between neighbouring rows and columns, e.g. 0.7,0.7 (mm) or 3,3um: distances are in that unit.",
         metavar="ROWS,COLUMNS",
         default_text="distances in pixels",
     )
     unmatched: Option[Unmatched | None] = Choice(
         None,
-        "Missed and spurious objects: count them, or also score them as empty regions.",
+        "Missed and spurious objects: leave them out of the means, or score them as empty regions.",
         Unmatched,
         default_text="leave; score with --match image",
     )
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """An image without a mask on one side is an answer, and a bad one."""
+        """Score unmatched objects by default where objects are paired by image: a missing mask is a bad one."""
         match = given.get("match") or "greedy"
         return {"match": match, "unmatched": "score" if match == "image" else "leave"}
 
 
-MASK_PICTURES = "mask-pictures"
-
-SOME = 5e-324  # objects that share nothing never match, whatever the threshold
-
-
 @dataclass(frozen=True, eq=False)
 class MatchedObjects:
-    """Objects of both sides, by their rows: truth[i] with pred[i], and those that stayed alone."""
+    """Matching of two datasets by rows: truth[i] is matched with pred[i]; the others are missed or spurious."""
 
     truth: NDArray[np.int64]
     pred: NDArray[np.int64]
-    overlap: NDArray[np.float64]
-    missed: NDArray[np.int64]  # truths without a prediction
-    spurious: NDArray[np.int64]  # predictions without a truth
+    overlap: NDArray[np.float64]  # IoU of each match
+    missed: NDArray[np.int64]  # ground truth without a match (false negatives)
+    spurious: NDArray[np.int64]  # predictions without a match (false positives)
+
+    def scored_rows(self, unmatched: Unmatched | None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows of ground truth and prediction of every scored pair; -1 is no object."""
+        missed, spurious = (rows if unmatched == "score" else rows[:0] for rows in (self.missed, self.spurious))
+        return (
+            np.concatenate([self.truth, missed, np.full(len(spurious), -1)]),
+            np.concatenate([self.pred, np.full(len(missed), -1), spurious]),
+        )
 
 
 def match_objects(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> MatchedObjects:
-    """In the order of falling confidence each prediction takes the free truth of its image and label it overlaps most.
+    """Match predictions, in order of decreasing confidence, to the free ground truth of image and class with most IoU.
 
-    A prediction that finds none but reaches the threshold with an ignored truth is neither matched nor spurious.
+    A prediction that matches none but reaches the threshold with an ignored object is neither matched nor spurious.
     """
     if settings.match == "image":
         return match_images(truth, pred, settings)
@@ -115,72 +127,65 @@ def match_objects(truth: Annotations, pred: Annotations, settings: LocalizeSetti
     order = np.argsort(-np.nan_to_num(confidence, nan=-np.inf), kind="stable")
     if settings.confidence is not None:
         order = order[above_threshold(pred, settings.confidence)[order]]
-    candidates = with_region_overlaps(truth, pred, settings)
-    ignored = ignored_truths(truth, settings)
-    pair = _core.match_candidates(candidates.arrays, order, ignored, max(settings.iou, SOME))
-    taken = np.append(candidates.truth, np.int32(-1))[pair].astype(np.int64)
-    found = np.flatnonzero((taken >= 0) & ~np.append(ignored, False)[taken])
+    candidates = box_candidates(truth, pred, pixel=1.0 if settings.pixel == "plus1" else 0.0, threads=thread_count())
+    preds, truths = candidates.pred, candidates.truth.astype(np.int64)
+    # Candidates have the IoU of their boxes; polygons and masks get that of their pixels.
+    are_boxes = (region_kinds(truth, truths) == BOX) & (region_kinds(pred, preds) == BOX)
+    as_boxes = compares_boxes(truth, pred, truths, preds, settings.regions)
+    by_pixels = np.flatnonzero(~are_boxes & ~as_boxes)
+    if len(by_pixels):
+        overlap = candidates.overlap.copy()
+        overlap[by_pixels] = iou_of(pairs_of(truth, pred, truths[by_pixels], preds[by_pixels], settings))
+        candidates = replace(candidates, overlap=overlap)
+    ignored = ignored_truth(truth, settings)
+    pair = _core.match_candidates(candidates.arrays, order, ignored, max(settings.iou, SMALLEST_IOU))
+    matched_truth = np.append(candidates.truth, np.int32(-1))[pair].astype(np.int64)
+    matched_pred = np.flatnonzero((matched_truth >= 0) & ~np.append(ignored, False)[matched_truth])
     missed = ~ignored
-    missed[taken[found]] = False
+    missed[matched_truth[matched_pred]] = False
     return MatchedObjects(
-        truth=taken[found],
-        pred=found,
-        overlap=candidates.overlap[pair[found]],
+        truth=matched_truth[matched_pred],
+        pred=matched_pred,
+        overlap=candidates.overlap[pair[matched_pred]],
         missed=np.flatnonzero(missed),
-        spurious=np.sort(order[taken[order] < 0]),
-    )
-
-
-def are_single(*sides: Annotations) -> bool:
-    """Are these pictures of one mask each?"""
-    return all(
-        side.source.format == MASK_PICTURES and len(side.labels) == 1 and len(np.unique(side.image)) == len(side)
-        for side in sides
+        spurious=np.sort(order[matched_truth[order] < 0]),
     )
 
 
 def match_images(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> MatchedObjects:
-    """The truth and the prediction of each image and label, whatever they share."""
-    ignored = ignored_truths(truth, settings)
+    """Match the ground truth and the prediction of each image and class, whatever their IoU."""
+    ignored = ignored_truth(truth, settings)
     labels = max(len(pred.labels), len(truth.labels))
-    places = []
+    sides = []
     for side, kept in ((truth, ~ignored), (pred, np.ones(len(pred), np.bool_))):
         rows = np.flatnonzero(kept)
-        place = side.image[rows].astype(np.int64) * labels + side.label[rows]
-        used, first, number = np.unique(place, return_index=True, return_counts=True)
-        if len(used) < len(rows):
-            odd = int(side.image[rows[first[np.argmax(number)]]])
+        key = side.image[rows].astype(np.int64) * labels + side.label[rows]
+        keys, first, number = np.unique(key, return_index=True, return_counts=True)
+        if len(keys) < len(rows):
+            image = int(side.image[rows[first[np.argmax(number)]]])
             raise DataError(
-                f"{side.source.path or 'annotations'}: expected one object of a class an image (match image), found "
-                f"{number.max()} in {side.images.name(odd)!r}; match greedy takes those that overlap most"
+                f"{side.source.path or 'annotations'}: expected one object per class and image (match image), found "
+                f"{number.max()} in {side.images.name(image)!r}; match greedy takes those with the highest IoU"
             )
-        places.append((used, rows[first]))
-    (mine, truths), (theirs, preds) = places
-    both, one, two = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
-    truth_rows, pred_rows = truths[one], preds[two]
-    overlap = overlap_of(pairs_of(truth, pred, truth_rows, pred_rows, settings)) if len(both) else np.empty(0)
+        sides.append((keys, rows[first]))
+    (truth_keys, truths), (pred_keys, preds) = sides
+    both, at_truth, at_pred = np.intersect1d(truth_keys, pred_keys, assume_unique=True, return_indices=True)
+    truth_rows, pred_rows = truths[at_truth], preds[at_pred]
+    overlap = np.empty(0)
+    if len(both):
+        overlap = iou_of(pairs_of(truth, pred, truth_rows, pred_rows, settings))
     return MatchedObjects(
         truth_rows, pred_rows, overlap, np.setdiff1d(truths, truth_rows), np.setdiff1d(preds, pred_rows)
     )
 
 
-def with_region_overlaps(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> Candidates:
-    """Pairs of one image and label whose boxes overlap, by the overlap of what is compared: boxes or pixels."""
-    pixel = 1.0 if settings.pixel == "plus1" else 0.0
-    candidates = box_candidates(truth, pred, pixel=pixel, threads=thread_count())
-    owner, rows = candidates.pred, candidates.truth.astype(np.int64)
-    are_boxes = (kinds(truth, rows) == BOX) & (kinds(pred, owner) == BOX)
-    needs = np.flatnonzero(~are_boxes & ~uses_boxes(truth, pred, rows, owner, settings.regions))
-    if not len(needs):
-        return candidates
-    overlap = candidates.overlap.copy()
-    overlap[needs] = overlap_of(pairs_of(truth, pred, rows[needs], owner[needs], settings))
-    return replace(candidates, overlap=overlap)
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Scored pairs: their regions as they are plotted, the values of each metric, and a caption per pair (or none)."""
 
-
-MOST_COLUMNS = 6  # metrics beside each other in a table of classes
-
-STATES = ("matched", "missed", "spurious")
+    pairs: Pairs
+    values: dict[str, Array]
+    captions: Sequence[str] = field(default_factory=tuple)
 
 
 def localize(
@@ -201,26 +206,67 @@ def localize(
     name: str | None = None,
     checks: Checks = "stop",
 ) -> LocalizationResults:
-    """Catalogue metrics over matched objects: per object, per class and for the data set.
+    """Measure localization metrics of matched objects: per object, per class and over the dataset.
 
-    In the order of falling confidence each prediction takes the free truth of its image and class that it overlaps
-    most, if the overlap reaches `iou` (0: any overlap). Truths left over are missed, predictions left over spurious:
-    they are counted, and `unmatched="score"` also gives them the value of an empty region; otherwise the means are over
-    matched objects alone. Truths that are to be ignored (crowds, difficult, groups) neither match nor miss, unless
-    `ignored="count"`. Predictions below `confidence` are left out. With `match="image"`, as pictures of one mask each
-    have it, the two masks of an image are one pair whatever their overlap, and a missing one is an empty region.
-    Files of volumes (NIfTI, .npy, TIFFs of several pages) and `Volume` are compared label by label in three dimensions.
-    `spacing` (rows, columns; a number for both; "0.7,0.7 mm") puts all distances into its unit.
+    In order of decreasing confidence, each prediction is matched to the free ground-truth object of its image and class
+    with the highest IoU, if that reaches `iou`. Ground truth without a match is missed, a prediction without one is
+    spurious. Volumes (NIfTI, .npy, TIFF files of several pages, `Volume`) are compared in three dimensions, one pair
+    per case and value.
 
-    `regions="common"` compares boxes where either side has nothing better, else pixels; "box" compares boxes always,
-    "given" each region as it is. `pixel="plus1"` reads the corners of boxes as pixel indices. `all` adds every metric
-    that fits the regions.
+    Parameters
+    ----------
+    truth, pred : Annotations, path, or anything :func:`verite.read` takes
+        Ground truth and predictions.
+    *metrics : str or Metric
+        Metrics of the catalogue, e.g. ``"iou"`` or ``"hausdorff(quantile=0.95)"``.
+    all : bool, default False
+        Add every metric that these regions allow.
+    iou : float, default 0.5
+        IoU threshold of a match; 0 is any overlap.
+    confidence : float, mapping or path, optional
+        Drop predictions below this confidence, or below that of their class. Default: keep all.
+    match : {"greedy", "image"}, optional
+        "image" pairs the objects of each image and class whatever their IoU. Default: "image" for mask images of one
+        object each, else "greedy".
+    unmatched : {"leave", "score"}, optional
+        Leave missed and spurious objects out of the means, or score them as empty regions. Default: "leave", and
+        "score" with ``match="image"``.
+    spacing : number, (rows, columns) or str, optional
+        Distance between neighbouring pixels, e.g. ``"0.7,0.7 mm"``: distances are in its unit. Default: pixels.
+    regions : {"common", "box", "given"}, default "common"
+        Compare boxes where either side has nothing else and pixels otherwise; always boxes; or each region as given.
+    pixel : {"continuous", "plus1"}, default "continuous"
+        Read the corners of boxes as coordinates or as pixel indices.
+    ignored : {"skip", "count"}, default "skip"
+        Ignore crowd, difficult and group-of ground truth, or count it.
+    polygons : str, default "coco"
+        Rule by which polygons become pixels.
+    labels : iterable of str, optional
+        Classes to evaluate. Default: all.
+    name : str, optional
+        Name of the detector. Default: from its file.
+    checks : {"stop", "warn", "off"}, default "stop"
+        Whether suspicious inputs stop the evaluation, warn, or are not checked.
 
-    >>> from verite import Annotations
-    >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 4, 4], [10, 10, 14, 14]])
-    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 4, 3]], confidence=[0.9])
-    >>> found = localize(truth, pred, "iou", "centre_distance", checks="off")
-    >>> found.scores["iou"].value, found.scores["centre_distance"].value, len(found.matched.missed)
+    Returns
+    -------
+    LocalizationResults
+        `scores[metric]`, `values[metric]` per pair, `matched` with the rows, and tables.
+
+    Raises
+    ------
+    BadParameter
+        If no metric is given, or a setting is out of its range.
+    DataError
+        If a metric is not defined for these regions.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 4, 4], [10, 10, 14, 14]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 4, 3]], confidence=[0.9])
+    >>> results = vt.localize(truth, pred, "iou", "centre_distance", checks="off")
+    >>> results.scores["iou"].value, results.scores["centre_distance"].value, len(results.matched.missed)
     (0.75, 0.5, 1)
     """
     settings = LocalizeSettings(
@@ -247,29 +293,31 @@ def localize(
 
         return localize_volumes(truth, pred, chosen, spacing=spacing, name=name)
     truth, pred = read_pair(truth, pred)
-    if match is None and are_single(truth, pred):
+    is_one_per_image = [
+        side.source.format == MASK_IMAGES and len(side.labels) == 1 and len(np.unique(side.image)) == len(side)
+        for side in (truth, pred)
+    ]
+    if match is None and min(is_one_per_image):
         settings = settings.change(match="image", unmatched=unmatched or "score")
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ap=False)
     threshold_note = settings.describe_threshold(pred)
     truth, pred = settings.choose(truth, pred)
     if all:
-        chosen += [m for m in fitting_metrics(truth, pred) if m not in chosen]
-    refuse_fractions(truth, chosen)
-    results = LocalizationResults(settings, list(dict.fromkeys(chosen)), truth, pred, findings)
+        is_sized = truth.unit != "rel" and truth.images.sized and pred.images.sized
+        fitting = [m for m in every_metric() if is_sized or not m.needs_image]
+        chosen += [m for m in fitting if m not in chosen and (truth.unit != "rel" or m.record.on == "region")]
+    chosen = list(dict.fromkeys(chosen))
+    check_units(truth, chosen)
+    matched = match_objects(truth, pred, settings)
+    pairs = pairs_of(truth, pred, *matched.scored_rows(settings.unmatched), settings, settings.spacing)
+    measured = Measured(pairs, measure(pairs, chosen))
+    results = LocalizationResults(settings, chosen, truth, pred, matched, measured, findings)
     results.threshold_note = threshold_note
     return results
 
 
-def fitting_metrics(truth: Annotations, pred: Annotations) -> list[Metric]:
-    """Every metric that the regions of these data sets allow."""
-    if truth.unit == "rel":
-        return [m for m in every_metric() if m.record.on == "region" and not m.needs_image]
-    is_sized = truth.images.sized and pred.images.sized
-    return [m for m in every_metric() if is_sized or not m.needs_image]
-
-
-def refuse_fractions(truth: Annotations, metrics: Sequence[Metric]) -> None:
-    """Fractions of an image of unknown proportions know areas, but no distances and no shapes."""
+def check_units(truth: Annotations, metrics: Sequence[Metric]) -> None:
+    """Refuse metrics of shapes and distances for boxes in fractions of images of unknown size."""
     for chosen in metrics if truth.unit == "rel" else ():
         if chosen.record.on != "region" or chosen.needs_image:
             raise DataError(
@@ -278,78 +326,56 @@ def refuse_fractions(truth: Annotations, metrics: Sequence[Metric]) -> None:
             )
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """What is known of pairs: themselves as they are drawn, the values of each metric, their overlaps."""
-
-    pairs: Pairs
-    values: dict[str, Array]
-    overlap: Array = field(default_factory=lambda: np.zeros(0))
-    said: Sequence[str] = ()
-
-
 class LocalizationResults(Results):
-    """Values of every matched object, with means per class and over all.
+    """Localization metrics of every matched object, with means per class and over the dataset.
 
-    `values[name]` has a value for each pair of `pairs`: the matched objects, then, where they are scored, the missed
-    and the spurious ones.
+    `values[name]` has one value per pair of `pairs`: the matched objects, then, where they are scored, the missed and
+    the spurious ones. `matched` has their rows, `captions` a text per pair for its figure, or none.
     """
 
     def __init__(
         self,
         settings: LocalizeSettings,
-        metrics: list[Metric],
+        metrics: Sequence[Metric],
         truth: Annotations,
         pred: Annotations,
-        findings: Sequence[Any] = (),
-        measured: Callable[[NDArray[np.int64], NDArray[np.int64]], Measured] | None = None,
+        matched: MatchedObjects,
+        measured: Measured,
+        findings: Sequence[Finding] = (),
     ) -> None:
-        """`measured` knows rows of both sides, -1 being none, whose regions are not in the annotations."""
-        self.settings, self.metrics = settings, metrics
-        self.matched: MatchedObjects = match_objects(truth, pred, settings)
-        found = self.matched
-        is_scored = settings.unmatched == "score"
-        missed, spurious = (rows if is_scored else rows[:0] for rows in (found.missed, found.spurious))
-        self.truth_rows = np.concatenate([found.truth, missed, np.full(len(spurious), -1)])
-        self.pred_rows = np.concatenate([found.pred, np.full(len(missed), -1), spurious])
-        if measured is not None:
-            known = measured(self.truth_rows, self.pred_rows)
-            self.matched = replace(found, overlap=known.overlap[: len(found.truth)])
-        else:
-            pairs = pairs_of(truth, pred, self.truth_rows, self.pred_rows, settings)
-            known = Measured(pairs, measure(pairs, metrics))
-        self.pairs: Pairs = known.pairs
-        self.values: dict[str, Array] = known.values
-        self.said = known.said  # of each pair, what its picture shows of it
-        self.label = np.where(
-            self.truth_rows >= 0, np.append(truth.label, 0)[self.truth_rows], np.append(pred.label, 0)[self.pred_rows]
-        )
-        scores = {m.name: (mean_of(self.values[m.name]), self.sign(m)) for m in metrics}
+        self.settings, self.metrics, self.matched = settings, metrics, matched
+        self.pairs, self.values, self.captions = measured.pairs, measured.values, measured.captions
+        self.truth_rows, self.pred_rows = matched.scored_rows(settings.unmatched)
+        self.label = self.of_pairs(truth.label, pred.label)
         super().__init__(
             protocol="localize",
             signature=self.sign_all([m.name for m in metrics]),
-            scores=scores,
+            scores={m.name: (mean_of(self.values[m.name]), self.sign(m)) for m in metrics},
             truth=truth,
             pred=pred,
             name=settings.name,
             findings=findings,
         )
 
+    def of_pairs(self, truth: NDArray[Any], pred: NDArray[Any]) -> NDArray[Any]:
+        """Return the image or class of each scored pair: the ground truth's, or the prediction's if there is none."""
+        return np.where(self.truth_rows >= 0, np.append(truth, 0)[self.truth_rows], np.append(pred, 0)[self.pred_rows])
+
     def sign_all(self, metrics: object) -> Signature:
-        """What all means have in common."""
+        """Return the signature of the result: the metrics and all settings."""
         return Signature("localize", (("metrics", spell(metrics)), *self.settings.signature("").settings))
 
     def sign(self, chosen: Metric) -> Signature:
-        """What exactly a mean is the mean of."""
+        """Return the signature of one mean: the metric's parameters and all settings."""
         own, facts = dict(chosen.signature.settings), dict(self.settings.signature("").settings)
         rev = own.pop("rev")
         del facts["rev"]
-        # A parameter of one's own metric may be called like a setting.
+        # A parameter of a user's metric may have the name of a setting.
         own = {f"{chosen.record.name}.{key}" if key in facts else key: value for key, value in own.items()}
         return Signature.of(chosen.record.name, **own, **facts, rev=rev)
 
     def matches(self, iou: float | None = None) -> Matches:
-        """Which prediction is matched to which ground truth; ignored ones do not count."""
+        """Return the matches at the IoU threshold; ignored ground truth is not counted."""
         choose_threshold((self.settings.iou,), iou)
         found, sizes = self.matched, (len(self.truth), len(self.pred))
         confidence = highest_floor(self.settings.confidence)
@@ -358,12 +384,12 @@ class LocalizationResults(Results):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the labels are called; predictions may know more of them than the truth."""
+        """The class names; predictions may have more classes than the ground truth."""
         known = self.pred.labels if len(self.pred.labels) >= len(self.truth.labels) else self.truth.labels
         return known.all_names
 
     def counts(self) -> dict[str, NDArray[np.int64]]:
-        """How many objects of each label were matched, missed and spurious."""
+        """Return the number of matched, missed and spurious objects of each class."""
         count = len(self.names)
         found = self.matched
         return {
@@ -373,11 +399,8 @@ class LocalizationResults(Results):
         }
 
     def draw_scores(self, scores: Sequence[str], weights: Array, label: str | None = None) -> Array:
-        image = np.where(
-            self.truth_rows >= 0,
-            np.append(self.truth.image, 0)[self.truth_rows],
-            np.append(self.pred.image, 0)[self.pred_rows],
-        )
+        """Return bootstrap means of some metrics, [draw, metric], for weights of the images, [draw, image]."""
+        image = self.of_pairs(self.truth.image, self.pred.image)
         at = slice(None) if label is None else self.label == self.names.index(label)
         values = [self.values[self[score].name][at] for score in scores]
         return np.stack([draw_ratio(weights, image[at], own, np.ones(len(own))) for own in values], axis=1)
@@ -387,43 +410,41 @@ class LocalizationResults(Results):
         return list(self.names)
 
     def class_scores(self) -> dict[str, list[float]]:
-        """For each metric its mean over the objects of every class."""
+        """Return the mean of each metric over the objects of every class."""
         rows = [np.flatnonzero(self.label == i) for i in range(len(self.names))]
         return {name: [mean_of(values[at]) for at in rows] for name, values in self.values.items()}
 
     def class_table(self) -> Table:
-        """What was found of each class, and the mean of each metric."""
+        """Return a table of classes: matched, missed and spurious objects, and the mean of each metric."""
         counts = {state: column.tolist() for state, column in self.counts().items()}
         means = {name: score.value for name, score in self.scores.items()}
         totals = {state: sum(column) for state, column in counts.items()}
         return Table.of("class", self.class_names, {**counts, **self.class_scores()}, mean={**totals, **means})
 
     def metric_table(self) -> Table:
-        """One row a metric: which way is better, mean, median and the extremes."""
+        """Return a table of metrics: better direction, unit, mean, median, worst value and number of pairs."""
         columns: dict[str, list[Any]] = {"better": [], "unit": [], "mean": [], "median": [], "worst": [], "count": []}
         for m in self.metrics:
             values = self.values[m.name]
-            row = (
-                m.better,
-                m.unit_with(self.settings.spacing),
-                mean_of(values),
-                median(values),
-                worst(values, m),
-                len(values),
-            )
+            worst = nan  # the value farthest from the best
+            if len(values) and m.best is not None:
+                worst = float(values[np.argmax(np.abs(values - m.best))])
+            found = summary(values)
+            row = (m.better, m.unit_with(self.settings.spacing), found["mean"], found["median"], worst, len(values))
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
         return Table.of("metric", [m.name for m in self.metrics], columns)
 
     @property
     def treatment(self) -> str:
-        """What became of the objects without a partner, in words."""
+        """The numbers of matched, missed and spurious objects, and whether the latter are in the means."""
         found = self.matched
-        what = f"{len(found.truth):,} matched, {len(found.missed):,} missed, {len(found.spurious):,} spurious"
-        how = "scored as empty regions" if self.settings.unmatched == "score" else "counted, not in the means"
-        return f"{what}; the missed and spurious are {how}"
+        counts = f"{len(found.truth):,} matched, {len(found.missed):,} missed, {len(found.spurious):,} spurious"
+        treated = "scored as empty regions" if self.settings.unmatched == "score" else "counted, not in the means"
+        return f"{counts}; the missed and spurious are {treated}"
 
     def is_error(self, score: str) -> bool:
+        """Whether lower values of a metric are better."""
         return any(m.name == score and m.better == "lower" for m in self.metrics)
 
     def tables(self) -> dict[str, Table]:
@@ -434,12 +455,12 @@ class LocalizationResults(Results):
         if len(self.metrics) <= MOST_COLUMNS and len(self.class_names) > 1:
             parts.append(self.class_table())
         shown = self.signature
-        if len(self.metrics) > MOST_COLUMNS:  # the table has named them
+        if len(self.metrics) > MOST_COLUMNS:  # their names are in the table
             shown = self.sign_all(len(self.metrics))
         return [*parts, shown, *self.notes]
 
     def object_rows(self) -> list[dict[str, Any]]:
-        """Every object: where, what, its state, and its values."""
+        """Return one row per object: image, class, state (matched, missed, spurious), rows, IoU and values."""
         found = self.matched
         states = ["matched"] * len(found.truth) + ["missed"] * len(found.missed) + ["spurious"] * len(found.spurious)
         truths = [*found.truth.tolist(), *found.missed.tolist(), *[None] * len(found.spurious)]
@@ -484,23 +505,13 @@ class LocalizationResults(Results):
         }
 
     def object_table(self) -> Table:
-        """Every object: where, what, its state, and its values."""
+        """Return the rows of :meth:`object_rows` as a table."""
         rows = self.object_rows()
         heads = ("image", "class", "state", "truth", "pred", "confidence", "overlap")
         cells = tuple((*(row[head] for head in heads), *row["values"].values()) for row in rows)
         return Table((*heads, *self.values), cells)
 
 
-def median(values: Array) -> float:
-    return float(np.median(values)) if len(values) else nan
-
-
-def worst(values: Array, chosen: Metric) -> float:
-    """The value farthest from the best."""
-    if not len(values) or chosen.best is None:
-        return nan
-    return float(values[np.argmax(np.abs(values - chosen.best))])
-
-
 def summary(values: Array) -> dict[str, Any]:
-    return {"mean": mean_of(values), "median": median(values), "count": len(values)}
+    """Return mean, median and number of values, NaN for the first two where there are none."""
+    return {"mean": mean_of(values), "median": float(np.median(values)) if len(values) else nan, "count": len(values)}

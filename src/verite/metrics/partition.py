@@ -1,4 +1,8 @@
-"""How well do two partitions of the image agree? Object and background of one object each, or many objects at once."""
+"""Metrics of two partitions of an image: GCE, LCE, Hamming, Hafiane, Vinet, for one object or for label images.
+
+They are computed from the contingency table of pixels: rows are regions of the ground truth, columns regions of the
+prediction, and the last of each is the background.
+"""
 
 from __future__ import annotations
 
@@ -6,25 +10,26 @@ import numpy as np
 
 from verite.metrics.catalogue import localization
 from verite.metrics.metric import Empty, Variant
-from verite.metrics.region import DISTANCE, ratio, turn
+from verite.metrics.region import DISTANCE, as_variant, ratio
 from verite.pairs import Array, Pairs
 
 MARTIN = "Martin, Fowlkes, Tal, Malik, A database of human segmented natural images, ICCV 2001"
 HAFIANE = "Hafiane, Chabrier, Rosenberger, Laurent, A new supervised evaluation criterion, ACIVS 2007"
 FORMULA = Empty()
-BOTH_WAYS = {"distance": DISTANCE, "similarity": Variant("as printed: 1 is perfect", is_complement=True)}
+BOTH_WAYS: dict[str, str | Variant] = {
+    "distance": DISTANCE,
+    "similarity": Variant("as printed: 1 is perfect", is_complement=True),
+}
 MARTIN_VARIANTS = {
     "primary": "the smaller error",
-    "per-object": "the smaller error, object held against object and background against background rather than the "
-    "regions of one pixel against each other (equation 6 of the interpretation score)",
+    "per-object": "the smaller error, object compared with object and background with background rather than the two "
+    "regions of each pixel (equation 6 of the interpretation score)",
     "as-run": "the larger error, which agrees with more published cells",
 }
 
-# In a table of shared pixels rows are regions of the truth, columns regions of the pred; the last are the backgrounds.
-
 
 def refinement_errors(table: Array, variant: str) -> tuple[Array, Array]:
-    """For the pixels of each cell, the share of their region on one side that is not in their region on the other."""
+    """Per cell of the table, the share of its row's region outside its column's region, and the other way round."""
     rows, columns = table.sum(axis=2, keepdims=True), table.sum(axis=1, keepdims=True)
     if variant == "per-object":
         kept = counterparts(table), counterparts(table.transpose(0, 2, 1)).transpose(0, 2, 1)
@@ -35,8 +40,10 @@ def refinement_errors(table: Array, variant: str) -> tuple[Array, Array]:
 
 
 def counterparts(table: Array) -> Array:
-    """What each row shares with its counterpart: an object with the object it shares most with, the background with
-    the background."""
+    """Pixels that each row shares with its counterpart.
+
+    The counterpart of an object is the object it shares most pixels with, that of the background is the background.
+    """
     shared = table[:, :, -1:].copy()
     shared[:, :-1] = table[:, :-1, :-1].max(axis=2, keepdims=True, initial=0.0)
     return shared
@@ -47,7 +54,7 @@ def counterparts(table: Array) -> Array:
     cite=MARTIN, variants=MARTIN_VARIANTS,
 )  # fmt: skip
 def gce(p: Pairs, *, variant: str = "primary") -> Array:
-    """Global consistency error: how far one partition is from being a refinement of the other.
+    """Global consistency error: the error of one partition as a refinement of the other.
 
     1/N · min(Σ E(T, P, k), Σ E(P, T, k)), E(A, B, k) = |A(k) \\ B(k)| / |A(k)|, A(k) being the region of pixel k
 
@@ -66,7 +73,7 @@ def gce(p: Pairs, *, variant: str = "primary") -> Array:
     cite=MARTIN, variants=MARTIN_VARIANTS,
 )  # fmt: skip
 def lce(p: Pairs, *, variant: str = "primary") -> Array:
-    """Local consistency error: like gce, but either partition may be the finer one from pixel to pixel.
+    """Local consistency error: like gce, but the direction of refinement may change from pixel to pixel.
 
     1/N · Σ min(E(T, P, k), E(P, T, k)), E as for gce
 
@@ -85,7 +92,7 @@ def lce(p: Pairs, *, variant: str = "primary") -> Array:
     cite="Huang, Dom, Quantitative methods of evaluating image segmentation, ICIP 1995",
 )  # fmt: skip
 def hamming(p: Pairs, *, variant: str = "distance") -> Array:
-    """Share of pixels outside the best-matching region, both ways.
+    """Normalised Hamming distance: the share of pixels outside the best-matching region, in both directions.
 
     (D(T ⇒ P) + D(P ⇒ T)) / (2 N), D(A ⇒ B) = Σ over the regions r of B of |r| - max over the regions q of A of |q ∩ r|
 
@@ -96,23 +103,23 @@ def hamming(p: Pairs, *, variant: str = "distance") -> Array:
     table = p.table
     total = table.sum(axis=(1, 2))
     lost = 2 * total - table.max(axis=1).sum(axis=1) - table.max(axis=2).sum(axis=1)
-    return turn(lost / (2 * total), variant)
+    return as_variant(lost / (2 * total), variant)
 
 
 def best_partner(table: Array) -> Array:
-    """For each row the overlap (shared over united pixels) with the column it shares most pixels with.
+    """IoU of each row with the column it shares most pixels with.
 
-    Of equal shares an object goes before the background, and among objects the larger overlap.
+    Where several columns share as many, an object goes before the background, and then the higher IoU.
     """
     rows, columns = table.sum(axis=2, keepdims=True), table.sum(axis=1, keepdims=True)
-    overlap = ratio(table, rows + columns - table)
+    iou = ratio(table, rows + columns - table)
     is_most = table == table.max(axis=2, keepdims=True)
     is_most[:, :, -1] &= ~is_most[:, :, :-1].any(axis=2)
-    return np.where(is_most, overlap, 0.0).max(axis=2)
+    return np.where(is_most, iou, 0.0).max(axis=2)
 
 
 def object_ratio(table: Array) -> Array:
-    """1 where both have as many objects, less the more they differ.
+    """Factor η for the numbers of objects: 1 if they are equal, lower the more they differ.
 
     The printed branch for too few objects, 1 / log(N_T / N_P), is undefined where the numbers are equal; it is read as
     1 / log2(1 + N_T / N_P), which is 1 there.
@@ -128,7 +135,7 @@ def object_ratio(table: Array) -> Array:
     cite="Hafiane, Caractérisation de textures et segmentation pour la recherche d'images, thesis, Paris-Sud 2005",
 )  # fmt: skip
 def hafiane1(p: Pairs, *, variant: str = "distance") -> Array:
-    """How badly the truth's regions are matched by the pred's, each counting alike.
+    """1 - the mean IoU of the ground truth's regions with the prediction's, every region with the same weight.
 
     1 - η / |regions of T| · Σ over the regions i of T of |i ∩ j| / |i ∪ j|, j the region of P that shares most with i
 
@@ -141,7 +148,7 @@ def hafiane1(p: Pairs, *, variant: str = "distance") -> Array:
     table = p.table
     exists = table.sum(axis=2) > 0
     mean = (best_partner(table) * exists).sum(axis=1) / exists.sum(axis=1)
-    return turn(1 - object_ratio(table) * mean, variant)
+    return as_variant(1 - object_ratio(table) * mean, variant)
 
 
 @localization(
@@ -149,7 +156,7 @@ def hafiane1(p: Pairs, *, variant: str = "distance") -> Array:
     ranges={"weight": "[0, inf)"}, cite=HAFIANE,
 )  # fmt: skip
 def hafiane2(p: Pairs, *, weight: float = 0.2, variant: str = "distance") -> Array:
-    """How badly the pred's regions are matched by the truth's, each counting by its size.
+    """1 - the mean IoU of the prediction's regions with the ground truth's, every region weighted by its size.
 
     1 - (M + m η) / (1 + m), M = Σ over the regions j of P of |j| / N · |i ∩ j| / |i ∪ j|, i the region of T that shares
     most with j, m = weight, η as for hafiane1
@@ -161,7 +168,7 @@ def hafiane2(p: Pairs, *, weight: float = 0.2, variant: str = "distance") -> Arr
     table = p.table
     share = table.sum(axis=1) / table.sum(axis=(1, 2))[:, None]
     matched = (best_partner(table.transpose(0, 2, 1)) * share).sum(axis=1)
-    return turn(1 - (matched + weight * object_ratio(table)) / (1 + weight), variant)
+    return as_variant(1 - (matched + weight * object_ratio(table)) / (1 + weight), variant)
 
 
 @localization(
@@ -174,11 +181,11 @@ def hafiane2(p: Pairs, *, weight: float = 0.2, variant: str = "distance") -> Arr
     },
 )  # fmt: skip
 def vinet(p: Pairs, *, variant: str = "count") -> Array:
-    """Pixels outside all couples of regions, coupled greedily by what they share.
+    """Pixels outside all matched regions, matched greedily by their shared pixels.
 
-    N - Σ |i ∩ j| over the couples, the couple with most shared pixels first and each region once
+    N - Σ |i ∩ j| over the matched regions i and j, the pair with most shared pixels first and each region once
 
-    One object each, and not larger than half the image, gives |T| + |P| - 2 |T ∩ P|.
+    With one object per side, each at most half the image, it is |T| + |P| - 2 |T ∩ P|.
 
     >>> import verite as vt
     >>> vt.metric("vinet")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))        # 8 missed, 8 added
@@ -186,14 +193,14 @@ def vinet(p: Pairs, *, variant: str = "count") -> Array:
     """
     table = p.table
     pairs, rows, columns = table.shape
-    overlap = ratio(table, table.sum(axis=2, keepdims=True) + table.sum(axis=1, keepdims=True) - table)
-    left, coupled, every = table.copy(), np.zeros(pairs), np.arange(pairs)
+    iou = ratio(table, table.sum(axis=2, keepdims=True) + table.sum(axis=1, keepdims=True) - table)
+    left, matched, every = table.copy(), np.zeros(pairs), np.arange(pairs)
     for _ in range(min(rows, columns)):
         most = left.max(axis=(1, 2), keepdims=True)
-        # Of equal couples the one that overlaps more, then the first in the image: numbers of objects must not matter.
-        chosen = np.where(left == most, overlap, -1.0).reshape(pairs, -1).argmax(axis=1)
+        # Of equal pairs the one with the higher IoU, then the first: the result must not depend on the numbering.
+        chosen = np.where(left == most, iou, -1.0).reshape(pairs, -1).argmax(axis=1)
         i, j = np.divmod(chosen, columns)
-        coupled += left[every, i, j].clip(min=0.0)
+        matched += left[every, i, j].clip(min=0.0)
         left[every, i, :] = left[every, :, j] = -1.0
     total = table.sum(axis=(1, 2))
-    return (total - coupled) / total if variant == "share" else total - coupled
+    return (total - matched) / total if variant == "share" else total - matched

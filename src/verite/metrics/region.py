@@ -1,4 +1,4 @@
-"""How much do two regions overlap? Areas, and the share of them that was missed or added."""
+"""Metrics of two regions by their areas: IoU (Jaccard), Dice, pixel precision and recall, missed and added area."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from verite.metrics.catalogue import localization
 from verite.metrics.metric import Empty, Variant
 from verite.pairs import Array, Pairs
 
-# How a metric that is printed as a similarity is offered both ways.
+# The main variant of a metric that is published as a similarity.
 DISTANCE = "0 is perfect"
 
 
 def ratio(part: Array, whole: Array, otherwise: float = 0.0) -> Array:
-    """part / whole, and `otherwise` where whole is 0.
+    """Return part / whole, and `otherwise` where whole is 0.
 
     >>> ratio(np.array([1.0, 2.0]), np.array([2.0, 0.0]))
     array([0.5, 0. ])
@@ -24,8 +24,8 @@ def ratio(part: Array, whole: Array, otherwise: float = 0.0) -> Array:
     return np.divide(part, whole, out=np.full(shape, otherwise), where=np.asarray(whole) != 0)
 
 
-def turn(distance: Array, variant: str) -> Array:
-    """A distance as it is, or as the similarity 1 - distance."""
+def as_variant(distance: Array, variant: str) -> Array:
+    """Return the distance, or 1 - distance for the variant "similarity"."""
     return 1 - distance if variant == "similarity" else distance
 
 
@@ -40,7 +40,8 @@ WOLF = "Wolf, Jolion, Object count/area graphs, IJDAR 2006"
 EXCHANGED = "truth and pred exchanged, as the comparative study of 2010 prints and ran it"
 
 
-def overlap(p: Pairs) -> Array:
+def region_iou(p: Pairs) -> Array:
+    """Intersection over union of the regions."""
     return p.shared_area / (p.truth_area + p.pred_area - p.shared_area)
 
 
@@ -50,18 +51,18 @@ def iou(p: Pairs) -> Array:
 
     |T ∩ P| / |T ∪ P|
 
-    Of two boxes exactly, of anything else in pixels.
+    Exact for two boxes, counted in pixels for other regions.
 
     >>> import verite as vt
     >>> vt.metric("iou")([0, 0, 4, 4], [2, 0, 6, 4])
     0.333333...
     """
-    return overlap(p)
+    return region_iou(p)
 
 
 @localization(bounds=(0, 1), best=0, symmetric=True, aliases=["PAS", "jaccard_distance"], cite=PASCAL)
 def pascal(p: Pairs) -> Array:
-    """Share of the union of the regions that they do not have in common.
+    """Jaccard distance: the share of the union outside the intersection.
 
     1 - |T ∩ P| / |T ∪ P|
 
@@ -69,14 +70,14 @@ def pascal(p: Pairs) -> Array:
     >>> vt.metric("pascal")([0, 0, 4, 4], [2, 0, 6, 4])
     0.666666...
     """
-    return 1 - overlap(p)
+    return 1 - region_iou(p)
 
 
 @localization(
     bounds=(0, 1), best=1, symmetric=True, volumes=True, aliases=["f1"], cite="Dice, Ecology 1945; Sørensen 1948"
 )
 def dice(p: Pairs) -> Array:
-    """Twice the shared area over both areas.
+    """Dice coefficient: twice the intersection over the sum of the areas.
 
     2 |T ∩ P| / (|T| + |P|)
 
@@ -89,9 +90,9 @@ def dice(p: Pairs) -> Array:
 
 @localization(bounds=(0, inf), best=0, empty=Empty(truth="pixels", both=0), cite=HENRICSSON)
 def hen1(p: Pairs) -> Array:
-    """How different the areas are, relative to the truth's.
+    """Difference of the areas, relative to the area of the ground truth.
 
-    ||P| - |T|| / |T|, capped at the pixels of the image where the truth is empty
+    ||P| - |T|| / |T|, and the pixels of the image where the truth is empty
 
     >>> import verite as vt
     >>> vt.metric("hen1")([0, 0, 4, 4], [0, 0, 4, 5])
@@ -102,9 +103,9 @@ def hen1(p: Pairs) -> Array:
 
 @localization(bounds=(0, inf), best=0, empty=Empty(truth="pixels", both=0), cite=HENRICSSON)
 def hen2(p: Pairs) -> Array:
-    """How much was missed or added, relative to the truth's area.
+    """Missed and added area, relative to the area of the ground truth.
 
-    (|T \\ P| + |P \\ T|) / |T|, capped at the pixels of the image where the truth is empty
+    (|T \\ P| + |P \\ T|) / |T|, and the pixels of the image where the truth is empty
 
     >>> import verite as vt
     >>> vt.metric("hen2")([0, 0, 4, 4], [2, 0, 6, 4])
@@ -115,10 +116,10 @@ def hen2(p: Pairs) -> Array:
 
 @localization(
     bounds=(0, 100), best=0, unit="%", empty=Empty(), aliases=["YAS1"], cite=YASNOFF,
-    variants={"primary": "the truth's missed pixels", "as-run": EXCHANGED},
+    variants={"primary": "missed pixels of the ground truth", "as-run": EXCHANGED},
 )  # fmt: skip
 def yasnoff1(p: Pairs, *, variant: str = "primary") -> Array:
-    """Per cent of the truth's pixels that were missed.
+    """Percentage of the ground truth's pixels that the prediction misses.
 
     100 · |T \\ P| / |T|, and 0 where the truth is empty
 
@@ -132,10 +133,10 @@ def yasnoff1(p: Pairs, *, variant: str = "primary") -> Array:
 
 @localization(
     bounds=(0, 100), best=0, unit="%", empty=Empty(), image=True, aliases=["YAS2"], cite=YASNOFF,
-    variants={"primary": "background taken for object", "as-run": EXCHANGED},
+    variants={"primary": "background predicted as object", "as-run": EXCHANGED},
 )  # fmt: skip
 def yasnoff2(p: Pairs, *, variant: str = "primary") -> Array:
-    """Per cent of the pixels outside the truth that were added.
+    """Percentage of the pixels outside the ground truth that the prediction adds.
 
     100 · |P \\ T| / (N - |T|), and 0 where the truth is the whole image
 
@@ -147,16 +148,17 @@ def yasnoff2(p: Pairs, *, variant: str = "primary") -> Array:
     return 100 * ratio(background[:, 0], background.sum(axis=1))
 
 
-def all_a_diagonal_away(p: Pairs) -> Array:
-    return 100 / p.pixels * np.sqrt(p.drawn_areas[:, 1]) * p.diagonal
+def added_at_diagonal(p: Pairs) -> Array:
+    """Value of yasnoff3 if every pixel of the prediction were a diagonal of the image away."""
+    return 100 / p.pixels * np.sqrt(p.pixel_areas[:, 1]) * p.diagonal
 
 
 @localization(
     bounds=(0, inf), best=0, unit="%", distance=True, image=True, aliases=["YAS3"], cite=YASNOFF,
-    empty=Empty(truth=("100 · √area · diagonal / pixels", all_a_diagonal_away), pred=0, both=0),
+    empty=Empty(truth=("100 · √area · diagonal / pixels", added_at_diagonal), pred=0, both=0),
 )  # fmt: skip
 def yasnoff3(p: Pairs) -> Array:
-    """How far the added pixels lie from the truth.
+    """Distance of the added pixels from the ground truth, as a percentage.
 
     100 / N · sqrt(Σ d(k, T)²) over the pixels k of P \\ T
 
@@ -164,18 +166,21 @@ def yasnoff3(p: Pairs) -> Array:
     >>> vt.metric("yasnoff3")([0, 0, 4, 4], [2, 0, 6, 4], size=(8, 8))     # 4 pixels 1 away, 4 pixels 2 away
     6.987712...
     """
-    is_drawn = p.drawn_areas[:, 0] > 0  # a box may have an area and no pixel in the image
-    return np.where(is_drawn, 100 / p.pixels * np.sqrt(p.outside_truth), all_a_diagonal_away(p))
+    has_pixels = p.pixel_areas[:, 0] > 0  # a box may have an area and no pixel in the image
+    return np.where(has_pixels, 100 / p.pixels * np.sqrt(p.outside_truth), added_at_diagonal(p))
 
 
-BOTH_WAYS = {"distance": DISTANCE, "similarity": Variant("as everybody knows it: 1 is perfect", is_complement=True)}
+BOTH_WAYS: dict[str, str | Variant] = {
+    "distance": DISTANCE,
+    "similarity": Variant("the usual definition: 1 is perfect", is_complement=True),
+}
 
 
 @localization(
     bounds=(0, 1), best=0, empty=Empty(pred=1, both=0), aliases=["Ppx", "P_px"], cite=WOLF, variants=BOTH_WAYS,
 )  # fmt: skip
 def pixel_precision(p: Pairs, *, variant: str = "distance") -> Array:
-    """Share of the predicted pixels that are wrong: 1 - precision.
+    """Share of the predicted pixels that are false positives: 1 - precision.
 
     1 - |T ∩ P| / |P|
 
@@ -183,14 +188,14 @@ def pixel_precision(p: Pairs, *, variant: str = "distance") -> Array:
     >>> vt.metric("pixel_precision")([0, 0, 4, 4], [0, 0, 4, 8])
     0.5
     """
-    return turn(1 - p.shared_area / p.pred_area, variant)
+    return as_variant(1 - p.shared_area / p.pred_area, variant)
 
 
 @localization(
     bounds=(0, 1), best=0, empty=Empty(truth=0, both=0), aliases=["Rpx", "R_px"], cite=WOLF, variants=BOTH_WAYS,
 )  # fmt: skip
 def pixel_recall(p: Pairs, *, variant: str = "distance") -> Array:
-    """Share of the true pixels that were missed: 1 - recall.
+    """Share of the ground truth's pixels that are missed: 1 - recall.
 
     1 - |T ∩ P| / |T|
 
@@ -198,4 +203,4 @@ def pixel_recall(p: Pairs, *, variant: str = "distance") -> Array:
     >>> vt.metric("pixel_recall")([0, 0, 4, 4], [0, 0, 4, 3])
     0.25
     """
-    return turn(1 - p.shared_area / p.truth_area, variant)
+    return as_variant(1 - p.shared_area / p.truth_area, variant)

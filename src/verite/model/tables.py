@@ -53,6 +53,8 @@ class Display:
         legend
             Whether to explain columns and terms, too; else one line says how to get that.
         """
+        if type(self).__str__ is not Display.__str__:  # a layout of its own, such as a metric card
+            return str(self)
         from verite.model.styles import render, text_style
 
         parts = list(self.contents())

@@ -1,7 +1,8 @@
-"""Two regions each, and everything metrics ask about them, computed once and when first asked for.
+"""Pairs of regions and the geometric statistics that localization metrics are computed from.
 
-A metric is a few lines over these columns: the areas, the contours' lengths, the directed distances from one contour
-to the other, the table of pixels shared by objects and backgrounds. All are arrays with one value a pair.
+A localization metric is a few lines over the columns of :class:`Pairs`: areas and intersections of ground truth and
+prediction, contour lengths, directed contour distances (as for the Hausdorff distance), and the contingency table of
+shared pixels. Each column is computed by the core the first time it is read, and holds one value per pair.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from verite.errors import BadParameter
 from verite.model.ragged import gather
 from verite.model.rasters import PolygonRule
 from verite.model.shapes import Shapes, Spacing, Volume, has_label_images, shapes_of
-from verite.pairs.store import Array, Directed, LabelStore, Rows, Side, Store, aligned_images, rows_of, sizes_of
-from verite.pairs.volumes import VolumeStore
+from verite.pairs.store import Array, DirectedDistances, LabelStore, Rows, Side, Store, VolumeStore, sizes_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -25,8 +25,22 @@ __all__ = ["Array", "Pairs"]
 
 
 class Pairs:
-    """Aligned regions: pair i is truth i with pred i.
+    """Pairs of regions: pair i is ground truth i with prediction i.
 
+    Metrics of your own take one of these and return one value per pair. All columns are lazy: a metric that reads only
+    areas never rasterises a contour.
+
+    Parameters
+    ----------
+    store : Store
+        The statistics of a batch of pairs, computed on first use. Use :meth:`of` to build one from regions.
+    rows : array of int, optional
+        The pairs of the store that this view shows, in this order. Default: all of them.
+    is_swapped : bool, default False
+        Whether ground truth and prediction are exchanged.
+
+    Examples
+    --------
     >>> p = Pairs.of([[0, 0, 4, 4]], [[2, 0, 6, 4]], size=(8, 8))
     >>> p.truth_area, p.shared_area, p.truth_contour, p.to_truth.largest
     (array([16.]), array([8.]), array([12.]), array([2.]))
@@ -46,19 +60,57 @@ class Pairs:
         polygons: PolygonRule = "coco",
         spacing: Any = None,
     ) -> Pairs:
-        """From lists of regions, `Regions`, or arrays of boxes, masks or polygons; a single one serves every pair.
+        """Pair up regions.
 
-        `size` is the (width, height) of the image, or one a pair: what boxes and polygons need to become pixels.
-        `spacing` says how far apart rows and columns lie, e.g. (0.7, 0.7) mm: distances are measured in that.
+        Parameters
+        ----------
+        truth, pred : Regions, array or list of regions
+            Boxes [n, 4], masks [n, height, width], label images, or a list of boxes, polygons, masks, contours and COCO
+            run-length encodings (None: no object). A single region is paired with every region of the other side.
+        size : (width, height), optional
+            Size of the image in pixels, or an array [n, 2] with one size per pair. Boxes and polygons are rasterised
+            with it; masks have their own.
+        layout : str, default "xyxy"
+            Layout of boxes, e.g. "xywh".
+        polygons : str, default "coco"
+            Rule by which polygons become pixels.
+        spacing : number, (rows, columns) or str, optional
+            Physical distance between neighbouring pixels, e.g. ``(0.7, 0.7)`` or ``"0.7,0.7 mm"``. Distances are
+            measured in its unit. Default: in pixels.
+
+        Returns
+        -------
+        Pairs
+
+        Raises
+        ------
+        BadParameter
+            If the two sides have different numbers of regions and neither has one.
+        DataError
+            If two regions of a pair belong to images of different sizes.
+
+        Examples
+        --------
+        >>> len(Pairs.of([[0, 0, 4, 4]], [[2, 0, 6, 4], [0, 0, 4, 4]]))
+        2
         """
-        if has_label_images(truth) or has_label_images(pred):
-            return cls(LabelStore(*aligned_images(truth, pred), size, layout, polygons))
-        mine, theirs = shapes_of(truth, "truth", layout), shapes_of(pred, "pred", layout)
+        has_labels = has_label_images(truth) or has_label_images(pred)
+        mine, theirs = (
+            list(side) if has_labels else shapes_of(side, name, layout)
+            for name, side in (("truth", truth), ("pred", pred))
+        )
         count = max(len(mine), len(theirs)) if len(mine) and len(theirs) else 0
-        for what, side in (("truth", mine), ("pred", theirs)):
+        for name, side in (("truth", mine), ("pred", theirs)):
             if len(side) not in (1, count):
-                raise BadParameter(f"{what}: expected {count} regions, one a pair, found {len(side)}")
-        rows = rows_of(mine, count), rows_of(theirs, count)
+                regions = "label images" if has_labels else "regions"
+                raise BadParameter(f"{name}: expected {count} {regions}, one per pair, found {len(side)}")
+        if isinstance(mine, list) and isinstance(theirs, list):
+            images = [side * count if len(side) == 1 else side for side in (mine, theirs)]
+            return cls(LabelStore(images[0], images[1], size, layout, polygons))
+        assert isinstance(mine, Shapes)
+        assert isinstance(theirs, Shapes)
+        every = np.arange(count, dtype=np.int64)
+        rows = [every if len(side) == count else np.zeros_like(every) for side in (mine, theirs)]
         return cls.from_shapes(mine, theirs, *rows, size=size, polygons=polygons, spacing=spacing)
 
     @classmethod
@@ -73,14 +125,27 @@ class Pairs:
         polygons: PolygonRule = "coco",
         spacing: Any = None,
     ) -> Pairs:
-        """Pair i is object truth_rows[i] with object pred_rows[i]."""
-        apart = None if spacing is None else Spacing.of(spacing)
-        return cls(Store(truth, pred, truth_rows, pred_rows, sizes_of(size, len(truth_rows)), polygons, apart))
+        """Pair object truth_rows[i] of one side with object pred_rows[i] of the other; the rest as for :meth:`of`."""
+        spacing = None if spacing is None else Spacing.of(spacing)
+        return cls(Store(truth, pred, truth_rows, pred_rows, sizes_of(size, len(truth_rows)), polygons, spacing))
 
     @classmethod
     def of_volumes(cls, truth: Any, pred: Any, *, spacing: Any = None) -> Pairs:
-        """Of volumes [plane, row, column], two or lists of them; `spacing` is along these axes.
+        """Pair up volumes, in which every voxel but 0 belongs to the object.
 
+        Parameters
+        ----------
+        truth, pred : array [plane, row, column], Volume, or a list of either
+            As many on both sides, and of the same shape pair by pair.
+        spacing : number, (planes, rows, columns) or str, optional
+            Distance between neighbouring voxels along the three axes. Default: that of each `Volume`, else 1.
+
+        Returns
+        -------
+        Pairs
+
+        Examples
+        --------
         >>> truth = np.zeros((3, 4, 4), dtype=bool)
         >>> truth[1, 1:3, 1:3] = True
         >>> p = Pairs.of_volumes(truth, truth, spacing=(3, 0.7, 0.7))
@@ -92,35 +157,44 @@ class Pairs:
 
     @property
     def are_volumes(self) -> bool:
+        """Whether these are pairs of volumes rather than of regions in images."""
         return isinstance(self.store, VolumeStore)
 
     def __len__(self) -> int:
         return len(self.store) if self.rows is None else len(self.rows)
 
     def take(self, rows: NDArray[np.integer] | NDArray[np.bool_]) -> Pairs:
-        """Some of the pairs; what is known of them is not computed again."""
+        """Return a view of some pairs, by index or mask; statistics that are known already are not computed again."""
         chosen = np.arange(len(self))[rows] if self.rows is None else self.rows[rows]
         return Pairs(self.store, chosen, self.is_swapped)
 
     @property
     def swapped(self) -> Pairs:
-        """The same pairs with truth and pred exchanged; statistics are shared."""
+        """The same pairs with ground truth and prediction exchanged; statistics are shared."""
         return Pairs(self.store, self.rows, not self.is_swapped)
 
     def chunks(self, count: int, pixels: float = 2e8) -> Iterator[Pairs]:
-        """At most `count` pairs and so many pixels of objects at a time, each part with a store of its own.
+        """Yield the pairs in consecutive chunks with statistics of their own, to bound memory and response time.
 
-        Long lists stay small so, and a person who interrupts does not wait for long.
+        A chunk has at most `count` pairs. Their extents add up to at most `pixels`, unless a single pair exceeds that.
+
+        >>> p = Pairs.of([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 5, 1], [0, 0, 1, 1]], [[0, 0, 1, 1]])
+        >>> [len(chunk) for chunk in p.chunks(2, pixels=4)]
+        [2, 1, 1]
         """
-        first = 0
-        for end in part_ends(self.extents, count, pixels):
-            rows = np.arange(first, end)
-            yield Pairs(self.store.part(rows if self.rows is None else self.rows[rows]), None, self.is_swapped)
-            first = end
+        ends, total, first = [], 0.0, 0
+        for i, extent in enumerate(self.extents.tolist()):
+            if i > first and (i - first == count or total + extent > pixels):
+                ends.append(i)
+                total, first = 0.0, i
+            total += extent
+        for start, end in zip([0, *ends], [*ends, len(self)] if len(self) else [], strict=False):
+            rows = np.arange(start, end)
+            yield Pairs(self.store.subset(rows if self.rows is None else self.rows[rows]), None, self.is_swapped)
 
     @property
     def extents(self) -> Array:
-        """How many pixels the frame around each pair has."""
+        """Number of pixels in the bounding box around both regions of each pair."""
         if self.has_labels:
             return self.pixels
         a, b = (self.select(boxes) for boxes in self.store.boxes)
@@ -129,76 +203,94 @@ class Pairs:
         return areas
 
     def select(self, column: NDArray[Any]) -> NDArray[Any]:
+        """Pick the rows of this view from a column of the store."""
         return column if self.rows is None else column[self.rows]
 
-    # What is known of the images.
+    def order(self, column: tuple[NDArray[Any], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Pick the rows of this view from two columns of the store, and return them as (truth, pred)."""
+        mine, theirs = (self.select(side) for side in column)
+        return (theirs, mine) if self.is_swapped else (mine, theirs)
+
+    # Images.
 
     @property
     def has_labels(self) -> bool:
-        """Are these images of several objects each?"""
+        """Whether these are pairs of label images, with several objects per image."""
         return isinstance(self.store, LabelStore)
 
     @property
     def is_sized(self) -> bool:
-        """Is every image's size known?"""
+        """Whether the size of every image is known."""
         return self.store.is_sized or bool((self.select(self.store.sizes) > 0).all())
 
     @property
     def heights(self) -> Array:
+        """Height of each image in pixels; DataError where it is unknown."""
         return self.select(self.store.known_sizes)[:, 0].astype(np.float64)
 
     @property
     def widths(self) -> Array:
+        """Width of each image in pixels; DataError where it is unknown."""
         return self.select(self.store.known_sizes)[:, 1].astype(np.float64)
 
     @property
     def pixels(self) -> Array:
-        """How many pixels the image has."""
+        """Number of pixels of each image."""
         return self.heights * self.widths
 
     @property
     def diagonal(self) -> Array:
-        """How long the image's diagonal is: further than any two pixels lie apart."""
+        """Length of each image's diagonal, in pixels or the unit of the spacing: an upper bound of any distance."""
         return self.select(self.store.diagonals)
 
-    def spread(self, boxes: Array) -> Array:
-        """Corners where they lie: in pixels, or as far apart as the spacing says."""
+    # Boxes and regions.
+
+    def scale_boxes(self, boxes: Array) -> Array:
+        """Convert box corners from pixels to the unit of the spacing, where there is one."""
         if self.store.spacing is None:
             return boxes
         down, across = self.store.spacing.plane
         return np.asarray(boxes * [across, down, across, down])
 
-    # Boxes and regions.
-
     @property
     def truth_box(self) -> Array:
-        """Corners x1, y1, x2, y2, one row a pair."""
-        return self.spread(self.select(self.store.boxes[self.is_swapped]))
+        """Bounding boxes of the ground truth, [n, 4] as x1, y1, x2, y2 in pixels or the unit of the spacing."""
+        return self.scale_boxes(self.order(self.store.boxes)[0])
 
     @property
     def pred_box(self) -> Array:
-        return self.spread(self.select(self.store.boxes[not self.is_swapped]))
+        """Bounding boxes of the predictions, [n, 4] as x1, y1, x2, y2 in pixels or the unit of the spacing."""
+        return self.scale_boxes(self.order(self.store.boxes)[1])
 
     @property
     def truth_area(self) -> Array:
+        """Area of each ground-truth region: exact for two boxes, else in pixels (voxels)."""
         return self.select(self.store.areas[:, int(self.is_swapped)])
 
     @property
     def pred_area(self) -> Array:
+        """Area of each predicted region: exact for two boxes, else in pixels (voxels)."""
         return self.select(self.store.areas[:, 1 - int(self.is_swapped)])
 
     @property
     def shared_area(self) -> Array:
+        """Area of the intersection of each pair."""
         return self.select(self.store.areas[:, 2])
 
     @property
-    def drawn_areas(self) -> Array:
-        """How many pixels truth and pred have, [n, 2]: none for a box outside the image or between pixels."""
-        return self.select(self.store.drawn_areas[:, [1, 0] if self.is_swapped else [0, 1]])
+    def pixel_areas(self) -> Array:
+        """Number of pixels of ground truth and prediction after rasterisation, [n, 2].
+
+        It is 0 for a box outside the image or between two pixels, whose area need not be.
+        """
+        return self.select(self.store.pixel_areas[:, [1, 0] if self.is_swapped else [0, 1]])
 
     @property
     def table(self) -> Array:
-        """Pixels shared by region i of the truth and region j of the pred; the background is the last of each."""
+        """Contingency table of pixels, [n, i, j]: shared by region i of the ground truth and j of the prediction.
+
+        The last region of either side is the background.
+        """
         found = self.select(self.store.table)
         return found.transpose(0, 2, 1) if self.is_swapped else found
 
@@ -206,86 +298,70 @@ class Pairs:
 
     @property
     def truth_contour(self) -> Array:
-        """How many pixels the contour has."""
+        """Number of contour pixels of each ground-truth region."""
         return self.select(self.store.contours[:, int(self.is_swapped)])
 
     @property
     def pred_contour(self) -> Array:
+        """Number of contour pixels of each predicted region."""
         return self.select(self.store.contours[:, 1 - int(self.is_swapped)])
 
     @property
     def shared_contour(self) -> Array:
-        """Pixels that lie on both contours."""
+        """Number of pixels that lie on both contours."""
         return self.select(self.store.contours[:, 2])
 
     @property
-    def to_truth(self) -> Directed:
-        """Distances of the pred's contour pixels to the truth's contour."""
-        return self.measure_distances(not self.is_swapped)
+    def to_truth(self) -> DirectedDistances:
+        """Distances from the contour pixels of the prediction to the contour of the ground truth."""
+        return self.directed_distances(not self.is_swapped)
 
     @property
-    def to_pred(self) -> Directed:
-        """Distances of the truth's contour pixels to the pred's contour."""
-        return self.measure_distances(self.is_swapped)
+    def to_pred(self) -> DirectedDistances:
+        """Distances from the contour pixels of the ground truth to the contour of the prediction."""
+        return self.directed_distances(self.is_swapped)
 
-    def measure_distances(self, forward: bool) -> Directed:
-        count = self.store.contours[:, 1 if forward else 0]
-        sums = self.store.directed_sums(forward)
-        return Directed(self.select(count), self.select(sums), lambda: self.list_distances(forward))
+    def directed_distances(self, forward: bool) -> DirectedDistances:
+        """Contour distances in one direction; `forward` is from the store's predictions to its ground truth."""
 
-    def list_distances(self, forward: bool) -> tuple[NDArray[Any], Rows]:
-        values, offsets = self.store.lists[0 if forward else 1]
-        if self.rows is None:
-            return values, offsets
-        at, new = gather(offsets, self.rows)
-        return values[at], new
+        def list_distances() -> tuple[NDArray[Any], Rows]:
+            squared, offsets = self.store.squared_distances[0 if forward else 1]
+            if self.rows is None:
+                return squared, offsets
+            at, new = gather(offsets, self.rows)
+            return squared[at], new
+
+        return DirectedDistances(self.select(self.store.directed_sums(forward)), list_distances)
 
     @property
     def outside_truth(self) -> Array:
-        """Squared distances of the pred's pixels outside the truth to the truth, summed."""
+        """Squared distances of the prediction's pixels outside the ground truth to the ground truth, summed."""
         return self.select(self.store.outside(not self.is_swapped))
 
-    def rims(self, widths_px: NDArray[np.int64]) -> Array:
-        """Sizes of the truth's rim, the pred's and what they share; a rim is so many pixels wide."""
-        mine, theirs = self.sides()
-        return _core.rim_overlaps(mine, theirs, np.ascontiguousarray(widths_px, dtype=np.int64))
+    def rim_areas(self, widths_px: NDArray[np.int64]) -> Array:
+        """Areas of the inner boundary regions of ground truth and prediction, and of their intersection, [n, 3].
+
+        `widths_px` is the width of the boundary region of each pair, in pixels (Boundary IoU).
+        """
+        return _core.boundary_areas(*self.sides(), np.ascontiguousarray(widths_px, dtype=np.int64))
 
     def distance_differences(self, power: float, cutoff: float) -> Array:
-        """Sum over the image of |distance to the truth - distance to the pred| ^ power, cut off at a distance."""
+        """Sum over the image of |distance to the truth - distance to the pred| ** power, distances cut at `cutoff`."""
         return self.select(self.store.distance_differences(float(power), float(cutoff)))
 
     def sides(self) -> tuple[Side, Side]:
-        """Both sides as the core takes them."""
+        """Ground truth and predictions as run-length encoded masks, in the form the core takes."""
         mine, theirs = self.store.sides
         if self.rows is not None:
-            mine, theirs = ((*side[:3], side[3][self.rows], *side[4:]) for side in (mine, theirs))
+            mine, theirs = (side.with_rows(side.rows[self.rows]) for side in (mine, theirs))
         return (theirs, mine) if self.is_swapped else (mine, theirs)
 
     def empty(self, on: str) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-        """Where the truth and where the pred is empty, as a box, a region or a contour; None where nobody is."""
+        """Flags of empty ground truth and empty predictions, as "box", "region" or "contour"; None if none is empty."""
         found = self.store.empty(on)
-        if found is None:
-            return None
-        mine, theirs = (self.select(side) for side in found)
-        return (theirs, mine) if self.is_swapped else (mine, theirs)
+        return None if found is None else self.order(found)
 
     @property
-    def placed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Where the truth and where the pred is a box or a polygon, which has a place even without an area."""
-        mine, theirs = (self.select(side) for side in self.store.placed)
-        return (theirs, mine) if self.is_swapped else (mine, theirs)
-
-
-def part_ends(sizes: Array, count: int, most: float) -> list[int]:
-    """Where to cut a list so that parts have at most `count` entries, and sizes that add up to `most` or little more.
-
-    >>> part_ends(np.array([1.0, 1.0, 5.0, 1.0, 1.0]), 2, 4.0)
-    [2, 3, 5]
-    """
-    ends, used, first = [], 0.0, 0
-    for i, size in enumerate(sizes.tolist()):
-        if i > first and (i - first == count or used + size > most):
-            ends.append(i)
-            used, first = 0.0, i
-        used += size
-    return [*ends, len(sizes)] if len(sizes) else []
+    def has_position(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Flags of ground truth and predictions that are boxes or polygons, with a position even if without an area."""
+        return self.order(self.store.has_position)

@@ -1,4 +1,4 @@
-"""Objects of two data sets as pairs of regions: which of them count, and are they compared as boxes or as pixels?"""
+"""Objects of two datasets as pairs of regions: which ground truth is ignored, and boxes or pixels to compare."""
 
 from __future__ import annotations
 
@@ -13,36 +13,38 @@ from verite.model.images import known_images
 from verite.model.polygons import RLEMasks
 from verite.model.ragged import offsets_of
 from verite.model.regions import BOX, Regions
-from verite.model.shapes import NO_BOX, Shapes
+from verite.model.shapes import NO_BOX, Shapes, Spacing
 from verite.pairs import Array, Pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+NO_OBJECT = 255
 
-def ignored_truths(truth: Annotations, settings: ComparisonSettings) -> NDArray[np.bool_]:
-    """The objects that neither reward nor punish."""
+
+def ignored_truth(truth: Annotations, settings: ComparisonSettings) -> NDArray[np.bool_]:
+    """Flag the ground truth to ignore: crowd, difficult, group-of and `ignore`; none with ``ignored="count"``."""
     if settings.ignored == "count":
         return np.zeros(len(truth), dtype=np.bool_)
     return truth.ignore | truth.crowd | truth.difficult | truth.group_of
 
 
-ABSENT = 255
-
-
-def kinds(side: Annotations, rows: NDArray[np.integer]) -> NDArray[np.uint8]:
-    """What each object has best; -1 is no object."""
-    found: NDArray[np.uint8] = np.append(side.regions.kinds, np.uint8(ABSENT))[rows]
+def region_kinds(side: Annotations, rows: NDArray[np.integer]) -> NDArray[np.uint8]:
+    """Return the most detailed region (box, polygon or mask) that each object has; row -1 is `NO_OBJECT`."""
+    found: NDArray[np.uint8] = np.append(side.regions.kinds, np.uint8(NO_OBJECT))[rows]
     return found
 
 
-def uses_boxes(
-    truth: Annotations, pred: Annotations, truths: NDArray[np.integer], preds: NDArray[np.integer], use: str
+def compares_boxes(
+    truth: Annotations, pred: Annotations, truths: NDArray[np.integer], preds: NDArray[np.integer], regions: str
 ) -> NDArray[np.bool_]:
-    """Which pairs are compared by their boxes although one side has more."""
-    if use != "common":
-        return np.full(len(truths), use == "box")
-    found: NDArray[np.bool_] = (kinds(truth, truths) == BOX) | (kinds(pred, preds) == BOX)
+    """Flag the pairs of rows that are compared by their bounding boxes even if one side has a mask or polygon.
+
+    `regions` is the setting of that name: "common" compares boxes where either side has only a box.
+    """
+    if regions != "common":
+        return np.full(len(truths), regions == "box")
+    found: NDArray[np.bool_] = (region_kinds(truth, truths) == BOX) | (region_kinds(pred, preds) == BOX)
     return found
 
 
@@ -52,62 +54,63 @@ def pairs_of(
     truths: NDArray[np.integer],
     preds: NDArray[np.integer],
     settings: ComparisonSettings,
+    spacing: Spacing | None = None,
 ) -> Pairs:
-    """Objects as pairs of regions; -1 on either side is no object."""
+    """Pair the objects truths[i] and preds[i], given as rows of either side; row -1 is no object."""
     images = np.append(truth.image, 0)[truths]
     images = np.where(truths >= 0, images, np.append(pred.image, 0)[preds])
     known = known_images(truth, pred)
     sizes = np.stack([known.widths, known.heights], axis=1)
-    as_boxes = uses_boxes(truth, pred, truths, preds, settings.regions)
+    as_boxes = compares_boxes(truth, pred, truths, preds, settings.regions)
     every = np.arange(len(truths))
     return Pairs.from_shapes(
-        shapes_of_side(truth, truths, as_boxes, settings),
-        shapes_of_side(pred, preds, as_boxes, settings),
+        region_shapes(truth, truths, as_boxes, settings),
+        region_shapes(pred, preds, as_boxes, settings),
         every,
         every,
         size=sizes[images].reshape(-1, 2),
         polygons=settings.polygons,
-        spacing=getattr(settings, "spacing", None),
+        spacing=spacing,
     )
 
 
-def shapes_of_side(
+def region_shapes(
     side: Annotations, rows: NDArray[np.integer], as_boxes: NDArray[np.bool_], settings: ComparisonSettings
 ) -> Shapes:
-    """The regions of these objects, some of them as boxes; -1 is no object."""
+    """Return the regions of these rows, those flagged in `as_boxes` as boxes; row -1 is no object."""
     exists = rows >= 0
     boxes = np.concatenate([side.regions.boxes, [NO_BOX]])[rows]
     keep = np.flatnonzero(exists & ~as_boxes)
     if settings.pixel == "plus1":
-        boxes[exists & (as_boxes | (kinds(side, rows) == BOX)), 2:] += 1.0
+        boxes[exists & (as_boxes | (region_kinds(side, rows) == BOX)), 2:] += 1.0
     sizes = np.zeros((len(rows), 2), dtype=np.int32)
     if not len(keep):  # polygons and masks of a file need not even be read
         return Shapes(Regions(boxes), sizes)
 
-    def place(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-        everyone = np.zeros(len(rows), dtype=np.int64)
-        everyone[keep] = lengths
-        return offsets_of(everyone)
+    def offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        every_length = np.zeros(len(rows), dtype=np.int64)
+        every_length[keep] = lengths
+        return offsets_of(every_length)
 
     polygons, runs = side.regions.polygons, side.regions.runs
     if polygons is not None:
-        part = polygons.take(rows[keep])
-        polygons = replace(part, objects=place(np.diff(part.objects)))
+        kept = polygons.take(rows[keep])
+        polygons = replace(kept, objects=offsets(np.diff(kept.objects)))
     if runs is not None:
         masks = runs.take(rows[keep])
         check_mask_sizes(side, rows[keep], masks)
         sizes[keep] = masks.sizes
-        runs = RLEMasks(masks.counts, place(np.diff(masks.objects)), sizes)
+        runs = RLEMasks(masks.counts, offsets(np.diff(masks.objects)), sizes)
     return Shapes(Regions(boxes, polygons=polygons, runs=runs), sizes)
 
 
-def overlap_of(pairs: Pairs) -> Array:
-    """Intersection over union of the regions, 0 where both are empty."""
+def iou_of(pairs: Pairs) -> Array:
+    """Return the intersection over union of each pair, 0 where both regions are empty."""
     shared = pairs.shared_area
     union = pairs.truth_area + pairs.pred_area - shared
     return np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
 
 
 def mean_of(values: Array) -> float:
-    """The mean, NaN of nothing."""
+    """Return the mean, NaN for an empty array."""
     return float(values.mean()) if len(values) else np.nan

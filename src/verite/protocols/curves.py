@@ -302,20 +302,19 @@ class KeptCurve(Curve):
         evaluation: Evaluation,
         place: int,
         state: Callable[[], NDArray[np.int8]],
-        reading: Sequence[Any],
+        summary: _core.CurveSummary,
     ) -> None:
         """`place` of the class in the evaluation, and the `state` of its predictions."""
-        areas, truths, right, wrong, f1, confidence = reading
         vars(self).update(
             label=label,
-            truths=truths,
+            truths=summary.truths,
             weight=None,
             evaluation=evaluation,
             place=place,
             state=state,
-            areas=areas,
-            counts=(right, wrong),
-            best=(f1, confidence),
+            areas=summary.average_precision,
+            counts=(summary.tp, summary.fp),
+            best=(summary.best_f1, summary.f1_confidence),
         )
 
     evaluation: Evaluation
@@ -366,11 +365,11 @@ def curves_of(evaluation: Evaluation, threshold: int = 0) -> dict[str, Curve]:
     names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
     if evaluation.rules.class_agnostic:
         names = ("all classes",)
-    readings = evaluation.kept.readings(threshold, evaluation.threads)
+    summaries = evaluation.kept.curve_summaries(threshold, evaluation.threads)
     state = cache(lambda: evaluation.outcomes(threshold).state)
     return {
-        name: KeptCurve(name, evaluation, place, state, reading)
-        for place, (name, reading) in enumerate(zip(names, readings, strict=True))
+        name: KeptCurve(name, evaluation, place, state, summary)
+        for place, (name, summary) in enumerate(zip(names, summaries, strict=True))
     }
 
 
@@ -445,15 +444,17 @@ def part_of_curves(
     ids = None if is_reversed else images.ids
     with tell_as(DataError):
         return Part(
-            _core.Part.of(
-                about(labels),
-                ids,
-                names_of(images) if ids is None else None,
-                int64s([*range(count), *map(class_id, more)]),
-                len(results.curves),
-                2,
-                (label.astype(np.int32), image.astype(np.int32), confidence, words),
-                cells,
+            _core.EvaluationState.of(
+                about=about(labels),
+                ids=ids,
+                names=names_of(images) if ids is None else None,
+                labels=int64s([*range(count), *map(class_id, more)]),
+                thresholds=len(results.curves),
+                ranges=2,
+                rows=_core.PredictionRows(
+                    label=label.astype(np.int32), image=image.astype(np.int32), confidence=confidence, words=words
+                ),
+                cells=cells,
             ),
             PartialMetadata(classes=tuple(sorted(more))),
         )
@@ -483,7 +484,7 @@ def column_of(
     return np.full(count, place), image[curve.rows[back]], np.ascontiguousarray(curve.confidence[back]), words
 
 
-def count_cells(where: Sequence[NDArray[np.int32]], is_asked: Sequence[Bools]) -> tuple[Any, Any, Any]:
+def count_cells(where: Sequence[NDArray[np.int32]], is_asked: Sequence[Bools]) -> _core.TruthCounts:
     """Label and image of every cell with truths, and how many there are of each kind."""
     label, image = where
     width = int(image.max(initial=0)) + 1
@@ -491,16 +492,30 @@ def count_cells(where: Sequence[NDArray[np.int32]], is_asked: Sequence[Bools]) -
     counts = np.stack([np.bincount(place[kind], minlength=len(cells)) for kind in is_asked], axis=1)
     kept = counts.any(axis=1)
     cells = cells[kept]
-    return (cells // width).astype(np.int32), (cells % width).astype(np.int32), counts[kept].astype(np.uint32)
+    return _core.TruthCounts(
+        label=(cells // width).astype(np.int32),
+        image=(cells % width).astype(np.int32),
+        counts=counts[kept].astype(np.uint32),
+    )
 
 
 class MergedCurve(KeptCurve):
     """The curve of a class of merged parts: its points are listed when asked for."""
 
-    def __init__(self, label: str, numbers: MergedNumbers, place: int, threshold: int, reading: Sequence[Any]) -> None:
-        areas, truths, right, wrong, f1, confidence = reading
-        vars(self).update(label=label, truths=truths, weight=None, numbers=numbers, place=place, threshold=threshold)
-        vars(self).update(areas=areas, counts=(right, wrong), best=(f1, confidence))
+    def __init__(
+        self, label: str, numbers: MergedNumbers, place: int, threshold: int, summary: _core.CurveSummary
+    ) -> None:
+        vars(self).update(
+            label=label,
+            truths=summary.truths,
+            weight=None,
+            numbers=numbers,
+            place=place,
+            threshold=threshold,
+            areas=summary.average_precision,
+            counts=(summary.tp, summary.fp),
+            best=(summary.best_f1, summary.f1_confidence),
+        )
 
     numbers: MergedNumbers
     threshold: int
@@ -531,9 +546,9 @@ def merged_curves(numbers: MergedNumbers, thresholds: int) -> list[dict[str, Cur
     """The curve of every class at each threshold, equal confidences by image."""
     found: list[dict[str, Curve]] = []
     for t in range(thresholds):
-        readings = numbers.readings(t)
+        summaries = numbers.curve_summaries(t)
         found.append(
-            {name: MergedCurve(name, numbers, place, t, readings[place]) for name, place in list_classes(numbers)}
+            {name: MergedCurve(name, numbers, place, t, summaries[place]) for name, place in list_classes(numbers)}
         )
     return found
 

@@ -314,4 +314,4 @@ def evaluate_at(threshold: float, settings: DetectionSettings, truth: Annotation
         ties="image" if settings.ties == "image" else "row",
         allow_unknown_classes=True,
     )
-    return Evaluation(truth, pred, rules, thread_count(settings.threads), least=least)
+    return Evaluation(truth, pred, rules, thread_count(settings.threads), min_iou=least)

@@ -155,8 +155,8 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
         pred,
         replace(rules, ignored=("ignore",), shared=(), image_limit=settings.max_dets, drops_flat=True),
         thread_count(settings.threads),
-        judged=said.cells(cells, ABSENT),
-        spared=said.cells(cells, INCOMPLETE),
+        verified=said.cells(cells, ABSENT),
+        ignore_if_unmatched=said.cells(cells, INCOMPLETE),
     )
     return LvisResults(evaluation, settings.rules(), settings, findings)
 

@@ -290,10 +290,21 @@ class PanopticResults(Results):
         )  # fmt: skip
         images = known_images(truth, pred)
         words = np.tile(np.array([0, 1, 0], dtype=np.uint32), (len(matched.truth), 1))
-        rows = (truth.label[matched.truth], truth.image[matched.truth], matched.iou, words)
+        rows = _core.PredictionRows(
+            label=truth.label[matched.truth], image=truth.image[matched.truth], confidence=matched.iou, words=words
+        )
         with tell_as(DataError):
             names = images.names if images.ids is None else None
-            made = _core.Part.of(about(labels), images.ids, names, int64s(range(len(labels))), 1, 2, rows, cells)
+            made = _core.EvaluationState.of(
+                about=about(labels),
+                ids=images.ids,
+                names=names,
+                labels=int64s(range(len(labels))),
+                thresholds=1,
+                ranges=2,
+                rows=rows,
+                cells=cells,
+            )
             return Part(made)
 
     @classmethod

@@ -1,1 +1,1 @@
-"""How sure is a ranking when the ground truth has errors?"""
+"""Exact probabilities that a ranking of algorithms survives annotation errors (`vt.rank`)."""

@@ -1,4 +1,4 @@
-"""What did each algorithm answer, item by item, and what does the truth record?"""
+"""Tables of answers: what each algorithm answered on every item, and the annotation (`vt.AnswerTable`)."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Where = Callable[[int], str]  # how a message calls an item
 
 
 def numbered_item(row: int) -> str:
-    """An item without a name."""
+    """Name an item without a name in messages."""
     return f"item {row + 1}"
 
 
 @dataclass(frozen=True)
 class NamedItems:
-    """Items that have names; an object instead of a function, so that tables pickle."""
+    """Names items in messages; an object instead of a function, so that tables pickle."""
 
     names: tuple[str, ...]
 
@@ -36,11 +36,34 @@ class NamedItems:
 
 @dataclass(frozen=True, eq=False)
 class AnswerTable:
-    """One answer of every algorithm for every item, beside the recorded one.
+    """One answer of every algorithm for every item, and the annotation.
 
-    `binary`: each item asks yes or no. `labels`: each item has one label out of several; a wrong one moves to any other
-    alike, or as `confusion` says.
+    `binary`: each item is answered 0 or 1. `labels`: each item has one label out of several; a wrong annotation has any
+    other label with equal probability, or as `confusion` says. Make one with :meth:`of` or :meth:`read`.
 
+    Parameters
+    ----------
+    names : tuple of str
+        The algorithms, at least two.
+    truth : array of int
+        The annotations, as positions in `labels`.
+    answers : tuple of arrays
+        One column per algorithm.
+    labels : tuple of str, default ("0", "1")
+        All labels.
+    kind : {"binary", "labels", "found"}, default "binary"
+        The kind of answers.
+    columns : mapping of str to array
+        Further columns about the items.
+    where : callable
+        Names an item in messages.
+    source : str
+        The file.
+    confusion : array, optional
+        P(true label | annotated label, and the annotation is wrong).
+
+    Examples
+    --------
     >>> table = AnswerTable.of([0, 1, 1], {"a": [0, 1, 0], "b": [0, 1, 1]})
     >>> table.tau
     {'a': 0.6666666666666666, 'b': 1.0}
@@ -72,7 +95,7 @@ class AnswerTable:
 
     @property
     def digest(self) -> str:
-        """Sixteen characters that stand for everything in it."""
+        """A hash of sixteen characters of names, labels, annotations and answers."""
         return digest_of([*self.names, *self.labels], [self.truth, *self.answers])
 
     def __repr__(self) -> str:
@@ -89,11 +112,20 @@ class AnswerTable:
         confusion: Any = None,
         columns: Mapping[str, Any] | None = None,
     ) -> AnswerTable:
-        """From plain columns, or from mappings of an item's name to its answer.
+        """Make a table from columns, or from mappings of an item's name to its answer.
 
-        Without `kind` the table is binary if everything in it is 0 or 1, and one of labels if neither the truth nor the
-        answers are; anything between is refused. `labels` names labels that an item could have though none here has.
-        `confusion` is a matrix in their order, a mapping of recorded to true labels to shares, or a file.
+            Parameters ---------- truth : sequence or mapping The annotation of every item. answers : mapping of str to
+            sequence or mapping The answers of every algorithm, for the same items. kind : {"binary", "labels"},
+            optional By default binary if everything is 0 or 1, and labels if neither the annotations nor the answers
+            are. labels : sequence of str, optional All labels, where some occur nowhere in the table. confusion :
+            matrix, mapping or path, optional The true labels of wrong annotations: a matrix in the order of the labels,
+            a mapping of annotated to true labels to shares, or a file; uniform by default. columns : mapping of str to
+            sequence, optional Further columns about the items, such as groups of correlated errors.
+
+        Raises
+        ------
+        DataError
+            Columns have different lengths, or the kind is not clear.
         """
         if not isinstance(answers, Mapping):
             raise BadParameter(f"answers: expected a mapping of names to answers, found {type(answers).__name__}")
@@ -114,7 +146,7 @@ class AnswerTable:
                 found = len(column) if column.ndim == 1 else f"an array of shape {column.shape}"
                 raise DataError(f"{name}: expected {len(recorded)} answers, one per item, found {found}")
         more = {name: np.asarray(column) for name, column in (columns or {}).items()}
-        return code_columns(names, recorded, listed, kind, labels, more, where, "").with_confusion(confusion)
+        return encode_answers(names, recorded, listed, kind, labels, more, where, "").with_confusion(confusion)
 
     @classmethod
     def read(
@@ -126,7 +158,22 @@ class AnswerTable:
         confusion: Any = None,
         columns: Collection[str] = (),
     ) -> AnswerTable:
-        """From a table item[,interpretation][,COLUMN…],truth,NAME…, CSV or Parquet; `columns` names those to use."""
+        """Read a table item[,interpretation][,COLUMN…],truth,NAME… from CSV or Parquet.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+        kind, labels, confusion
+            As in :meth:`of`.
+        columns : collection of str
+            The columns before `truth` to use.
+
+        Raises
+        ------
+        ReadError
+            The file is no such table.
+        """
         from verite.ranking.tables import read_table
 
         given = {"labels": labels, "confusion": confusion}
@@ -136,14 +183,14 @@ class AnswerTable:
         return found
 
     def with_confusion(self, confusion: Any) -> AnswerTable:
-        """The same with a confusion matrix."""
+        """Return the table with a confusion matrix."""
         if confusion is not None and self.kind != "labels":
             raise BadParameter("confusion: expected labels or confidences for this setting, found 0 and 1")
         return replace(self, confusion=resolve_confusion(confusion, self.labels))
 
     @property
     def about(self) -> dict[str, object]:
-        """The settings that belong into a signature."""
+        """The settings for a signature."""
         if self.kind != "labels":
             return {}
         return {
@@ -152,21 +199,21 @@ class AnswerTable:
         }
 
     def assume(self, model: ErrorModel) -> str:
-        """What is assumed, in words."""
+        """Return the assumption in words."""
         if model.is_worst_case:
-            return model.words
+            return model.assumption
         if self.kind == "labels":
-            return f"{model.words}; {say_moves(len(self.labels), self.confusion)}"
-        return f"{model.words}; errors do not depend on what the algorithms answered"
+            return f"{model.assumption}; {describe_moves(len(self.labels), self.confusion)}"
+        return f"{model.assumption}; errors do not depend on what the algorithms answered"
 
     @property
     def tau(self) -> dict[str, float]:
-        """The share of right answers of each algorithm."""
+        """The share of right answers (accuracy) of each algorithm."""
         right = [int(np.count_nonzero(column == self.truth)) for column in self.answers]
         return {name: count / len(self) for name, count in zip(self.names, right, strict=True)}
 
     def column(self, name: str, purpose: str) -> NDArray[Any]:
-        """A further fact about the items, by name; the truth is one, too."""
+        """Return a column about the items by name; the annotations are one, too."""
         if name in self.columns:
             return self.columns[name]
         if name == "truth":
@@ -175,14 +222,18 @@ class AnswerTable:
         raise BadParameter(f"{purpose}: expected one of the columns {', '.join(known)}, found {name!r}")
 
 
-def say_moves(labels: int, confusion: NDArray[np.float64] | None) -> str:
-    """Where a wrong label moves to, in words."""
-    how = f"to any of the other {labels - 1} labels alike" if confusion is None else "as the confusion matrix says"
+def describe_moves(labels: int, confusion: NDArray[np.float64] | None) -> str:
+    """Return in words which label a wrong annotation should have."""
+    how = (
+        f"to any of the other {labels - 1} labels with equal probability"
+        if confusion is None
+        else "as the confusion matrix says"
+    )
     return f"a wrong label moves {how}"
 
 
 def digest_of(words: Sequence[str], arrays: Sequence[NDArray[Any]]) -> str:
-    """Sixteen characters that stand for these words and numbers."""
+    """Return a hash of sixteen characters of these words and arrays."""
     from hashlib import blake2b
 
     state = blake2b("\n".join(words).encode(), digest_size=8)
@@ -193,7 +244,7 @@ def digest_of(words: Sequence[str], arrays: Sequence[NDArray[Any]]) -> str:
 
 
 def check_items(truth: Mapping[Any, Any], answers: Mapping[str, Any]) -> None:
-    """Refuse algorithms that did not answer exactly the truth's items."""
+    """Refuse algorithms that did not answer exactly the annotated items."""
     for name, given in answers.items():
         if not isinstance(given, Mapping):
             raise DataError(
@@ -207,7 +258,7 @@ def check_items(truth: Mapping[Any, Any], answers: Mapping[str, Any]) -> None:
                 raise DataError(f"{name}: expected answers for the truth's items alone, found one for {item!r}")
 
 
-def code_columns(
+def encode_answers(
     names: tuple[str, ...],
     truth: NDArray[Any],
     answers: Sequence[NDArray[Any]],
@@ -217,16 +268,18 @@ def code_columns(
     where: Where,
     source: str,
 ) -> AnswerTable:
-    """Answers with every value replaced by its position among the labels."""
+    """Return a table with every value replaced by its position among the labels."""
     if kind not in (None, "binary", "labels"):
         raise BadParameter(f"kind: expected 'binary' or 'labels', found {kind!r}")
     for name, column in columns.items():
         if len(column) != len(truth):
             raise DataError(f"{name}: expected {len(truth)} values, one per item, found {len(column)}")
     if kind is None:
-        kind = tell_kind(names, truth, answers, labels, where)
+        kind = detect_kind(names, truth, answers, labels, where)
     if kind == "binary":
-        columns_of_bits = [bits(name, c, where) for name, c in zip(("truth", *names), (truth, *answers), strict=True)]
+        columns_of_bits = [
+            encode_bits(name, c, where) for name, c in zip(("truth", *names), (truth, *answers), strict=True)
+        ]
         return AnswerTable(
             names, columns_of_bits[0], tuple(columns_of_bits[1:]), columns=columns, where=where, source=source
         )
@@ -234,7 +287,7 @@ def code_columns(
         absent = np.flatnonzero([v is None or v == "" or v != v for v in column.tolist()])
         if len(absent):
             raise DataError(f"{where(int(absent[0]))}: expected a label in {name!r}, found nothing")
-    known, codes = number_labels([truth, *answers], labels)
+    known, codes = encode_labels([truth, *answers], labels)
     if len(known) < 2:
         raise DataError(
             f"{source or 'labels'}: expected at least two labels, found {', '.join(known) or 'none'}; "
@@ -243,31 +296,35 @@ def code_columns(
     return AnswerTable(names, codes[0], tuple(codes[1:]), known, "labels", columns, where, source)
 
 
-def tell_kind(
+def detect_kind(
     names: tuple[str, ...],
     truth: NDArray[Any],
     answers: Sequence[NDArray[Any]],
     labels: Sequence[str] | None,
     where: Where,
 ) -> Literal["binary", "labels"]:
-    """Is this a table of yes and no, or one of labels? Refused where the truth says one and the answers the other."""
+    """Return whether a table is binary or of labels; refuse one where annotations and answers differ in that."""
     if labels is not None:
         return "labels"
-    truth_fits = first_odd(truth) is None
-    odd = next(((name, i) for name, c in zip(names, answers, strict=True) if (i := first_odd(c)) is not None), None)
+    truth_fits = first_non_binary(truth) is None
+    odd = next(
+        ((name, i) for name, c in zip(names, answers, strict=True) if (i := first_non_binary(c)) is not None), None
+    )
     if truth_fits == (odd is None):
         return "binary" if truth_fits else "labels"
-    name, row, column = ("truth", first_odd(truth), truth) if odd is None else (*odd, answers[names.index(odd[0])])
+    name, row, column = (
+        ("truth", first_non_binary(truth), truth) if odd is None else (*odd, answers[names.index(odd[0])])
+    )
     assert row is not None
     rest = "the answers are all 0 or 1" if odd is None else "the truth is all 0 or 1"
     raise DataError(
         f"{where(row)}: expected 0 or 1 in {name!r}, found {excerpt(as_text(column[row]))}; {rest}; "
-        "if these are labels, say so with kind labels"
+        "if these are labels, set kind to labels"
     )
 
 
-def first_odd(column: NDArray[Any]) -> int | None:
-    """The first row that is neither 0 nor 1."""
+def first_non_binary(column: NDArray[Any]) -> int | None:
+    """Return the first row that is neither 0 nor 1; None if there is none."""
     if column.dtype.kind == "b" or (
         column.dtype.kind in "iu" and len(column) and column.min() >= 0 and column.max() <= 1
     ):
@@ -276,18 +333,18 @@ def first_odd(column: NDArray[Any]) -> int | None:
     return None if fits.all() else int(np.argmin(fits))
 
 
-def bits(name: str, column: NDArray[Any], where: Where) -> NDArray[np.uint8]:
-    """A column of 0 and 1."""
-    row = first_odd(column)
+def encode_bits(name: str, column: NDArray[Any], where: Where) -> NDArray[np.uint8]:
+    """Return a column of 0 and 1 as bytes; refuse other values."""
+    row = first_non_binary(column)
     if row is not None:
         raise DataError(f"{where(row)}: expected 0 or 1 in {name!r}, found {excerpt(as_text(column[row]))}")
     return (column == "1").view(np.uint8) if column.dtype.kind in "US" else column.astype(np.uint8, copy=False)
 
 
-def number_labels(
+def encode_labels(
     columns: Sequence[NDArray[Any]], labels: Sequence[str] | None
 ) -> tuple[tuple[str, ...], list[NDArray[np.int32]]]:
-    """Every label that occurs, in order, and the columns as positions among them."""
+    """Return all labels, sorted or in the given order, and the columns as positions among them."""
     texts = [c if c.dtype.kind in "US" else np.array([as_text(v) for v in c.tolist()], dtype=np.str_) for c in columns]
     known, inverse = np.unique(np.concatenate(texts), return_inverse=True)
     order = [str(name) for name in known]
@@ -305,7 +362,7 @@ def number_labels(
 
 
 def as_text(value: Any) -> str:
-    """A value as it would stand in a table: 2 and 2.0 are the same label."""
+    """Return a value as it would stand in a table: 2 and 2.0 are the same label."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value.item() if isinstance(value, np.generic) else value)

@@ -1,64 +1,45 @@
-"""How many orders survive the step from one truth to a better one, against what was predicted?
-
-For those who have records that were made again: the orders of all pairs on the record are looked up on the better
-truth, and their share is set beside the probabilities that an error model gave them.
-"""
+"""Calibration of `vt.rank`: predicted ranking stability against the ranking on corrected annotations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from verite.annotation_errors.calibration import RankingCalibration
 from verite.annotation_errors.independent import Bernoulli
 from verite.annotation_errors.model import ErrorModel
 from verite.errors import DataError, ReadError, excerpt
 from verite.files import find_path
-from verite.model.results import to_json
-from verite.model.tables import Display, Part, Table
+from verite.model.tables import Part
 from verite.ranking.answers import AnswerTable, as_text
 from verite.ranking.rank import rank
 from verite.ranking.sheets import read_sheet
-from verite.statistics.calibration import Bin, bin_columns, bin_pairs
+from verite.statistics.calibration import bin_pairs
 
 
 @dataclass(frozen=True, eq=False)
-class OrderCalibration(Display):
-    """What was predicted about the orders of a table, and what a better truth says."""
+class AnswerCalibration(RankingCalibration):
+    """Predicted and observed shares of pairs of algorithms that keep their order on corrected annotations."""
 
-    signature: str
     model: str
     items: int
-    wrong: float  # share of records that the better truth corrects
+    wrong: float  # share of annotations that are corrected
     wrong_in_dispute: float  # the same among items on which the algorithms are not all right or all wrong
-    brier: float  # mean square of what was predicted minus what came
-    every: Bin
-    bins: tuple[Bin, ...]
 
-    def main_table(self) -> Table:
-        return Table.of("probability", *bin_columns(self.bins, self.every))
-
-    def contents(self) -> list[Part]:
+    def summary(self) -> list[Part]:
         return [
-            f"{self.every.pairs:,} pairs that differ on the record of {self.items:,} items, on a better truth.",
-            f"Wrong records: {self.wrong:.4f} of all, {self.wrong_in_dispute:.4f} where the algorithms differ.",
+            f"{self.every.pairs:,} pairs with different recorded scores on {self.items:,} items.",
+            f"Wrong annotations: {self.wrong:.4f} of all, {self.wrong_in_dispute:.4f} where the algorithms disagree.",
             f"Predicted under {self.model}. Brier score {self.brier:.4f}. Pairs share algorithms: they are not "
-            "independent of each other.",
-            self.main_table(),
-            self.signature,
+            "independent.",
         ]
 
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
-    def to_json(self, *, indent: int = 0) -> str:
-        return to_json(self.to_dict(), indent=indent)
-
-
-def calibrate(table: AnswerTable, better: Sequence[Any], errors: ErrorModel | None = None) -> OrderCalibration:
+def calibrate(table: AnswerTable, better: Sequence[Any], errors: ErrorModel | None = None) -> AnswerCalibration:
     """Set what a model predicts about every pair beside what a better truth, one value per item, says.
 
     Without a model: independent errors at the rate at which records are wrong where the algorithms differ.
@@ -85,13 +66,13 @@ def calibrate(table: AnswerTable, better: Sequence[Any], errors: ErrorModel | No
     after = replace(table, truth=truth, labels=names, confusion=None).tau
     pairs = [pair for pair in found.pairs if not pair.tied]
     if not pairs:
-        raise DataError("algorithms: expected two that differ on the record, found none")
+        raise DataError("algorithms: expected two with different recorded scores, found none")
     predicted = np.array([pair.kept for pair in pairs])
     if np.isnan(predicted).any():
         raise DataError(f"errors: expected a model that gives probabilities, found {model}")
     lead = np.array([after[pair.first] - after[pair.second] for pair in pairs])
     bins, every, brier = bin_pairs(predicted, lead)
-    return OrderCalibration(str(found.signature), str(model), len(table), *rates, brier, every, bins)
+    return AnswerCalibration(str(found.signature), brier, every, bins, str(model), len(table), *rates)
 
 
 def read_truth(path: str | Path, table: AnswerTable) -> list[str]:

@@ -1,9 +1,9 @@
-"""Algorithms that give every label a confidence: whose order survives a truth with wrong labels?
+"""Tables of confidences: a confidence for every label and item, ranked by log-loss or KL divergence (`vt.ScoreTable`).
 
-An algorithm loses, on each item, what its confidences say about the true label. A wrong record means that the label was
-another one: with probability epsilon it moves, to any other label alike or as a confusion matrix says. A truth may have
-confidences of its own (a soft truth): then an algorithm loses what it says about all labels, weighted by them, and a
-label that moves takes its confidence along, in exchange for the other's.
+An algorithm loses, on each item, what its confidences say about the true label. A wrong annotation means that the label
+is another one: with probability epsilon it moves, to any other label with equal probability or as a confusion matrix
+says. The annotations may have confidences of their own (soft labels): then the loss is weighted by them, and a label
+that moves exchanges its confidence with the other's.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.laws import binomial
+from verite.annotation_errors.distributions import binomial_log_pmf
 from verite.annotation_errors.model import ErrorModel, fingerprint
 from verite.errors import BadParameter, DataError
-from verite.ranking.answers import Where, check_items, digest_of, numbered_item, say_moves
-from verite.ranking.montecarlo import ScoreMoves
+from verite.ranking.answers import Where, check_items, describe_moves, digest_of, numbered_item
+from verite.ranking.montecarlo import ErrorEffects
 from verite.ranking.sheets import resolve_confusion
-from verite.statistics.standings import order_holds
+from verite.statistics.rankings import keeps_order
 
 Array = NDArray[np.float64]
 Loss = Literal["logloss", "kl_printed"]
@@ -34,7 +34,43 @@ COMBINATIONS = 500_000  # ways of being wrong that are gone through one by one
 
 @dataclass(frozen=True, eq=False)
 class ScoreTable:
-    """A confidence of every algorithm for every label of every item, beside the recorded label."""
+    """A confidence of every algorithm for every label of every item, and the annotated label.
+
+    Make one with :meth:`of` or :meth:`read`.
+
+    Parameters
+    ----------
+    names, labels : tuple of str
+        The algorithms and the labels, at least two each.
+    truth : array of int
+        The annotations, as positions in `labels`.
+    values : array
+        Confidences, algorithms × items × labels.
+    columns : mapping of str to array
+        Further columns about the items.
+    where : callable
+        Names an item in messages.
+    source : str
+        The file.
+    sums : {"check", "keep", "scale"}, default "check"
+        What was done about rows that do not add up to one.
+    loss : {"logloss", "kl_printed"}, default "logloss"
+        D(truth || answer), or D(answer || truth).
+    zero : float, default 1e-9
+        Replaces zero confidences.
+    tolerance : float, default 1e-9
+        Losses that differ by no more are tied.
+    confusion : array, optional
+        P(true label | annotated label, and the annotation is wrong).
+    soft : array, optional
+        Confidences of the annotations, items × labels.
+
+    Examples
+    --------
+    >>> table = ScoreTable.of([0, 1], {"a": [[0.9, 0.1], [0.2, 0.8]], "b": [[0.6, 0.4], [0.5, 0.5]]})
+    >>> table
+    Confidences: 2 algorithms on 2 items with 2 labels
+    """
 
     names: tuple[str, ...]
     labels: tuple[str, ...]
@@ -52,6 +88,7 @@ class ScoreTable:
 
     @property
     def kind(self) -> str:
+        """The kind of answers."""
         return "confidences"
 
     def __post_init__(self) -> None:
@@ -74,7 +111,7 @@ class ScoreTable:
 
     @property
     def digest(self) -> str:
-        """Sixteen characters that stand for everything in it."""
+        """A hash of sixteen characters of names, labels, annotations and confidences."""
         soft = [] if self.soft is None else [self.soft]
         return digest_of([*self.names, *self.labels], [self.truth, self.values, *soft])
 
@@ -95,14 +132,17 @@ class ScoreTable:
         confusion: Any = None,
         columns: Mapping[str, Any] | None = None,
     ) -> ScoreTable:
-        """From the recorded label of every item and, for each algorithm, rows of confidences, one column per label.
+        """Make a table from annotated labels and each algorithm's rows of confidences, one column per label.
 
-        Or from mappings of an item's name to its label, and to its row. Without `labels` the recorded labels are the
-        columns' numbers, from 0. A truth that is not sure of its labels is given as rows of confidences, too.
-
-        `loss` is `logloss` or `kl_printed`; zeros are replaced by `zero`; losses within `tolerance` are ties; `sums`
-        says what happens to rows that do not add up to one (`check`, `keep`, `scale`). A wrong label moves to any other
-        alike, or as `confusion` says: a matrix, a mapping, a file.
+        Parameters ---------- truth : sequence or mapping The label of every item (without `labels`, the column's
+        number from 0), or rows of confidences (soft labels). answers : mapping of str to rows or mapping The
+        confidences of every algorithm, for the same items. labels : sequence of str, optional The labels of the
+        columns. sums : {"check", "keep", "scale"}, default "check" Rows that do not add up to one are refused, kept
+        or scaled. loss : {"logloss", "kl_printed"}, default "logloss" The log-loss D(truth || answer), or D(answer
+        || truth) as Lamiroy and Pierrot print it. zero : float, default 1e-9 Replaces zero confidences. tolerance :
+        float, default 1e-9 Losses that differ by no more are tied. confusion : matrix, mapping or path, optional
+        The true labels of wrong annotations; uniform by default. columns : mapping of str to sequence, optional
+        Further columns about the items.
         """
         if not isinstance(answers, Mapping):
             raise BadParameter(f"answers: expected a mapping of names to answers, found {type(answers).__name__}")
@@ -112,7 +152,7 @@ class ScoreTable:
             check_items(truth, answers)
             rows = [[given[item] for item in truth] for given in rows]
         recorded = np.asarray(list(truth.values()) if isinstance(truth, Mapping) else truth)
-        arrays = [numbers_in(name, given) for name, given in zip(names, rows, strict=True)]
+        arrays = [to_numbers(name, given) for name, given in zip(names, rows, strict=True)]
         for name, array in zip(names, arrays, strict=True):
             if array.ndim != 2 or array.shape != (len(recorded), arrays[0].shape[1]):
                 expected = f"{len(recorded)} rows of {arrays[0].shape[-1]} confidences"
@@ -122,16 +162,16 @@ class ScoreTable:
             raise BadParameter("labels: expected each label once")
         if arrays and len(known) != arrays[0].shape[1]:
             raise DataError(f"labels: expected {arrays[0].shape[1]}, one a column, found {len(known)}")
-        soft = weigh_labels(numbers_in("truth", recorded), known, numbered_item) if recorded.ndim == 2 else None
+        soft = check_soft_truth(to_numbers("truth", recorded), known, numbered_item) if recorded.ndim == 2 else None
         found = cls(
             names,
             known,
-            find_labels(recorded, known) if soft is None else np.argmax(soft, axis=1),
+            encode_truth(recorded, known) if soft is None else np.argmax(soft, axis=1),
             np.stack(arrays) if arrays else np.zeros((0, 0, 0)),
             {name: np.asarray(column) for name, column in (columns or {}).items()},
             soft=soft,
         )
-        return found.settle(sums, loss, zero, tolerance, confusion)
+        return found.with_settings(sums, loss, zero, tolerance, confusion)
 
     @classmethod
     def read(
@@ -145,7 +185,7 @@ class ScoreTable:
         confusion: Any = None,
         columns: Collection[str] = (),
     ) -> ScoreTable:
-        """From a table item,label[,COLUMN…],truth,NAME…, CSV or Parquet; `columns` names those to use."""
+        """Read a table item,label[,COLUMN…],truth,NAME… from CSV or Parquet; `columns` are those to use."""
         from verite.ranking.tables import read_table
 
         settings = {"sums": sums, "loss": loss, "zero": zero, "tolerance": tolerance, "confusion": confusion}
@@ -153,7 +193,7 @@ class ScoreTable:
         assert isinstance(found, ScoreTable)
         return found
 
-    def settle(
+    def with_settings(
         self,
         sums: Sums = "check",
         loss: Loss = "logloss",
@@ -161,13 +201,13 @@ class ScoreTable:
         tolerance: float = 1e-9,
         confusion: Any = None,
     ) -> ScoreTable:
-        """The same under these settings."""
+        """Return the table with these settings."""
         moves = resolve_confusion(confusion, self.labels)
         return replace(self, loss=loss, zero=zero, tolerance=tolerance, confusion=moves).with_sums(sums)
 
     @property
     def about(self) -> dict[str, object]:
-        """The settings that belong into a signature."""
+        """The settings for a signature."""
         return {
             "loss": self.loss,
             "zero": self.zero,
@@ -180,17 +220,18 @@ class ScoreTable:
 
     @property
     def score(self) -> str:
+        """What the printed scores are."""
         return f"{LOSSES[self.loss]}: mean over the items, less is better"
 
     def assume(self, model: ErrorModel) -> str:
-        """What is assumed, in words."""
+        """Return the assumption in words."""
         if model.is_worst_case:
-            return model.words
+            return model.assumption
         with_it = "" if self.soft is None else " and changes its confidence for the other's"
-        return f"{model.words}; {say_moves(len(self.labels), self.confusion)}{with_it}"
+        return f"{model.assumption}; {describe_moves(len(self.labels), self.confusion)}{with_it}"
 
     def with_sums(self, sums: Sums) -> ScoreTable:
-        """The same, its rows checked to add up to one (`check`), scaled to do so (`scale`) or left alone (`keep`)."""
+        """Return the table with rows checked to add up to one (`check`), scaled to do so (`scale`) or kept (`keep`)."""
         if sums not in ("check", "keep", "scale"):
             raise BadParameter(f"sums: expected check, keep or scale, found {sums!r}")
         bad = ~((self.values >= 0) & (self.values <= 1))
@@ -218,11 +259,11 @@ class ScoreTable:
         return replace(self, sums=sums, values=self.values / totals[:, :, None])
 
     def only(self, algorithms: Sequence[int]) -> ScoreTable:
-        """Some of the algorithms."""
+        """Return the table of some of the algorithms."""
         return replace(self, names=tuple(self.names[j] for j in algorithms), values=self.values[list(algorithms)])
 
     def column(self, name: str, purpose: str) -> NDArray[Any]:
-        """A further fact about the items, by name; the truth is one, too."""
+        """Return a column about the items by name; the annotations are one, too."""
         if name in self.columns:
             return self.columns[name]
         if name == "truth":
@@ -232,8 +273,8 @@ class ScoreTable:
         )
 
 
-def numbers_in(name: str, rows: Any) -> Array:
-    """Rows of confidences as one array."""
+def to_numbers(name: str, rows: Any) -> Array:
+    """Return rows of confidences as one array."""
     try:
         return np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError):
@@ -242,8 +283,8 @@ def numbers_in(name: str, rows: Any) -> Array:
         ) from None
 
 
-def find_labels(recorded: NDArray[Any], labels: Sequence[str]) -> NDArray[np.int64]:
-    """Recorded labels as positions among all."""
+def encode_truth(recorded: NDArray[Any], labels: Sequence[str]) -> NDArray[np.int64]:
+    """Return annotated labels as positions among all labels."""
     places = {label: i for i, label in enumerate(labels)}
     codes = []
     for i, value in enumerate(recorded.tolist()):
@@ -253,10 +294,10 @@ def find_labels(recorded: NDArray[Any], labels: Sequence[str]) -> NDArray[np.int
     return np.array(codes, dtype=np.int64)
 
 
-def weigh_labels(rows: Array, labels: Sequence[str], where: Where) -> Array:
-    """A truth's own confidences, checked: one label before all others, rows that add up to one.
+def check_soft_truth(rows: Array, labels: Sequence[str], where: Where) -> Array:
+    """Return soft labels; refuse rows without one most likely label, and rows that do not add up to one.
 
-    Where only one label of an item has a confidence, what is left of it is shared by the others alike.
+    Where only one label of an item has a confidence, the others share the rest equally.
     """
     if rows.ndim != 2 or rows.shape[1] != len(labels):
         raise DataError(f"truth: expected {len(labels)} confidences per item, found an array of shape {rows.shape}")
@@ -278,11 +319,11 @@ def weigh_labels(rows: Array, labels: Sequence[str], where: Where) -> Array:
 
 
 def losses(table: ScoreTable) -> Array:
-    """What each algorithm loses on each item if the label in the column is the true one: algorithms × items × labels.
+    """Return the loss of each algorithm on each item for each true label: algorithms × items × labels.
 
-    `logloss` is D_KL(truth || answer) = -ln of the true label's confidence, a proper score, finite where that is not
-    0. `kl_printed` is D_KL(answer || truth), as Lamiroy and Pierrot print it: sum of a ln(a / t), t being `zero` for
-    all labels but the true one. Zero confidences are replaced by `zero` in both.
+    `logloss` is D_KL(truth || answer) = -ln of the true label's confidence, a proper scoring rule, finite where that is
+    not 0. `kl_printed` is D_KL(answer || truth), as Lamiroy and Pierrot print it: the sum of a ln(a / t), t being
+    `zero` for all labels but the true one. Zero confidences are replaced by `zero` in both.
     """
     zero = table.zero
     given = np.where(table.values == 0, zero, table.values)
@@ -298,9 +339,9 @@ def losses(table: ScoreTable) -> Array:
 
 
 def soft_losses(table: ScoreTable, given: Array) -> Array:
-    """`losses` for a truth with confidences t of its own, those of the recorded label and the column's exchanged.
+    """Return `losses` for soft labels t, with those of the annotated label and the column's exchanged.
 
-    `logloss` is the cross-entropy, the sum of -t ln a, which is D_KL(truth || answer) and what no answer can change.
+    `logloss` is the cross-entropy, the sum of -t ln a: D_KL(truth || answer) up to a term that no answer changes.
     """
     assert table.soft is not None
     if table.loss == "logloss":
@@ -317,8 +358,8 @@ def soft_losses(table: ScoreTable, given: Array) -> Array:
     return changed
 
 
-def moves_of(table: ScoreTable, lost: Array, rates: Array, groups: NDArray[np.int64]) -> ScoreMoves:
-    """What a moved label adds to each score (minus the loss): one kind per item, one way per label."""
+def error_effects(table: ScoreTable, lost: Array, rates: Array, groups: NDArray[np.int64]) -> ErrorEffects:
+    """Return what a moved label adds to each score (minus the loss): one type per item, one effect per label."""
     confusion = table.confusion
     items = np.arange(len(table))
     size = len(table.labels)
@@ -329,63 +370,65 @@ def moves_of(table: ScoreTable, lost: Array, rates: Array, groups: NDArray[np.in
         else confusion[table.truth[:, None], others]
     )
     change = lost[:, items, table.truth][:, :, None] - lost[:, items[:, None], others]
-    return ScoreMoves(np.ones(len(table), dtype=np.int64), rates, ways, np.moveaxis(change, 0, 2), groups, len(table))
+    return ErrorEffects(np.ones(len(table), dtype=np.int64), rates, ways, np.moveaxis(change, 0, 2), groups, len(table))
 
 
-def enumerate_errors(moves: ScoreMoves, model: ErrorModel) -> tuple[Array, Array] | None:
-    """Every way in which records can be wrong: what it adds to the scores, and its probability; None if too many."""
-    matter = matters(moves)
-    if too_many(moves, matter):
+def enumerate_errors(moves: ErrorEffects, model: ErrorModel) -> tuple[Array, Array] | None:
+    """Return every combination of errors: what it adds to the scores, and its probability; None if too many."""
+    matter = is_relevant(moves)
+    if exceeds_limit(moves, matter):
         return None
     blocks = np.arange(len(moves.counts)) if model.is_independent else moves.groups
     change, weights = np.zeros((1, moves.change.shape[2])), np.ones(1)
     for block in np.unique(blocks[matter]):
         items = np.flatnonzero(matter & (blocks == block))
         if model.is_independent:
-            added, shares, _ = combine(moves, items, moves.rates[items])
+            added, shares, _ = combine_errors(moves, items, moves.rates[items])
         else:
-            law = model.law(len(items), moves.items)
-            if law is None:
+            pmf = model.log_pmf(len(items), moves.items)
+            if pmf is None:
                 return None
-            added, shares, wrong = combine(moves, items, np.full(len(items), 0.5))
-            shares = shares * np.exp(law - binomial(len(items), 0.5))[wrong]
+            added, shares, wrong = combine_errors(moves, items, np.full(len(items), 0.5))
+            shares = shares * np.exp(pmf - binomial_log_pmf(len(items), 0.5))[wrong]
         change = (change[:, None, :] + added[None, :, :]).reshape(-1, change.shape[1])
         weights = np.outer(weights, shares).ravel()
     return change, weights
 
 
-def by_errors(moves: ScoreMoves, recorded: Array, tolerance: float) -> Array | None:
-    """Probabilities given that so many of the records that matter are wrong; None if they are too many.
+def probabilities_given_errors(moves: ErrorEffects, recorded: Array, tolerance: float) -> Array | None:
+    """Return probabilities given that k of the relevant annotations are wrong, for all k; None if there are too many.
 
-    Of first ending below, level with and above second, and of the whole order. One enumeration serves every rate that
-    is common to all records.
+    Rows: the first ends below, tied with and above the second, and the whole order holds. One enumeration serves every
+    rate that is common to all annotations.
     """
-    matter = matters(moves)
-    if too_many(moves, matter):
+    matter = is_relevant(moves)
+    if exceeds_limit(moves, matter):
         return None
     items = np.flatnonzero(matter)
-    change, weights, wrong = combine(moves, items, np.full(len(items), 0.5))
+    change, weights, wrong = combine_errors(moves, items, np.full(len(items), 0.5))
     scores = change + recorded
     lead = scores[:, 0] - scores[:, 1]
-    law = np.exp(binomial(len(items), 0.5)) if len(items) else np.ones(1)
-    events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance, order_holds(scores, recorded, tolerance))
-    return np.stack([np.bincount(wrong[e], weights[e], len(items) + 1) / law for e in events])
+    pmf = np.exp(binomial_log_pmf(len(items), 0.5)) if len(items) else np.ones(1)
+    events = (lead < -tolerance, np.abs(lead) <= tolerance, lead > tolerance, keeps_order(scores, recorded, tolerance))
+    return np.stack([np.bincount(wrong[e], weights[e], len(items) + 1) / pmf for e in events])
 
 
-def matters(moves: ScoreMoves) -> NDArray[np.bool_]:
-    """The items that can change an order: those that do not move all scores alike."""
+def is_relevant(moves: ErrorEffects) -> NDArray[np.bool_]:
+    """Return which items can change a ranking: those that do not move all scores alike."""
     alike: NDArray[np.bool_] = np.abs(moves.change - moves.change[:, :, :1]).max(axis=(1, 2)) == 0
     return ~alike
 
 
-def too_many(moves: ScoreMoves, matter: NDArray[np.bool_]) -> bool:
-    """Whether there are more ways of being wrong than can be gone through."""
+def exceeds_limit(moves: ErrorEffects, matter: NDArray[np.bool_]) -> bool:
+    """Return whether there are more combinations of errors than can be enumerated."""
     ways = np.count_nonzero(moves.ways[matter], axis=1) + 1.0
     return bool(np.log(ways).sum() > log(COMBINATIONS))
 
 
-def combine(moves: ScoreMoves, items: NDArray[np.int64], rates: Array) -> tuple[Array, Array, NDArray[np.int64]]:
-    """All combinations of right and wrong records of some items: changes, probabilities and numbers of wrong ones."""
+def combine_errors(
+    moves: ErrorEffects, items: NDArray[np.int64], rates: Array
+) -> tuple[Array, Array, NDArray[np.int64]]:
+    """Return all combinations of right and wrong annotations: changes, probabilities and numbers of errors."""
     size = moves.change.shape[2]
     change, weights, wrong = np.zeros((1, size)), np.ones(1), np.zeros(1, dtype=np.int64)
     for item, rate in zip(items, rates, strict=True):

@@ -1,4 +1,4 @@
-"""Detectors on one truth: which of its objects did each of them find?"""
+"""Tables of detected objects: which ground-truth objects each detector detects (`vt.DetectionTable`)."""
 
 from __future__ import annotations
 
@@ -23,26 +23,48 @@ if TYPE_CHECKING:
 
 By = Literal["recall", "precision", "f1", "accuracy"]
 CAPTIONS = {
-    "recall": "tau: share of objects found (recall), more is better",
-    "precision": "precision: share of claims that are right, more is better",
-    "f1": "F1: 2 found / (claimed + to be found), more is better",
-    "accuracy": "accuracy: found / (claimed or to be found), more is better",
+    "recall": "tau: share of objects detected (recall), more is better",
+    "precision": "precision: share of predictions that are true positives, more is better",
+    "f1": "F1: 2 detected / (predictions + objects), more is better",
+    "accuracy": "accuracy: detected / (predictions or objects), more is better",
 }
 WRONG = {
-    "reverses": "a wrong record is no such object, so that finding it was wrong and not finding it right",
-    "vanishes": "a wrong record is no object at all, and finding it counts neither for nor against",
+    "reverses": "a wrong annotation is no such object: detecting it was wrong and missing it right",
+    "vanishes": "a wrong annotation is no object at all, and detecting it does not count",
 }
-ALARMS = "a wrong record is no object, so that finding it was a false alarm and not finding it no miss"
+FALSE_POSITIVES = "a wrong annotation is no object: detecting it was a false positive and missing it no false negative"
 
 
 @dataclass(frozen=True, eq=False)
 class DetectionTable(AnswerTable):
-    """The objects of a detection truth as items, which each detector finds (1) or not (0).
+    """Ground-truth objects as items, which each detector detects (1) or misses (0).
 
-    An object is found if a prediction of its class takes it that has at least this `confidence` and `iou`. Objects
-    that nobody is asked to find (difficult, crowds, groups) are left out. A `wrong` record of the truth `reverses`
-    what finding it was worth, or `vanishes`. Detectors are ordered by recall, or `by` precision, F1 or accuracy, to
-    which a prediction that found a wrong record is a false alarm.
+    An object is detected if a prediction of its class matches it with at least this `confidence` and `iou`. Ignored
+    objects (difficult, crowds, groups) are left out. Make one with :meth:`of`; the fields besides those of
+    :class:`verite.AnswerTable`:
+
+    Parameters
+    ----------
+    confidence : float or thresholds by class, default 0.5
+        The confidence threshold.
+    iou : float, default 0.5
+        The IoU threshold.
+    wrong : {"reverses", "vanishes"}, default "reverses"
+        A spurious annotation makes a detection wrong and a miss right, or does not count.
+    matched : str
+        The signature of the evaluation, unless it is Pascal VOC's.
+    by : {"recall", "precision", "f1", "accuracy"}, default "recall"
+        The score. For all but recall, a prediction that matched a spurious annotation is a false positive.
+    claims : tuple of int, optional
+        The number of predictions of each detector that count.
+
+    Examples
+    --------
+    >>> from verite import Annotations
+    >>> truth = Annotations.of(["a", "b"], ["cat"] * 2, [[0, 0, 9, 9]] * 2)
+    >>> both = Annotations.of(["a", "b"], ["cat"] * 2, [[0, 0, 9, 9]] * 2, confidence=[0.9, 0.8])
+    >>> DetectionTable.of(truth, {"both": both, "one": both.take([0])}).tau
+    {'both': 1.0, 'one': 0.5}
     """
 
     confidence: float | ClassThresholds = 0.5
@@ -59,12 +81,15 @@ class DetectionTable(AnswerTable):
         if self.wrong not in WRONG:
             raise BadParameter(f"wrong: expected {' or '.join(WRONG)}, found {self.wrong!r}")
         if self.by != "recall" and self.wrong != "reverses":
-            raise BadParameter(f"wrong: expected none beside {self.by}, to which a wrong object found is a false alarm")
+            raise BadParameter(
+                f"wrong: expected none beside {self.by}, for which a detected wrong object is a false positive"
+            )
         if self.by != "recall" and self.claims is None:
             raise BadParameter(f"by: expected results that say which predictions count for {self.by}, such as vt.voc's")
 
     @property
     def score(self) -> str:  # type: ignore[override]
+        """What the printed scores are."""
         return CAPTIONS[self.by]
 
     @classmethod
@@ -79,13 +104,27 @@ class DetectionTable(AnswerTable):
         by: By = "recall",
         checks: Checks = "stop",
     ) -> DetectionTable:
-        """From a truth and each detector's predictions, matched by Pascal VOC's rule (`iou` is 0.5 unless told).
+        """Match predictions to the ground truth by Pascal VOC's rule, or take the matches of results.
 
-        Or from results on one truth alone, such as `vt.voc`'s, at one of the thresholds they were made at. `confidence`
-        is a number, one for each label, or the `thresholds.json` of an analysis.
+        Parameters
+        ----------
+        truth : path, Annotations, or results
+            The ground truth. Or, without predictions, results on one ground truth such as those of :func:`verite.voc`.
+        predictions : mapping, sequence or path, optional
+            The predictions of each detector.
+        confidence : float, mapping or path, default 0.5
+            The confidence threshold: a number, one per class, or the `thresholds.json` of an analysis.
+        iou : float, optional
+            The IoU threshold, 0.5 by default; with results one of theirs.
+        wrong : {"reverses", "vanishes"}, default "reverses"
+            A spurious annotation makes a detection wrong and a miss right, or does not count.
+        by : {"recall", "precision", "f1", "accuracy"}, default "recall"
+            The score.
+        checks : {"stop", "warn", "off"}, default "stop"
+            What happens where the inputs look wrong.
         """
         if predictions is None:
-            return find_in(truth, confidence=confidence, iou=iou, wrong=wrong, by=by)
+            return detections_of_results(truth, confidence=confidence, iou=iou, wrong=wrong, by=by)
         from verite.formats import read
         from verite.protocols.voc import voc
 
@@ -97,22 +136,24 @@ class DetectionTable(AnswerTable):
             name: voc(recorded, pred, iou=least, name=name, checks=checks)
             for pred, name in zip(given, names, strict=True)
         }
-        return find_in(results, confidence=confidence, iou=least, wrong=wrong, by=by, is_default=True)
+        return detections_of_results(results, confidence=confidence, iou=least, wrong=wrong, by=by, is_default=True)
 
     @property
     def about(self) -> dict[str, object]:
+        """The settings for a signature."""
         matched = {"matched": f"({self.matched})"} if self.matched else {}
         how = {"wrong": self.wrong} if self.by == "recall" else {"by": self.by}
         return {"confidence": self.confidence, "iou": self.iou, **matched, **how}
 
     def assume(self, model: ErrorModel) -> str:
-        how = WRONG[self.wrong] if self.by == "recall" else ALARMS
-        return model.words if model.is_worst_case else f"{model.words}; {how}"
+        """Return the assumption in words."""
+        how = WRONG[self.wrong] if self.by == "recall" else FALSE_POSITIVES
+        return model.assumption if model.is_worst_case else f"{model.assumption}; {how}"
 
 
 @dataclass(frozen=True, eq=False)
 class ObjectNames:
-    """How objects of a truth are called."""
+    """Names ground-truth objects in messages."""
 
     rows: NDArray[np.int64]
     labels: NDArray[np.str_]
@@ -122,7 +163,7 @@ class ObjectNames:
         return f"object {self.rows[item] + 1} ({str(self.labels[item])!r} in {self.images[item]!r})"
 
 
-def find_in(
+def detections_of_results(
     results: Mapping[str, Any] | Iterable[Any],
     *,
     confidence: Any,
@@ -131,7 +172,7 @@ def find_in(
     by: By,
     is_default: bool = False,
 ) -> DetectionTable:
-    """What was found in results evaluated on the same truth by the same rules, at one of their thresholds."""
+    """Return the detected objects of results on the same ground truth by the same rules, at one IoU threshold."""
     evaluated: list[Results] = values_of(results)
     if not evaluated:
         raise DataError("algorithms: expected at least two to compare, found 0")
@@ -147,16 +188,16 @@ def find_in(
     taken = [result.matches(iou) for result in evaluated]
     asked = np.flatnonzero(taken[0].counted_truth)
     if not len(asked):
-        raise DataError(
-            f"{truth.source.path or 'truth'}: expected objects that detectors are asked to find, found none"
-        )
+        raise DataError(f"{truth.source.path or 'truth'}: expected objects that count, found none")
 
     labels = np.array(truth.labels.all_names)[truth.label[asked]]
     images = tuple(truth.images.name(i) for i in truth.image[asked].tolist())
     return DetectionTable(
         names=tuple(names_of(results, [result.name for result in evaluated])),
         truth=np.ones(len(asked), dtype=np.uint8),
-        answers=tuple(found_by(result, one, floor)[asked] for result, one in zip(evaluated, taken, strict=True)),
+        answers=tuple(
+            detected_objects(result, one, floor)[asked] for result, one in zip(evaluated, taken, strict=True)
+        ),
         labels=("missed", "found"),
         kind="found",
         columns={
@@ -170,14 +211,14 @@ def find_in(
         wrong=wrong,
         matched="" if is_default else str(first.signature),
         by=by,
-        claims=claimed_by(evaluated, taken, floor),
+        claims=count_counted_preds(evaluated, taken, floor),
     )
 
 
-def claimed_by(
+def count_counted_preds(
     evaluated: list[Results], taken: list[Matches], floor: float | ClassThresholds
 ) -> tuple[int, ...] | None:
-    """How many predictions of at least this confidence count, for each detector; None where that is not known."""
+    """Return how many predictions above the threshold count, for each detector; None where that is not known."""
     numbers = []
     for result, one in zip(evaluated, taken, strict=True):
         if one.counted_pred is None:
@@ -186,16 +227,16 @@ def claimed_by(
     return tuple(numbers)
 
 
-def found_by(result: Results, finds: Matches, floor: float | ClassThresholds) -> NDArray[np.uint8]:
-    """For every object of the truth whether a prediction of at least this confidence took it.
+def detected_objects(result: Results, finds: Matches, floor: float | ClassThresholds) -> NDArray[np.uint8]:
+    """Return for every ground-truth object whether a prediction above the confidence threshold matched it.
 
-    Predictions ask in the order of their confidence, so leaving out low ones changes nothing for the others.
+    Predictions are matched by falling confidence, so leaving out low ones changes nothing for the others.
     """
     names = result.pred.labels.all_names
     lowest = float(floor.of_labels(names).min(initial=np.inf)) if isinstance(floor, ClassThresholds) else floor
     if finds.confidence_threshold is not None and lowest < finds.confidence_threshold:
         raise BadParameter(
-            f"confidence: expected at least {finds.confidence_threshold:g}, below which no prediction was looked at, "
+            f"confidence: expected at least {finds.confidence_threshold:g}, below which no prediction was matched, "
             f"found {lowest:g}"
         )
     # An object that nobody took asks for row -1, which counts for nothing.
@@ -204,12 +245,12 @@ def found_by(result: Results, finds: Matches, floor: float | ClassThresholds) ->
 
 
 def values_of(given: Any) -> list[Any]:
-    """Predictions or results out of a mapping, a sequence, or a single one."""
+    """Return predictions or results out of a mapping, a sequence, or a single one."""
     if isinstance(given, Mapping):
         return list(given.values())
     return [given] if isinstance(given, (str, PathLike, Annotations, Results)) else list(given)
 
 
 def names_of(given: Any, otherwise: list[str]) -> list[str]:
-    """The names a mapping gives; without one, those the files or results have, told apart by numbers."""
+    """Return the names of a mapping; without one, those of the files or results, made distinct by numbers."""
     return [str(name) for name in given] if isinstance(given, Mapping) else distinct_names(otherwise)

@@ -1,4 +1,10 @@
-"""Two algorithms, one of them ahead: how likely is it still ahead if the record is wrong here and there? Exactly."""
+"""Exact rank probabilities of binary scores: pairwise, of three algorithms, and of any number by a walk on a lattice.
+
+Each item adds a step to the vector of score differences, so the joint pmf of all differences is a convolution on an
+integer lattice. Two algorithms need one dimension (the Poisson-binomial distribution); the scores of three algorithms
+with binary answers are independent on the items where one differs from the others, which takes linear time. The module
+also finds the worst case (the fewest errors that change a lead) and the largest error rate at which an order holds.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.laws import binomial, certain
+from verite.annotation_errors.distributions import binomial_log_pmf, point_mass_log_pmf
 from verite.annotation_errors.model import ErrorModel
-from verite.ranking.exchangeable import group_sides, is_as_a_whole, mean_rate, split_groups
+from verite.ranking.exchangeable import grouped_loss_tie_win, is_as_a_whole, mean_rate, split_groups
 from verite.ranking.outcomes import ItemOutcomes, Pairwise
-from verite.ranking.sums import LossTieWin, Steps, loss_tie_win, merge_steps, poisson_binomial_pmf
-from verite.statistics.standings import Standings, differs, order_holds, stand
+from verite.ranking.poisson_binomial import LossTieWin, Steps, loss_tie_win, merge_steps, poisson_binomial_pmf
+from verite.statistics.rankings import RankProbabilities, has_differences, keeps_order, rank_probabilities
 
 Array = NDArray[np.float64]
 
 
-def three_independent(laws: list[tuple[Array, Array]], recorded: NDArray[Any]) -> Standings:
-    """Standings of three independent scores with known laws (values, probabilities), in time linear in their number."""
-    low = min(int(values[0]) for values, _ in laws)
-    high = max(int(values[-1]) for values, _ in laws)
+def rank_three_independent(pmfs: list[tuple[Array, Array]], recorded: NDArray[Any]) -> RankProbabilities:
+    """Return the rank probabilities of three independent scores (values, probabilities), in linear time."""
+    low = min(int(values[0]) for values, _ in pmfs)
+    high = max(int(values[-1]) for values, _ in pmfs)
     at = np.zeros((3, high - low + 1))
-    for j, (values, probabilities) in enumerate(laws):
+    for j, (values, probabilities) in enumerate(pmfs):
         at[j, (values - low).astype(np.int64)] = probabilities
     # Each tail is summed from its own thin end: no cancellation.
     under = np.concatenate([np.zeros((3, 1)), np.cumsum(at, axis=1)[:, :-1]], axis=1)
@@ -42,11 +48,11 @@ def three_independent(laws: list[tuple[Array, Array]], recorded: NDArray[Any]) -
                 better = (first == 2) + (second == 2)
                 many = 1 + (first == 1) + (second == 1)
                 places[i, better : better + many] += float(at[i] @ (of_j * of_k)) / many
-    return Standings(ahead, level, places, whole_of_three(at, under, over, recorded))
+    return RankProbabilities(ahead, level, places, whole_of_three(at, under, over, recorded))
 
 
 def whole_of_three(at: Array, under: Array, over: Array, recorded: NDArray[Any]) -> float:
-    """P(every pair that differs on the record keeps its order)."""
+    """Return P(every pair with different recorded scores keeps its order)."""
     order = np.argsort(-recorded, kind="stable")
     first, second, third = (int(j) for j in order)
     if recorded[first] == recorded[third]:
@@ -58,136 +64,136 @@ def whole_of_three(at: Array, under: Array, over: Array, recorded: NDArray[Any])
     return float(at[second] @ (over[first] * under[third]))
 
 
-WORK = 300_000_000  # additions a walk may take
+WORK = 300_000_000  # additions a random_walk_pmf may take
 
 GROUPS = 200  # groups of shared errors that are walked through
 
-FEW = 6  # different rates whose binomials are convolved one by one
+FEW = 6  # different rates whose convolve_binomials are convolved one by one
 
 TINY = -700.0  # logarithm of the smallest probability that is followed
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
-    """A step of the walk: vectors it may take, and how probable each is. `times`: it is taken so often."""
+class LatticeStep:
+    """A step of the walk: the vectors it may take and their probabilities. It is taken `times` times."""
 
     vectors: NDArray[np.int64]
     probabilities: Array
     times: int = 1
 
 
-def exact_standings(outcomes: ItemOutcomes, model: ErrorModel) -> Standings | None:
-    """The standings of any number of algorithms; None where that would take too long."""
+def exact_rank_probabilities(outcomes: ItemOutcomes, model: ErrorModel) -> RankProbabilities | None:
+    """Return the rank probabilities of any number of algorithms; None where that would take too long."""
     if model.is_worst_case:
         return None
     if len(outcomes.names) == 3 and outcomes.is_reversal:
-        found = three_independent(odd_ones_out(outcomes), outcomes.scores) if model.is_independent else None
-        found = average_three(outcomes, model) if found is None else found
+        found = rank_three_independent(net_score_pmfs(outcomes), outcomes.scores) if model.is_independent else None
+        found = rank_three_over_posterior(outcomes, model) if found is None else found
         if found is not None:
             return found
-    reached = walk_all(outcomes, model)
+    reached = score_difference_pmf(outcomes, model)
     if reached is None:
         return None
     differences, weights = reached
     # Scores relative to the last algorithm's, which is 0.
     scores = np.concatenate([differences, np.zeros((len(differences), 1), dtype=np.int64)], axis=1)
-    return stand(scores, weights, outcomes.scores)
+    return rank_probabilities([scores], outcomes.scores, weights=weights)
 
 
-def average_three(outcomes: ItemOutcomes, model: ErrorModel) -> Standings | None:
-    """Three algorithms, averaged over a common rate that is uncertain; None where the model knows no such rate."""
+def rank_three_over_posterior(outcomes: ItemOutcomes, model: ErrorModel) -> RankProbabilities | None:
+    """Return the rank probabilities of three algorithms over an uncertain rate; None if there is none."""
 
     def at(epsilon: float) -> Array:
-        found = three_independent(odd_ones_out(outcomes.at(epsilon)), outcomes.scores)
+        found = rank_three_independent(net_score_pmfs(outcomes.at(epsilon)), outcomes.scores)
         with np.errstate(divide="ignore"):
             # Where all are level on the record there is no whole order, and nothing to average.
             logs: Array = np.log(np.nan_to_num(found.packed))
         return logs
 
-    logs = model.average(at, int(outcomes.counts.sum()))
+    logs = model.log_mean(at, int(outcomes.counts.sum()))
     if logs is None:
         return None
-    found = Standings.unpack(np.exp(logs), 3)
-    return found if differs(outcomes.scores) else replace(found, whole=nan)
+    found = RankProbabilities.unpack(np.exp(logs), 3)
+    return found if has_differences(outcomes.scores) else replace(found, whole=nan)
 
 
-def odd_ones_out(outcomes: ItemOutcomes) -> list[tuple[Array, Array]]:
-    """For each of three algorithms the law of its net score on the items where it stands alone.
+def net_score_pmfs(outcomes: ItemOutcomes) -> list[tuple[Array, Array]]:
+    """Return for each of three algorithms the pmf of its net score on the items where it differs from the two others.
 
-    On an item two of three binary answers agree, so the third one's score is all that moves, and the three are
-    independent.
+    On an item two of three binary answers agree, so only the third one's score changes relative to them, and the three
+    net scores are independent.
     """
-    laws: list[tuple[Array, Array]] = []
+    pmfs: list[tuple[Array, Array]] = []
     for j in range(3):
         alone = outcomes.right[:, j] != outcomes.right[:, (j + 1) % 3]
         alone &= outcomes.right[:, (j + 1) % 3] == outcomes.right[:, (j + 2) % 3]
         rates = outcomes.rates[alone]
         gain = np.where(outcomes.right[alone, j] == 1, 1 - rates, rates)
         steps = merge_steps(Steps(np.column_stack([1 - gain, np.zeros(len(gain)), gain]), outcomes.counts[alone]))
-        laws.append(binomials(steps) or poisson_binomial_pmf(steps, steps.bounds()))
-    return laws
+        pmfs.append(convolve_binomials(steps) or poisson_binomial_pmf(steps, steps.bounds()))
+    return pmfs
 
 
-def binomials(steps: Steps) -> tuple[Array, Array] | None:
-    """The law of steps of +-1 that come in a few rates, by convolving binomials: even unlikely sums have all digits.
+def convolve_binomials(steps: Steps) -> tuple[Array, Array] | None:
+    """Return the pmf of steps of ±1 with few different rates, by convolving binomials: all digits also in the tails.
 
-    None where there are too many of them.
+    None where there are too many different rates.
     """
-    low, law = 0, np.ones(1)
-    for (_, _, up), count in zip(steps.laws, steps.counts.tolist(), strict=True):
-        logs = binomial(count, float(up)) if 0 < up < 1 else certain(count, count if up == 1 else 0)
+    low, pmf = 0, np.ones(1)
+    for (_, _, up), count in zip(steps.pmfs, steps.counts.tolist(), strict=True):
+        logs = binomial_log_pmf(count, float(up)) if 0 < up < 1 else point_mass_log_pmf(count, count if up == 1 else 0)
         used = np.flatnonzero(logs > TINY)
-        if len(law) * len(used) > WORK or len(steps.counts) > FEW:
+        if len(pmf) * len(used) > WORK or len(steps.counts) > FEW:
             return None
-        law = np.convolve(law, np.exp(logs[used[0] : used[-1] + 1]))
+        pmf = np.convolve(pmf, np.exp(logs[used[0] : used[-1] + 1]))
         low += 2 * int(used[0]) - count
-    return low + 2 * np.arange(len(law), dtype=np.float64), law
+    return low + 2 * np.arange(len(pmf), dtype=np.float64), pmf
 
 
-def walk_all(outcomes: ItemOutcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
-    """All differences of scores to the last algorithm's, and their probabilities."""
+def score_difference_pmf(outcomes: ItemOutcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
+    """Return all differences of scores to the last algorithm's, and their probabilities."""
     base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
     if not len(outcomes.counts):
         return base[None, :], np.ones(1)
-    found = walk(units_of(outcomes)) if model.is_independent else walk_groups(outcomes, model)
+    found = random_walk_pmf(lattice_steps(outcomes)) if model.is_independent else grouped_walk_pmf(outcomes, model)
     return None if found is None else (base + found[0], found[1])
 
 
-def whole_by_errors(outcomes: ItemOutcomes) -> Array | None:
-    """P(the whole order holds | so many of the records that matter are wrong); None where that would take too long.
+def order_kept_given_errors(outcomes: ItemOutcomes) -> Array | None:
+    """Return P(the whole order holds | k of the relevant annotations are wrong) for all k; None if it takes too long.
 
-    One walk serves every rate that is common to all records.
+    One walk serves every rate that is common to all annotations.
     """
     if not len(outcomes.counts):
         return np.ones(1)
-    found = walk(units_of(outcomes.at(0.5), counting=True))
+    found = random_walk_pmf(lattice_steps(outcomes.at(0.5), counting=True))
     if found is None:
         return None
     vectors, weights = found
     base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
     scores = np.concatenate([base + vectors[:, :-1], np.zeros((len(vectors), 1), dtype=np.int64)], axis=1)
-    preserves = order_holds(scores, outcomes.scores)
+    preserves = keeps_order(scores, outcomes.scores)
     size = int(outcomes.counts.sum())
     shares = np.bincount(vectors[preserves, -1], weights[preserves], size + 1)
-    return np.asarray(shares / np.exp(binomial(size, 0.5)), dtype=np.float64)
+    return np.asarray(shares / np.exp(binomial_log_pmf(size, 0.5)), dtype=np.float64)
 
 
-def walk_groups(outcomes: ItemOutcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
-    """The walk that takes the items of a group in one step."""
-    units: list[Unit] = []
+def grouped_walk_pmf(outcomes: ItemOutcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
+    """Return the pmf of the walk that takes the items of a group in one step."""
+    steps: list[LatticeStep] = []
     for group in np.unique(outcomes.groups):
-        unit = group_unit(outcomes, model, int(group)) if len(units) < GROUPS else None
-        if unit is None:
+        step = group_step(outcomes, model, int(group)) if len(steps) < GROUPS else None
+        if step is None:
             return None
-        units.append(unit)
-    return walk(units)
+        steps.append(step)
+    return random_walk_pmf(steps)
 
 
-def units_of(outcomes: ItemOutcomes, counting: bool = False) -> list[Unit]:
-    """Each kind of item as a step; a last coordinate counts wrong records if wanted."""
+def lattice_steps(outcomes: ItemOutcomes, counting: bool = False) -> list[LatticeStep]:
+    """Return each type of item as a step; with `counting`, a last coordinate counts errors."""
     stay = (outcomes.right[:, :-1] - outcomes.right[:, -1:]).astype(np.int64)
     moved = (outcomes.gains[:, :, :-1] - outcomes.gains[:, :, -1:]).astype(np.int64) - stay[:, None, :]
-    units: list[Unit] = []
+    steps: list[LatticeStep] = []
     for kind, times in enumerate(outcomes.counts):
         vectors = np.concatenate([np.zeros((1, stay.shape[1]), dtype=np.int64), moved[kind]])
         rate = outcomes.rates[kind]
@@ -195,92 +201,97 @@ def units_of(outcomes: ItemOutcomes, counting: bool = False) -> list[Unit]:
         if counting:
             vectors = np.concatenate([vectors, (np.arange(len(vectors)) > 0)[:, None].astype(np.int64)], axis=1)
         used = probabilities > 0
-        units.append(Unit(vectors[used], probabilities[used], int(times)))
-    return units
+        steps.append(LatticeStep(vectors[used], probabilities[used], int(times)))
+    return steps
 
 
-def group_unit(outcomes: ItemOutcomes, model: ErrorModel, group: int) -> Unit | None:
-    """The items of one group of errors as a single step."""
+def group_step(outcomes: ItemOutcomes, model: ErrorModel, group: int) -> LatticeStep | None:
+    """Return the items of one group of correlated errors as a single step."""
     part = outcomes.where(outcomes.groups == group)
     size = int(part.counts.sum())
-    errors = model.law(size, part.items)
+    errors = model.log_pmf(size, part.items)
     if errors is None:
         return None
     if is_as_a_whole(errors):
-        found = walk(units_of(part.at(1.0)))
+        found = random_walk_pmf(lattice_steps(part.at(1.0)))
         if found is None:
             return None
         still = np.zeros((1, found[0].shape[1]), dtype=np.int64)
         none, every = np.exp(errors[0]), np.exp(errors[-1])
-        return Unit(np.concatenate([still, found[0]]), np.concatenate([[none], every * found[1]]))
+        return LatticeStep(np.concatenate([still, found[0]]), np.concatenate([[none], every * found[1]]))
     rate = mean_rate(errors)
-    found = walk(units_of(part.at(rate), counting=True))
+    found = random_walk_pmf(lattice_steps(part.at(rate), counting=True))
     if found is None:
         return None
-    weight = np.exp(errors - binomial(size, rate))
+    weight = np.exp(errors - binomial_log_pmf(size, rate))
     vectors, inverse = np.unique(found[0][:, :-1], axis=0, return_inverse=True)
     weights = np.bincount(inverse.ravel(), found[1] * weight[found[0][:, -1]]).astype(np.float64)
-    return Unit(vectors, weights)
+    return LatticeStep(vectors, weights)
 
 
-def walk(units: Sequence[Unit]) -> tuple[NDArray[np.int64], Array] | None:
-    """Every place the walk can reach, and how probable each is; None if there are too many."""
-    every = np.concatenate([unit.vectors for unit in units])
+def random_walk_pmf(steps: Sequence[LatticeStep]) -> tuple[NDArray[np.int64], Array] | None:
+    """Return every point that the walk can reach, and its probability; None if there are too many."""
+    every = np.concatenate([step.vectors for step in steps])
     stride = np.maximum(np.gcd.reduce(np.abs(every), axis=0), 1)
-    low = sum(unit.times * np.minimum(unit.vectors.min(axis=0), 0) for unit in units) // stride
-    high = sum(unit.times * np.maximum(unit.vectors.max(axis=0), 0) for unit in units) // stride
+    low = sum(step.times * np.minimum(step.vectors.min(axis=0), 0) for step in steps) // stride
+    high = sum(step.times * np.maximum(step.vectors.max(axis=0), 0) for step in steps) // stride
     shape = high - low + 1
-    work = float(np.prod(shape.astype(np.float64))) * sum(unit.times * len(unit.vectors) for unit in units)
+    work = float(np.prod(shape.astype(np.float64))) * sum(step.times * len(step.vectors) for step in steps)
     if work > WORK:
         return None
-    law = np.zeros(shape)
-    law[tuple(-low)] = 1.0
-    for unit in units:
-        shifts = [tuple(int(s) for s in vector // stride) for vector in unit.vectors]
-        for _ in range(unit.times):
-            after = np.zeros_like(law)
-            for shift, probability in zip(shifts, unit.probabilities, strict=True):
-                to = tuple(slice(max(s, 0), n + min(s, 0)) for s, n in zip(shift, law.shape, strict=True))
-                of = tuple(slice(max(-s, 0), n + min(-s, 0)) for s, n in zip(shift, law.shape, strict=True))
-                after[to] += probability * law[of]
-            law = after
-    reached = np.nonzero(law)
-    return (np.stack(reached, axis=1) + low) * stride, law[reached]
+    pmf = np.zeros(shape)
+    pmf[tuple(-low)] = 1.0
+    for step in steps:
+        shifts = [tuple(int(s) for s in vector // stride) for vector in step.vectors]
+        for _ in range(step.times):
+            after = np.zeros_like(pmf)
+            for shift, probability in zip(shifts, step.probabilities, strict=True):
+                to = tuple(slice(max(s, 0), n + min(s, 0)) for s, n in zip(shift, pmf.shape, strict=True))
+                of = tuple(slice(max(-s, 0), n + min(-s, 0)) for s, n in zip(shift, pmf.shape, strict=True))
+                after[to] += probability * pmf[of]
+            pmf = after
+    reached = np.nonzero(pmf)
+    return (np.stack(reached, axis=1) + low) * stride, pmf[reached]
 
 
-def sides(duel: Pairwise, model: ErrorModel) -> LossTieWin | None:
-    """The logarithms of the probabilities that first ends below, level with or above second.
+def pairwise_loss_tie_win(pairwise: Pairwise, model: ErrorModel) -> LossTieWin | None:
+    """Return the log probabilities that the first algorithm ends below, tied with or above the second.
 
-    None where no exact way is known that would end in time.
+    None where no exact method ends in time.
     """
     if model.is_worst_case:
         return None
     if model.is_independent:
-        return loss_tie_win(duel.steps())
+        return loss_tie_win(pairwise.steps())
 
     def at(epsilon: float) -> Array:
-        found = loss_tie_win(duel.steps(epsilon))
-        return np.array([found.below, found.level, found.above])
+        found = loss_tie_win(pairwise.steps(epsilon))
+        return np.array([found.loss, found.tie, found.win])
 
-    averaged = model.average(at, duel.size)
-    return group_sides(duel, split_groups(duel), model) if averaged is None else LossTieWin(*averaged.tolist())
+    averaged = model.log_mean(at, pairwise.size)
+    return (
+        grouped_loss_tie_win(pairwise, split_groups(pairwise), model)
+        if averaged is None
+        else LossTieWin(*averaged.tolist())
+    )
 
 
 @dataclass(frozen=True, eq=False)
-class Drops:
-    """How far one wrong record can lower first's lead: sizes, the largest first, and how many records have each."""
+class LeadDrops:
+    """How far one wrong annotation can lower a lead: drops, the largest first, and how many items have each."""
 
     sizes: Array
     counts: NDArray[np.int64]
 
     @classmethod
-    def of(cls, sizes: Array, counts: NDArray[np.int64]) -> Drops:
+    def of(cls, sizes: Array, counts: NDArray[np.int64]) -> LeadDrops:
+        """Make drops from one value per type of item; values that lower nothing are left out."""
         order = np.argsort(-sizes, kind="stable")
         order = order[sizes[order] > 0]
         return cls(sizes[order].astype(np.float64), counts[order])
 
     def errors_to_lose(self, gap: float, tolerance: float = 0.0) -> tuple[int | None, int | None]:
-        """The fewest wrong records after which a lead is gone, and after which it is turned round.
+        """Return the fewest errors after which a lead is gone, and after which it is reversed.
 
         A lead within the tolerance is none: a real-valued gap is lost a little earlier.
         """
@@ -291,7 +302,7 @@ class Drops:
     def errors_to_lower(self, lead: float, *, past: bool) -> int | None:
         """The fewest wrong records that bring a lead down to zero, or past it; None if none can.
 
-        >>> drops = Drops(np.array([2.0, 1.0]), np.array([3, 5]))
+        >>> drops = LeadDrops(np.array([2.0, 1.0]), np.array([3, 5]))
         >>> drops.errors_to_lower(4, past=False), drops.errors_to_lower(4, past=True)
         (2, 3)
         >>> drops.errors_to_lower(12, past=False) is None
@@ -309,29 +320,29 @@ class Drops:
         return int(self.counts[:kind].sum()) + min(max(more, 1), int(self.counts[kind]))
 
 
-def worst_drops(duel: Pairwise, zero_is_right: bool) -> Drops:
-    """The drops of the items that can tell two algorithms apart.
+def worst_case_drops(pairwise: Pairwise, zero_is_right: bool) -> LeadDrops:
+    """Return the drops of the items that distinguish two algorithms.
 
-    `zero_is_right`: a record of rate 0 is known to be right and lowers nothing.
+    `zero_is_right`: an annotation of rate 0 is verified and lowers nothing.
     """
-    worst = np.where(duel.wrong[:, 0] > 0, -1, np.where(duel.wrong[:, 1] > 0, 0, 1))
-    free = (duel.rates > 0) | (not zero_is_right)
-    return Drops.of(np.where(free, duel.stay - worst, 0).astype(np.float64), duel.counts)
+    worst = np.where(pairwise.wrong[:, 0] > 0, -1, np.where(pairwise.wrong[:, 1] > 0, 0, 1))
+    free = (pairwise.rates > 0) | (not zero_is_right)
+    return LeadDrops.of(np.where(free, pairwise.stay - worst, 0).astype(np.float64), pairwise.counts)
 
 
 def largest_epsilon(log_lost_at: Callable[[float], float], level: float) -> float:
-    """The largest rate up to one half at which an order still holds with probability `level`.
+    """Return the largest error rate up to one half at which an order holds with probability `level`.
 
-    `log_lost_at` is the logarithm of the probability that it does not hold; it rises with the rate (checked, not
-    proved). For many items the normal quantile of that probability is a straight line in (1 - 2 epsilon) /
-    sqrt(epsilon (1 - epsilon)), so in these two coordinates the secant rule needs a handful of steps; bisection steps
-    in where it would leave the bracket.
+    `log_lost_at` is the log probability that it does not hold; it rises with the rate (checked, not proved). For many
+    items the normal quantile of that probability is linear in (1 - 2 epsilon) / sqrt(epsilon (1 - epsilon)), so in
+    these two coordinates the secant method needs a handful of steps; bisection replaces a step that would leave the
+    bracket.
     """
     quantile = NormalDist().inv_cdf
     target = -quantile(1 - level)
 
     def height(x: float) -> float:
-        lost = exp(max(log_lost_at(rate_at(x)), -690.0))
+        lost = exp(max(log_lost_at(rate_from_margin(x)), -690.0))
         return (-quantile(lost) if lost < 1 else -40.0) - target
 
     low, low_height = 0.0, height(0.0)  # x = 0 is a rate of one half
@@ -353,10 +364,10 @@ def largest_epsilon(log_lost_at: Callable[[float], float], level: float) -> floa
             stuck = stuck + 1 if middle == secant and middle - low < 0.1 * (high - low) else 0
             low, low_height = middle, value
         if abs(value) < 1e-13:
-            return rate_at(middle)
-    return rate_at(high)
+            return rate_from_margin(middle)
+    return rate_from_margin(high)
 
 
-def rate_at(x: float) -> float:
-    """The rate whose (1 - 2 epsilon) / sqrt(4 epsilon (1 - epsilon)) is x."""
+def rate_from_margin(x: float) -> float:
+    """Return the rate whose (1 - 2 epsilon) / sqrt(4 epsilon (1 - epsilon)) is x."""
     return 0.5 / (1 + x * x + x * sqrt(1 + x * x))

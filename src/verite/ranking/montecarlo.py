@@ -1,9 +1,9 @@
-"""Many algorithms, many items: the scores under drawn truths.
+"""Monte Carlo simulation of scores under annotation errors, for many algorithms and items.
 
-One truth is drawn for all algorithms at a time, never one for each. Draws come in blocks that are counted and
-forgotten: any number of them fits into memory, and somebody may interrupt between two. Items of the same kind are not
-drawn one by one: what they add up to has a known law, and one number is drawn from it. Where items have several ways
-of being wrong or errors come in groups, the wrong records themselves are drawn, and only those.
+One ground truth is simulated for all algorithms at a time. Simulations come in blocks that are counted and dropped, so
+any number of them fits into memory and an interrupt is answered between two blocks. Items of the same type are not
+simulated one by one: their sum has a known (Poisson-binomial) distribution, from which one number is sampled. Where
+items can be wrong in several ways, or errors are correlated, the wrong annotations themselves are sampled.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.laws import Sampler
+from verite.annotation_errors.distributions import Sampler
 from verite.annotation_errors.model import ErrorModel
 from verite.progress import begin
 from verite.ranking.outcomes import ItemOutcomes
-from verite.ranking.sums import Steps, poisson_binomial_pmf
+from verite.ranking.poisson_binomial import Steps, poisson_binomial_pmf
 from verite.threads import thread_count
 
 Array = NDArray[np.float64]
-DRAWS = 16_384  # drawn at a time: what fits into a processor's cache
-RECORDS = 2_000_000  # drawn at a time where they are drawn one by one: between two parts somebody may interrupt
+BLOCK = 16_384  # simulations at a time: what fits into a processor's cache
+ANNOTATIONS = 2_000_000  # sampled at a time by annotation: an interrupt is answered between two parts
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreMoves:
-    """What the kinds of items do to the scores if their records are wrong, whole points or losses alike."""
+class ErrorEffects:
+    """What wrong annotations of each type of item add to the scores, whole points or losses alike."""
 
     counts: NDArray[np.int64]
     rates: Array
@@ -41,35 +41,38 @@ class ScoreMoves:
     items: int
 
     @classmethod
-    def of(cls, outcomes: ItemOutcomes) -> ScoreMoves:
+    def of(cls, outcomes: ItemOutcomes) -> ErrorEffects:
+        """Make the effects of items with right and wrong answers."""
         change = outcomes.gains.astype(np.int32) - outcomes.right[:, None, :]
         return cls(outcomes.counts, outcomes.rates, outcomes.moves, change, outcomes.groups, outcomes.items)
 
 
-def draw_changes(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
-    """What the wrong records of each drawn truth add to each score: blocks of draws × algorithms."""
+def sample_score_changes(
+    moves: ErrorEffects, model: ErrorModel, draws: int, rng: np.random.Generator
+) -> Iterator[NDArray[Any]]:
+    """Simulate what wrong annotations add to each score: blocks of simulations × algorithms.
+
+    Sampled by type of item where errors are independent and have one effect, else by annotation.
+    """
     with begin("drawing", draws, "truths") as advance:
-        for changes in draw_blocks(moves, model, draws, rng):
+        one_way = moves.ways.shape[1] == 1 and moves.change.dtype.kind == "i"
+        blocks: Iterator[NDArray[Any]]
+        if not len(moves.counts):
+            sizes = (min(BLOCK, draws - first) for first in range(0, draws, BLOCK))
+            blocks = (np.zeros((size, moves.change.shape[2]), dtype=moves.change.dtype) for size in sizes)
+        elif one_way and model.is_independent:
+            blocks = sample_by_type(moves, draws, rng)
+        else:
+            blocks = sample_by_annotation(moves, model, draws, rng)
+        for changes in blocks:
             yield changes
             advance(len(changes))
 
 
-def draw_blocks(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Iterator[NDArray[Any]]:
-    if not len(moves.counts):
-        for first in range(0, draws, DRAWS):
-            yield np.zeros((min(DRAWS, draws - first), moves.change.shape[2]), dtype=moves.change.dtype)
-        return
-    one_way = moves.ways.shape[1] == 1 and moves.change.dtype.kind == "i"
-    if one_way and model.is_independent:
-        yield from by_kind(moves, draws, rng)
-    else:
-        yield from by_record(moves, model, draws, rng)
-
-
-def by_kind(moves: ScoreMoves, draws: int, rng: np.random.Generator) -> Iterator[NDArray[np.int32]]:
-    """Independent errors with one way of being wrong: one number for all items that add the same or the opposite."""
+def sample_by_type(moves: ErrorEffects, draws: int, rng: np.random.Generator) -> Iterator[NDArray[np.int32]]:
+    """Sample one number per group of items that add the same or the opposite (independent, one effect)."""
     change: NDArray[np.int32] = moves.change[:, 0].astype(np.int32)
-    # A change and its opposite partly undo each other: only what is left over is drawn.
+    # A change and its opposite partly cancel: only the net number is sampled.
     leading = change[np.arange(len(change)), np.argmax(change != 0, axis=1)]
     vectors, which = np.unique(change * leading[:, None], axis=0, return_inverse=True)
     which = which.ravel()
@@ -77,17 +80,17 @@ def by_kind(moves: ScoreMoves, draws: int, rng: np.random.Generator) -> Iterator
     for v in range(len(vectors)):
         mine = which == v
         rates, signs, counts = moves.rates[mine], leading[mine], moves.counts[mine]
-        # As steps of +-1: a wrong record (sign +) is +1, a right one -1; for sign - the reverse.
+        # As steps of ±1: a wrong annotation (sign +) is +1, a right one -1; for sign - the reverse.
         up = np.where(signs > 0, rates, 1 - rates)
         steps = Steps(np.column_stack([1 - up, np.zeros(len(up)), up]), counts)
         values, probabilities = poisson_binomial_pmf(steps, steps.bounds())
         net = (values + counts @ signs) / 2
         samplers.append(Sampler.of(net, probabilities))
-    for first in range(0, draws, DRAWS):
-        many = min(DRAWS, draws - first)
+    for first in range(0, draws, BLOCK):
+        many = min(BLOCK, draws - first)
         block = np.zeros((change.shape[1], many), dtype=np.int32)
         for vector, sampler in zip(vectors, samplers, strict=True):
-            net_count = sampler.draw(many, rng)
+            net_count = sampler.sample(many, rng)
             for j in np.flatnonzero(vector):
                 if vector[j] > 0:
                     block[j] += net_count
@@ -96,8 +99,10 @@ def by_kind(moves: ScoreMoves, draws: int, rng: np.random.Generator) -> Iterator
         yield block.T
 
 
-def by_record(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Wrong records drawn one by one, each with its way of being wrong."""
+def sample_by_annotation(
+    moves: ErrorEffects, model: ErrorModel, draws: int, rng: np.random.Generator
+) -> Iterator[Array]:
+    """Sample the wrong annotations themselves, each with its effect."""
     from verite._core import chosen_changes, independent_changes
 
     seed = int(rng.integers(2**63))
@@ -109,8 +114,8 @@ def by_record(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.G
         rates = np.repeat(moves.rates, moves.counts)
         top = float(rates.max())
         share = rates / top if top > 0 and float(rates.min()) < top else np.zeros(0)
-        # A draw depends on its number alone, so threads may share them out.
-        parts = max(thread_count(), int(draws * len(kind) * top / RECORDS) + 1)
+        # A simulation depends on its number only, so that threads may share them.
+        parts = max(thread_count(), int(draws * len(kind) * top / ANNOTATIONS) + 1)
         bounds = np.linspace(0, draws, min(parts, draws) + 1).astype(np.int64).tolist()
 
         def draw_part(part: tuple[int, int]) -> Array:
@@ -121,7 +126,9 @@ def by_record(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.G
             try:
                 yield from pool.map(draw_part, pairwise(bounds))
             except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)  # an interrupt ends what has not begun
+                pool.shutdown(
+                    wait=False, cancel_futures=True
+                )  # on an interrupt, parts that have not begun are cancelled
                 raise
         return
     group = np.repeat(moves.groups, moves.counts)
@@ -129,6 +136,6 @@ def by_record(moves: ScoreMoves, model: ErrorModel, draws: int, rng: np.random.G
     sizes = np.unique(group, return_counts=True)[1]
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     first = 0
-    for wrong in model.draw(sizes, moves.items, draws, rng):
+    for wrong in model.sample(sizes, moves.items, draws, rng):
         yield chosen_changes(kind[order], ways, change, offsets, wrong, seed, first)
         first += len(wrong)

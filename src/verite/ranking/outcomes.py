@@ -1,8 +1,8 @@
-"""What may each item do to the scores, once its record is allowed to be wrong?
+"""Outcomes of items: what each adds to the scores, if its annotation is right and if it is wrong.
 
-An item whose record is right gives a point to the algorithms that agree with it; one whose record is wrong gives its
-point to others, or to none. Items that do the same are counted together, and those that treat all algorithms alike are
-left out: they never change an order.
+An item with a right annotation gives a point to the algorithms that agree with it; with a wrong one its point goes to
+others, or to none. Items of the same type are counted together, and those that treat all algorithms alike are dropped:
+they never change a ranking.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from verite.annotation_errors.model import ErrorModel
 from verite.ranking.answers import AnswerTable
-from verite.ranking.sums import Steps, merge_rows
+from verite.ranking.poisson_binomial import Steps, merge_rows
 
 
 @dataclass(frozen=True, eq=False)
 class ItemOutcomes:
-    """Kinds of items: how many there are, who is right if the record is, and who is right if it is not."""
+    """Types of items: their number, and the algorithms that are right if the annotation is right, or wrong."""
 
     names: tuple[str, ...]
     items: int  # all of them, also those left out
@@ -35,21 +35,21 @@ class ItemOutcomes:
     groups: NDArray[np.int64]  # which group of shared errors the items belong to
 
     def at(self, epsilon: float) -> ItemOutcomes:
-        """The same items with one rate for all."""
+        """Return the same items with one error rate for all."""
         return replace(self, rates=np.full(len(self.counts), epsilon))
 
     def where(self, mask: NDArray[np.bool_]) -> ItemOutcomes:
-        """Some of the kinds."""
+        """Return some of the types."""
         columns = ("counts", "rates", "right", "moves", "gains", "groups")
         return replace(self, **{name: getattr(self, name)[mask] for name in columns})
 
     @property
     def is_reversal(self) -> bool:
-        """Every wrong record turns right answers into wrong ones and the reverse."""
+        """Whether every wrong annotation turns right answers into wrong ones and vice versa."""
         return self.gains.shape[1] == 1 and bool(np.array_equal(self.gains[:, 0], 1 - self.right))
 
     def between(self, first: int, second: int) -> Pairwise:
-        """The same items as two algorithms see them."""
+        """Return the same items as seen by two algorithms."""
         stay = self.right[:, first] - self.right[:, second]
         moved = self.gains[:, :, first] - self.gains[:, :, second]
         wrong = np.stack([(self.moves * (moved == value)).sum(axis=1) for value in (-1, 0, 1)], axis=1)
@@ -62,7 +62,7 @@ class ItemOutcomes:
 
 @dataclass(frozen=True, eq=False)
 class Pairwise:
-    """Kinds of items that can tell two algorithms apart. +1 is a point for the first, -1 one for the second."""
+    """Types of discordant items of two algorithms. +1 is a point for the first, -1 one for the second."""
 
     items: int  # all of them, also those that cannot
     counts: NDArray[np.int64]
@@ -73,40 +73,40 @@ class Pairwise:
 
     @property
     def gap(self) -> int:
-        """First's score minus second's, as recorded."""
+        """The first score minus the second, as recorded."""
         return int(self.counts @ self.stay)
 
     @property
     def size(self) -> int:
-        """The number of items that can tell them apart."""
+        """The number of items that can distinguish the two."""
         return int(self.counts.sum())
 
     def only(self, value: int) -> int:
-        """The items on which the first alone (1), the second alone (-1) or neither (0) is right as recorded."""
+        """Return the number of items that the first only (1), the second only (-1) or neither (0) gets right."""
         return int(self.counts[self.stay == value].sum())
 
     @property
     def is_reversal(self) -> bool:
-        """Every wrong record hands the point to the other one."""
+        """Whether every wrong annotation gives the point to the other algorithm."""
         return bool(np.all(self.wrong[np.arange(len(self.stay)), 1 - self.stay] == 1))
 
     def steps(self, epsilon: float | None = None) -> Steps:
-        """The law of first's score minus second's; with `epsilon`, at this rate for every item."""
+        """Return the steps of the first score minus the second; with `epsilon`, at this rate for every item."""
         rates = self.rates if epsilon is None else np.full(len(self.stay), epsilon)
-        laws = self.wrong * rates[:, None]
-        laws[np.arange(len(laws)), self.stay + 1] += 1 - rates
-        return Steps(laws, self.counts)
+        pmfs = self.wrong * rates[:, None]
+        pmfs[np.arange(len(pmfs)), self.stay + 1] += 1 - rates
+        return Steps(pmfs, self.counts)
 
     @classmethod
     def of(cls, items: int, counts: NDArray[np.int64], stay: NDArray[np.int64], wrong: NDArray[np.float64]) -> Pairwise:
-        """Kinds whose rates and groups play no part."""
+        """Make types whose rates and groups have no effect."""
         used = counts > 0
         none = np.zeros(int(used.sum()))
         return cls(items, counts[used], stay[used], wrong[used], none, none.astype(np.int64))
 
 
 def outcomes_of(answers: AnswerTable, model: ErrorModel) -> ItemOutcomes:
-    """The kinds of items of a table under an error model."""
+    """Return the types of items of a table under an error model."""
     model.check(len(answers))
     table, which = model.rates_of(answers)
     groups = model.groups_of(answers)
@@ -135,7 +135,7 @@ Kinds = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int8], list[NDAr
 
 
 def binary_kinds(answers: AnswerTable, keys: Sequence[NDArray[np.int64]]) -> Kinds:
-    """Items told apart by who is right; a wrong record makes the others right (or, if it vanishes, nobody)."""
+    """Return types by who is right; a wrong annotation makes the others right (or, if it vanishes, none)."""
     columns = [(column == answers.truth).astype(np.uint8) for column in answers.answers]
     distinct, counts = count_rows([*columns, *keys])
     right = np.stack(distinct[: len(columns)], axis=1).astype(np.int8)
@@ -147,11 +147,11 @@ def binary_kinds(answers: AnswerTable, keys: Sequence[NDArray[np.int64]]) -> Kin
 
 
 def label_kinds(answers: AnswerTable, keys: Sequence[NDArray[np.int64]]) -> Kinds:
-    """Items told apart by which algorithms gave the recorded label and which of the others gave the same one."""
+    """Return types by which algorithms gave the annotated label, and which of the others gave the same one."""
     size, confusion = len(answers.answers), answers.confusion
     labels = len(answers.labels)
     if confusion is None:
-        # Labels other than the recorded one are all alike: only who agrees with whom matters.
+        # Labels other than the recorded one are all alike: only who agrees with whom is_relevant.
         seen = agreement(answers)
         distinct, counts = count_rows([*seen, *keys])
         codes = np.stack(distinct[:size], axis=1)
@@ -185,7 +185,7 @@ def label_kinds(answers: AnswerTable, keys: Sequence[NDArray[np.int64]]) -> Kind
 
 
 def agreement(answers: AnswerTable) -> list[NDArray[np.int64]]:
-    """For every algorithm and item: 0 if it gave the recorded label, else the number of the first with its label."""
+    """Return per algorithm and item 0 for the annotated label, else the number of the first that gave its label."""
     seen: list[NDArray[np.int64]] = []
     for j, column in enumerate(answers.answers):
         code = np.full(len(answers), j + 1, dtype=np.int64)
@@ -198,7 +198,7 @@ def agreement(answers: AnswerTable) -> list[NDArray[np.int64]]:
 
 
 def count_rows(columns: Sequence[NDArray[Any]]) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-    """The different rows of some columns of whole numbers, and how often each occurs."""
+    """Return the distinct rows of some columns of whole numbers, and how often each occurs."""
     sizes = [int(column.max()) + 1 for column in columns]
     room = prod(sizes)
     if room >= 2**62:

@@ -1,4 +1,4 @@
-"""How sure is a ranking when the truth has errors?"""
+"""`vt.rank`: the exact probability that a ranking of algorithms holds if the ground truth has errors."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from verite.model.results import Results
 from verite.progress import begin
 from verite.ranking.answers import AnswerTable
 from verite.ranking.confidence import ScoreTable
-from verite.ranking.contest import RankingProblem, contest_of
 from verite.ranking.curves import OrderCurves
 from verite.ranking.detectors import DetectionTable
+from verite.ranking.poisson_binomial import LossTieWin
+from verite.ranking.problem import RankingProblem, ranking_problem
 from verite.ranking.result import AlgorithmPair, Certain, Ranking
-from verite.ranking.sums import LossTieWin
 from verite.ranking.tables import read_table
 from verite.signature import Signature
 from verite.statistics.intervals import wilson
-from verite.statistics.standings import Standings, differs, stand_over
+from verite.statistics.rankings import OrderShares, RankProbabilities, has_differences, rank_probabilities
 
 Array = NDArray[np.float64]
 
@@ -38,9 +38,9 @@ METHODS = ("auto", "exact", "montecarlo")
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """The answers about one contest. Algorithms are numbered by their place in the recorded order."""
+    """All probabilities about one ranking problem. Algorithms are numbered as in the table."""
 
-    contest: RankingProblem
+    problem: RankingProblem
     method: Method
     draws: int
     seed: int
@@ -56,72 +56,76 @@ class Assessment:
 
     @cached_property
     def curves(self) -> OrderCurves:
-        return OrderCurves(self.contest, self.draws, self.seed)
+        """The probabilities as functions of the error rate."""
+        return OrderCurves(self.problem, self.draws, self.seed)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
-        """The algorithms, the best first; equal ones as they were given."""
-        scores = self.contest.scores
+        """The algorithms, the best first; tied ones in the order of the table."""
+        scores = self.problem.scores
         order = list(range(len(scores)))
         # Scores that differ by no more than the tolerance are equal, so a plain sort would order rounding errors.
         return np.array(
-            sorted(order, key=lambda j: (-level_scores(scores, self.contest.tolerance)[j], j)), dtype=np.int64
+            sorted(order, key=lambda j: (-merge_within_tolerance(scores, self.problem.tolerance)[j], j)), dtype=np.int64
         )
 
     @property
     def is_worst_case(self) -> bool:
-        return self.contest.model.is_worst_case
+        """Whether the model has no probabilities."""
+        return self.problem.model.is_worst_case
 
     def is_tied(self, first: int, second: int) -> bool:
-        scores = self.contest.scores
-        return bool(abs(scores[first] - scores[second]) <= self.contest.tolerance)
+        """Return whether two algorithms have equal recorded scores, within the tolerance."""
+        scores = self.problem.scores
+        return bool(abs(scores[first] - scores[second]) <= self.problem.tolerance)
 
     @cached_property
-    def drawn(self) -> Standings:
-        """Standings over drawn truths."""
+    def drawn(self) -> RankProbabilities:
+        """Rank probabilities over simulated ground truths."""
         rng = np.random.default_rng(self.seed)
-        return stand_over(self.contest.draw(self.draws, rng), self.contest.scores, self.contest.tolerance)
+        return rank_probabilities(self.problem.draw(self.draws, rng), self.problem.scores, self.problem.tolerance)
 
     @cached_property
-    def standings(self) -> tuple[Standings | None, bool]:
-        """All places and the whole order, and whether they are exact."""
+    def standings(self) -> tuple[RankProbabilities | None, bool]:
+        """Rank probabilities and whether they are exact; None in the worst case."""
         if self.is_worst_case:
             return None, True
         if self.method != "montecarlo":
-            if len(self.contest.names) == 2:
-                found = self.sides(0, 1)
+            if len(self.problem.names) == 2:
+                found = self.loss_tie_win(0, 1)
                 if found[1]:
-                    return standings_of_two(found[0], self.contest.scores, self.contest.tolerance), True
+                    return rank_two(found[0], self.problem.scores, self.problem.tolerance), True
             else:
-                exact = self.contest.standings()
+                exact = self.problem.standings()
                 if exact is not None:
                     return exact, True
             if self.method == "exact":
-                raise self.no_exact_way(f"rank {len(self.contest.names)} algorithms on {self.contest.items:,} items")
+                raise self.no_exact_method(f"rank {len(self.problem.names)} algorithms on {self.problem.items:,} items")
         return self.drawn, False
 
-    def sides(self, first: int, second: int) -> tuple[LossTieWin, bool]:
-        """How first ends relative to second, and whether that is exact."""
+    def loss_tie_win(self, first: int, second: int) -> tuple[LossTieWin, bool]:
+        """Return the pairwise probabilities of the first algorithm, and whether they are exact."""
         if self.method != "montecarlo":
-            found = self.contest.pair(first, second)
+            found = self.problem.pair(first, second)
             if found is not None:
                 return found, True
             if self.method == "exact":
-                raise self.no_exact_way(f"compare {self.contest.names[first]} and {self.contest.names[second]}")
+                raise self.no_exact_method(f"compare {self.problem.names[first]} and {self.problem.names[second]}")
         drawn = self.drawn
-        shares = (drawn.ahead[second, first], drawn.level[first, second], drawn.ahead[first, second])
+        shares = (drawn.wins[second, first], drawn.ties[first, second], drawn.wins[first, second])
         return LossTieWin(*(log(p) if p > 0 else -inf for p in shares)), False
 
-    def no_exact_way(self, to: str) -> BadParameter:
+    def no_exact_method(self, to: str) -> BadParameter:
+        """Return the error that no exact method is known."""
         return BadParameter(
-            f"method: no exact way is known to {to} under {self.contest.model} that would end in time; "
+            f"method: no exact method is known to {to} under {self.problem.model} that would end in time; "
             "use auto or montecarlo"
         )
 
     @cached_property
     def bound(self) -> int:
-        """The number of wrong records in the worst case that goes with the model."""
-        return self.contest.expected_errors
+        """The number of wrong annotations of the worst case that corresponds to the model."""
+        return self.problem.expected_errors
 
     @cached_property
     def pairs(self) -> tuple[AlgorithmPair, ...]:
@@ -134,18 +138,18 @@ class Assessment:
         return tuple(found)
 
     def pair(self, first: int, second: int) -> AlgorithmPair:
-        contest = self.contest
+        """Return everything about one pair, the higher recorded score first."""
+        problem = self.problem
         tied = self.is_tied(first, second)
-        to_tie, to_reverse = contest.errors_to(first, second)
+        to_tie, to_reverse = problem.errors_to(first, second)
         logs = intervals = None
         if not self.is_worst_case:
-            logs, is_exact = self.sides(first, second)
+            logs, is_exact = self.loss_tie_win(first, second)
             if not is_exact:
-                found = {"kept": logs.above, "tie": logs.level, "reversed": logs.below}
-                intervals = {key: wilson(exp(value), self.draws) for key, value in found.items()}
+                intervals = OrderShares(exp(logs.win), exp(logs.tie), exp(logs.loss)).intervals(self.draws)
         return AlgorithmPair(
-            first=contest.names[first],
-            second=contest.names[second],
+            first=problem.names[first],
+            second=problem.names[second],
             tied=tied,
             logs=logs,
             certain=certainty(to_tie, to_reverse, self.bound),
@@ -153,7 +157,7 @@ class Assessment:
             errors_to_tie=to_tie,
             errors_to_reverse=to_reverse,
             largest_epsilon=None if tied else self.curves.largest(first, second, self.level),
-            counts=contest.counts(first, second),
+            counts=problem.counts(first, second),
             intervals=intervals,
         )
 
@@ -171,47 +175,46 @@ class Assessment:
 
     @cached_property
     def step_pairs(self) -> list[AlgorithmPair]:
-        names = self.contest.names
+        """The results of these pairs."""
+        names = self.problem.names
         by_names = {(p.first, p.second): p for p in self.pairs}
         return [by_names[names[i], names[j]] for i, j in self.steps]
 
     @property
     def whole_bounds(self) -> tuple[float, float]:
-        """What the pairs alone say about the whole order (Fréchet's bounds)."""
+        """Bounds of the probability of the whole order from the pairs alone (Fréchet inequalities)."""
         if not self.steps or self.is_worst_case:
             certain = self.whole_certain
             return (1.0, 1.0) if certain else (nan, nan)
-        lost = [
-            1 - p.kept if p.logs is None else exp(np.logaddexp(p.logs.below, p.logs.level)) for p in self.step_pairs
-        ]
+        lost = [1 - p.kept if p.logs is None else exp(np.logaddexp(p.logs.loss, p.logs.tie)) for p in self.step_pairs]
         return max(0.0, 1 - sum(lost)), min(p.kept for p in self.step_pairs)
 
     @property
     def whole_certain(self) -> bool:
-        """Whether no way of being wrong within the bound changes anything."""
+        """Whether no errors within the bound change the whole order."""
         return bool(self.steps) and all(p.certain == "kept" for p in self.step_pairs)
 
     @property
     def errors_to_break(self) -> int | None:
-        """The fewest wrong records that can break the whole order."""
+        """The fewest wrong annotations that can break the whole order."""
         counts = [p.errors_to_tie for p in self.step_pairs if p.errors_to_tie is not None]
         return min(counts) if counts else None
 
     @cached_property
     def whole_epsilon(self) -> tuple[float, float] | None:
-        """Two rates between which the largest one lies at which the whole order holds with the level asked for."""
+        """Two rates between which the largest one lies at which the whole order holds with the level."""
         return self.curves.largest_whole(self.steps, self.level)
 
     @cached_property
     def places(self) -> Array:
-        """The probability of every place, algorithms in the recorded order. In the worst case: 1 or 0 where certain."""
+        """Rank probabilities, algorithms in the recorded order; in the worst case 1 or 0 where certain, else nan."""
         found, _ = self.standings
         if found is not None:
-            return found.places[self.order]
+            return found.ranks[self.order]
         size = len(self.order)
         above = np.zeros(size, dtype=np.int64)
         below = np.zeros(size, dtype=np.int64)
-        place = {self.contest.names[int(j)]: k for k, j in enumerate(self.order)}
+        place = {self.problem.names[int(j)]: k for k, j in enumerate(self.order)}
         for pair in self.pairs:
             if pair.certain == "kept":
                 below[place[pair.first]] += 1
@@ -224,8 +227,8 @@ class Assessment:
 
     @property
     def expected_rank(self) -> dict[str, float]:
-        """One plus the expected number of algorithms ahead, ties counted half: known as well as the pairs are."""
-        names = self.contest.names
+        """One plus the expected number of algorithms ahead, ties counted half; as exact as the pairs are."""
+        names = self.problem.names
         expected = {names[int(j)]: 1.0 for j in self.order}
         for pair in self.pairs:
             half = 0.5 * pair.tie
@@ -235,7 +238,7 @@ class Assessment:
 
     @property
     def methods(self) -> dict[str, str]:
-        """How each answer was found."""
+        """How each probability was computed."""
         rates = "exact"
         if any(self.curves.exact(i, j) is None for i, j in self.steps):
             rates = self.curves.method
@@ -257,8 +260,8 @@ class Assessment:
         }
 
 
-def level_scores(scores: NDArray[Any], tolerance: float) -> Array:
-    """Scores with those that differ by no more than the tolerance made equal to the highest of them."""
+def merge_within_tolerance(scores: NDArray[Any], tolerance: float) -> Array:
+    """Return scores with those that differ by no more than the tolerance set to the highest of them."""
     result = np.asarray(scores, dtype=np.float64).copy()
     if tolerance:
         for j in np.argsort(-result, kind="stable"):
@@ -267,26 +270,26 @@ def level_scores(scores: NDArray[Any], tolerance: float) -> Array:
     return result
 
 
-def standings_of_two(found: LossTieWin, recorded: NDArray[Any], tolerance: float) -> Standings:
-    """Two algorithms: everything follows from how the first ends relative to the second."""
-    above, level, below = exp(found.above), exp(found.level), exp(found.below)
+def rank_two(found: LossTieWin, recorded: NDArray[Any], tolerance: float) -> RankProbabilities:
+    """Return the rank probabilities of two algorithms, which follow from their pairwise probabilities."""
+    above, level, below = exp(found.win), exp(found.tie), exp(found.loss)
     ahead = np.array([[0.0, above], [below, 0.0]])
     places = np.array([[above + level / 2, below + level / 2], [below + level / 2, above + level / 2]])
     whole = nan
-    if differs(recorded, tolerance):
+    if has_differences(recorded, tolerance):
         whole = above if recorded[0] > recorded[1] else below
-    return Standings(ahead, np.array([[1.0, level], [level, 1.0]]), places, whole)
+    return RankProbabilities(ahead, np.array([[1.0, level], [level, 1.0]]), places, whole)
 
 
 def certainty(to_tie: int | None, to_reverse: int | None, bound: int) -> Certain:
-    """What at most `bound` wrong records leave of an order."""
+    """Return what at most `bound` wrong annotations leave of an order."""
     if to_tie is None or to_tie > bound:
         return "kept"
     return "not overtaken" if to_reverse is None or to_reverse > bound else "open"
 
 
 def whole_interval(assessment: Assessment) -> tuple[float, float] | None:
-    """Wilson's interval of a drawn whole order."""
+    """Return Wilson's confidence interval of a simulated probability of the whole order."""
     found, is_exact = assessment.standings
     if found is None or is_exact or isnan(found.whole):
         return None
@@ -294,7 +297,7 @@ def whole_interval(assessment: Assessment) -> tuple[float, float] | None:
 
 
 def rank_intervals(assessment: Assessment) -> Array | None:
-    """Wilson's intervals of drawn places."""
+    """Return Wilson's confidence intervals of simulated rank probabilities, [algorithm, rank, 2]."""
     if assessment.standings[1]:
         return None
     places = assessment.places
@@ -303,19 +306,19 @@ def rank_intervals(assessment: Assessment) -> Array | None:
 
 WHAT = (
     "what: expected a table (a file, vt.AnswerTable, vt.ScoreTable), vt.DetectionTable or results on one ground truth, "
-    "found {}; make one of answers with vt.AnswerTable.of(truth, answers), of detectors with "
-    "vt.DetectionTable.of(truth, predictions)"
+    "found {}; use vt.AnswerTable.of(truth, answers), or for detectors vt.DetectionTable.of(truth, predictions)"
 )
 
 HOW = (
     "errors: expected an error model such as vt.annotation_errors.Bernoulli(0.05), found {!r}; if no rate is known, "
-    "check some records on which the algorithms disagree and give vt.annotation_errors.Audit(errors, checked)"
+    "check some annotations on which the algorithms disagree and give vt.annotation_errors.Audit(errors, checked)"
 )
 
-ORDERS_ONLY = "these are statements about orders; scores under an assumed error rate are no estimates of true scores"
+ORDERS_ONLY = "these are probabilities of orders; scores under an assumed error rate do not estimate true scores"
 
 SCATTERED = (
-    "errors are taken as scattered at random, which overstates stability where they come in groups (a class, a source)"
+    "errors are assumed to be scattered at random, which overstates stability where they come in groups (a class, a "
+    "source)"
 )
 
 
@@ -328,18 +331,38 @@ def rank(
     seed: int = 0,
     level: float = 0.95,
 ) -> Ranking:
-    """How likely an order of algorithms stays as it is if the truth it rests on is partly wrong.
+    """Return the probability that a ranking of algorithms holds if the ground truth has errors.
 
-    `what` holds every algorithm's answers beside the recorded ones: a table (a file, `vt.AnswerTable`,
-    `vt.ScoreTable`), or the objects of a detection truth, found or not (`vt.DetectionTable`, or several results on
-    one truth such as `vt.voc`'s). What there is to say about the answers is said there.
+    Every probability is exact where that is possible; the others are simulated and have Wilson confidence intervals
+    (`methods` of the result). For rankings of detectors by AP, see :func:`verite.leaderboard`.
 
-    `errors` says in what way the truth may be wrong: one of `vt.annotation_errors`, or one of your own. Every
-    probability is exact where that is possible (`methods` of the result says which are); the others come from so many
-    `draws` with a `seed` and carry Wilson intervals. `level` is the probability asked of an order that is to hold.
+        Parameters ---------- what : path, AnswerTable, ScoreTable, DetectionTable, or results Every algorithm's answers
+        and the annotations: a table (a file, :class:`verite.AnswerTable`, :class:`verite.ScoreTable`), or objects that
+        detectors detect or miss (:class:`verite.DetectionTable`, or several results on one ground truth, such as those
+        of :func:`verite.voc`). errors : ErrorModel How the annotations may be wrong: one of `vt.annotation_errors`, or
+        one of your own. method : {"auto", "exact", "montecarlo"}, default "auto" Exact where possible and else
+        simulated, or one of the two. draws : int, default 100000 The number of simulations where no exact method is
+        known. seed : int, default 0 The seed of the simulations. level : float, default 0.95 The probability with which
+        an order must be kept to count as significant, above 0.5 and below 1.
 
+    Returns
+    -------
+    Ranking
+        The ranking, its probabilities, and how each was computed.
+
+    Raises
+    ------
+    BadParameter
+        There is no error model, a parameter is out of range, or `method="exact"` is not possible.
+    DataError, ReadError
+        The table is wrong.
+
+    References
+    ----------
     Lamiroy and Pierrot, Statistical Performance Metrics for Use with Imprecise Ground-Truth, GREC 2015.
 
+    Examples
+    --------
     >>> import verite as vt
     >>> table = vt.AnswerTable.of([0, 1, 1, 0, 0, 1, 0, 1, 1, 0], {"A1": [0, 1, 1, 1, 1, 0, 0, 0, 0, 1],
     ...                                                            "A2": [0, 1, 1, 0, 0, 1, 1, 0, 0, 1]})
@@ -350,12 +373,12 @@ def rank(
     if not isinstance(errors, ErrorModel):
         raise BadParameter(HOW.format(errors))
     table = table_of(what, errors)
-    contest = contest_of(table, errors)
-    return ranking(contest, table, Assessment(contest, method, draws, seed, level))
+    problem = ranking_problem(table, errors)
+    return ranking(problem, table, Assessment(problem, method, draws, seed, level))
 
 
 def table_of(what: Any, errors: ErrorModel) -> AnswerTable | ScoreTable:
-    """The answers in whichever form they were given."""
+    """Return the answers in whichever form they were given."""
     if isinstance(what, (AnswerTable, ScoreTable)):
         return what
     if isinstance(what, (str, PathLike)):
@@ -366,21 +389,21 @@ def table_of(what: Any, errors: ErrorModel) -> AnswerTable | ScoreTable:
 
 
 def is_evaluated(given: Any) -> bool:
-    """Whether these are results of evaluations."""
+    """Return whether these are results of evaluations."""
     values = list(given.values()) if isinstance(given, Mapping) else given
     return isinstance(values, (list, tuple)) and bool(values) and all(isinstance(v, Results) for v in values)
 
 
-def ranking(contest: RankingProblem, table: AnswerTable | ScoreTable, found: Assessment) -> Ranking:
-    """Everything an assessment says, under its signature and with its assumption in words."""
-    order = tuple(contest.names[int(j)] for j in found.order)
-    recorded = {name: contest.show(contest.names.index(name)) for name in order}
+def ranking(problem: RankingProblem, table: AnswerTable | ScoreTable, found: Assessment) -> Ranking:
+    """Return the result: all probabilities, the signature, and the assumption in words."""
+    order = tuple(problem.names[int(j)] for j in found.order)
+    recorded = {name: problem.show(problem.names.index(name)) for name in order}
     methods = found.methods
     is_drawn = any("Monte-Carlo" in how for how in methods.values())
     signature = Signature.of(
         "rank",
         on=table.kind,
-        model=str(contest.model),
+        model=str(problem.model),
         order="strict",
         places="ties-shared",
         level=found.level,
@@ -394,11 +417,11 @@ def ranking(contest: RankingProblem, table: AnswerTable | ScoreTable, found: Ass
     )
     return Ranking(
         signature=signature,
-        model=str(contest.model),
-        assumption=table.assume(contest.model),
-        caveat=ORDERS_ONLY if not contest.model.is_scattered else f"{SCATTERED}; {ORDERS_ONLY}",
+        model=str(problem.model),
+        assumption=table.assume(problem.model),
+        caveat=ORDERS_ONLY if not problem.model.is_scattered else f"{SCATTERED}; {ORDERS_ONLY}",
         kind=table.kind,
-        items=contest.items,
+        items=problem.items,
         score=table.score,
         order=order,
         scores=recorded,

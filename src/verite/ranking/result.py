@@ -1,4 +1,4 @@
-"""How sure is the order? The numbers, the assumption they rest on, and the way each was found."""
+"""Results of `vt.rank`: pairwise and rank probabilities, worst case, assumptions; tables, text and JSON."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from verite.annotation_errors.model import check_rate
 from verite.errors import BadParameter
 from verite.model.results import to_json
 from verite.model.tables import ABSENT, Display, Part, Table
-from verite.ranking.sums import LossTieWin
+from verite.ranking.poisson_binomial import LossTieWin
 from verite.signature import Signature
-from verite.statistics.standings import say_group
+from verite.statistics.multiple_comparisons import PairwiseSignificance, format_group
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
-WIDTH = 110
-MOST_PAIRS = 15  # shown without being asked; of more, neighbours alone
-MOST_PLACES = 10  # algorithms up to which every place has a column
+WIDTH = 98
+MAX_PAIRS = 15  # shown without being asked; of more, neighbours alone
+MAX_RANK_COLUMNS = 10  # algorithms up to which every place has a column
 
 
 class Recorded(Protocol):
-    """The answers a ranking is about."""
+    """The table of answers of a ranking."""
 
     @property
     def source(self) -> str: ...
@@ -40,7 +40,7 @@ class Recorded(Protocol):
 
 @dataclass(frozen=True)
 class AlgorithmPair:
-    """Two algorithms, the one ahead on the record first."""
+    """Two algorithms, the one with the higher recorded score first, and the probability that they keep their order."""
 
     first: str
     second: str
@@ -56,38 +56,44 @@ class AlgorithmPair:
 
     @property
     def first_ahead(self) -> float:
-        return self.probability("above")
+        """The probability that the first ends ahead."""
+        return self.probability("win")
 
     @property
     def tie(self) -> float:
-        return self.probability("level")
+        """The probability that the two are tied."""
+        return self.probability("tie")
 
     @property
     def second_ahead(self) -> float:
-        return self.probability("below")
+        """The probability that the second ends ahead."""
+        return self.probability("loss")
 
     @property
     def kept(self) -> float:
-        """The probability that the order stays as recorded; not a number where the record is a tie."""
+        """The probability that the recorded order is kept; nan where the recorded scores are tied."""
         return nan if self.tied else self.first_ahead
 
     @property
     def reversed(self) -> float:
+        """The probability that the recorded order is reversed; nan where the recorded scores are tied."""
         return nan if self.tied else self.second_ahead
 
-    def probability(self, side: Literal["below", "level", "above"]) -> float:
+    def probability(self, side: Literal["loss", "tie", "win"]) -> float:
+        """Return a pairwise probability; in the worst case only certain events have one, else nan."""
         if self.logs is not None:
             return exp(getattr(self.logs, side))
         # In the worst-case model only what is certain has a number.
         if self.certain == "kept":
-            return 1.0 if side == "above" else 0.0
-        return 0.0 if self.certain == "not overtaken" and side == "below" else nan
+            return 1.0 if side == "win" else 0.0
+        return 0.0 if self.certain == "not overtaken" and side == "loss" else nan
 
     def to_dict(self) -> dict[str, Any]:
+        """The documented keys of the JSON document."""
         logs = self.logs
         more: dict[str, Any] = {}
         if logs is not None and not self.tied:
-            found = {"kept": logs.above, "tie": logs.level, "reversed": logs.below}
+            found = {"kept": logs.win, "tie": logs.tie, "reversed": logs.loss}
             more["log10"] = {key: value / log(10) if isfinite(value) else None for key, value in found.items()}
         if self.counts is not None:
             more |= dict(zip(("only_first_right", "only_second_right", "neither_right"), self.counts, strict=True))
@@ -112,9 +118,27 @@ class AlgorithmPair:
 
 @dataclass(frozen=True, eq=False)
 class Ranking(Display):
-    """An order of algorithms and how likely each part of it survives errors in the truth.
+    """A ranking of algorithms and the probability that it survives annotation errors: the result of `vt.rank`.
 
-    `ranks[j, k]` is the probability that the j-th of `order` comes in place k + 1; a tie shares its places evenly.
+        Parameters ---------- signature : Signature Everything that can change the probabilities. model, assumption,
+        caveat : str The error model as in signatures, in words, and its limits. kind : str The kind of answers: binary,
+        labels, confidences or found. items : int The number of items. score : str What the scores are. order : tuple of
+        str The algorithms, the best recorded score first. scores : dict of str to float The recorded scores. pairs :
+        tuple of AlgorithmPair Every pair, in the recorded order. ranks : array `ranks[j, k]` is the probability that
+        the j-th of `order` has rank k + 1; tied algorithms share their ranks evenly. expected_rank : dict of str to
+        float One plus the expected number of algorithms ahead. whole, whole_bounds, whole_certain The probability of
+        the whole order, bounds from the pairs alone, and whether it is certain in the worst case. errors_to_break :
+        int, optional The fewest wrong annotations that can break the whole order. level : float The probability asked
+        of an order that is to hold. whole_epsilon : pair of float, optional Two rates between which the largest one
+        lies at which the whole order holds. methods : dict of str to str How each probability was computed.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> table = vt.AnswerTable.of([0, 1, 1, 0], {"a": [0, 1, 1, 0], "b": [0, 1, 0, 0]})
+    >>> found = vt.rank(table, vt.annotation_errors.Bernoulli(0.1))
+    >>> found.order, found.pair("a", "b").kept, found.ranks.round(6).tolist()
+    (('a', 'b'), 0.9, [[0.9, 0.1], [0.1, 0.9]])
     """
 
     signature: Signature
@@ -144,7 +168,13 @@ class Ranking(Display):
     curve_of: Callable[[str, str], Callable[[float], float] | None] | None = None
 
     def pair(self, one: str, two: str) -> AlgorithmPair:
-        """The comparison of two algorithms, in whichever order they are named."""
+        """Return the comparison of two algorithms, in whichever order they are named.
+
+        Raises
+        ------
+        BadParameter
+            They are not two different algorithms of the ranking.
+        """
         for pair in self.pairs:
             if {pair.first, pair.second} == {one, two}:
                 return pair
@@ -152,26 +182,36 @@ class Ranking(Display):
 
     @property
     def neighbours(self) -> tuple[AlgorithmPair, ...]:
-        """Every algorithm with the next one in the order."""
+        """Every algorithm with the next one in the ranking."""
         steps = set(pairwise(self.order))
         return tuple(pair for pair in self.pairs if (pair.first, pair.second) in steps)
 
     @property
     def shown_pairs(self) -> tuple[AlgorithmPair, ...]:
-        """The pairs that a person is shown: all, or of many the neighbours."""
-        return self.pairs if self.all_pairs or len(self.pairs) <= MOST_PAIRS else self.neighbours
+        """The printed pairs: all, or only neighbours where there are many."""
+        return self.pairs if self.all_pairs or len(self.pairs) <= MAX_PAIRS else self.neighbours
 
     def likely_places(self, name: str) -> tuple[int, int]:
-        """The best and the worst place within the level asked for, half of what is left out on each side."""
-        law = np.nan_to_num(self.ranks[self.order.index(name)], nan=1.0)
+        """Return the best and the worst rank within the level, half of the rest on each side."""
+        pmf = np.nan_to_num(self.ranks[self.order.index(name)], nan=1.0)
         most = (1 - self.level) / 2
-        best = int(np.argmax(np.cumsum(law) > most))
-        return best + 1, len(law) - int(np.argmax(np.cumsum(law[::-1]) > most))
+        best = int(np.argmax(np.cumsum(pmf) > most))
+        return best + 1, len(pmf) - int(np.argmax(np.cumsum(pmf[::-1]) > most))
 
     def kept_at(self, one: str, two: str, epsilons: Sequence[float]) -> Array:
-        """The probability that the order of two algorithms is kept, at several rates.
+        """Return the probability that two algorithms keep their order at several error rates.
 
-        Not a number where none is known, and where the two are level on the record.
+        Parameters
+        ----------
+        one, two : str
+            Two algorithms.
+        epsilons : sequence of float
+            Error rates from 0 to 0.5.
+
+        Returns
+        -------
+        array
+            One probability per rate; nan where it is not known, and where the recorded scores are tied.
         """
         pair = self.pair(one, two)
         rates = [check_rate("epsilon", epsilon) for epsilon in epsilons]
@@ -179,28 +219,23 @@ class Ranking(Display):
         return np.array([nan if at is None else at(epsilon) for epsilon in rates])
 
     @property
-    def sureness(self) -> str:
-        """How surely algorithms are told apart."""
-        return "for certain" if all(p.logs is None for p in self.pairs) else f"with probability {self.level:g}"
+    def certainty(self) -> str:
+        """The certainty with which an order must be kept to be significant."""
+        return "with certainty" if all(p.logs is None for p in self.pairs) else f"with probability {self.level:g}"
 
     def not_told_apart(self, level: float | None = None) -> list[tuple[str, ...]]:
-        """Runs of neighbours in the order of which no two can be told apart with this probability (`self.level`)."""
+        """Return groups of tied algorithms: neighbours of which no two keep their order with probability `level`."""
         least = self.level if level is None else level
-        kept = {frozenset((p.first, p.second)): p.kept for p in self.pairs}
-        runs: list[tuple[int, int]] = []
-        for begin in range(len(self.order)):
-            end = begin
-            # not (kept >= level): a tie on the record, and an order that is not certain, cannot be told apart either.
-            while end + 1 < len(self.order) and all(
-                not kept[frozenset((self.order[i], self.order[end + 1]))] >= least for i in range(begin, end + 1)
-            ):
-                end += 1
-            if end > begin and (not runs or end > runs[-1][1]):
-                runs.append((begin, end))
-        return [self.order[begin : end + 1] for begin, end in runs]
+        position = {name: i for i, name in enumerate(self.order)}
+        ahead = np.zeros((len(self.order), len(self.order)), dtype=np.bool_)
+        for pair in self.pairs:
+            # False for nan: recorded ties, and orders that are not certain in the worst case.
+            ahead[position[pair.first], position[pair.second]] = pair.kept >= least
+        runs = PairwiseSignificance(ahead).tied_groups(list(range(len(self.order))))
+        return [tuple(self.order[i] for i in run) for run in runs]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values; the keys are documented and stay."""
+        """Everything as plain values; the documented keys of the JSON document."""
         places = range(1, len(self.order) + 1)
         document = {
             "signature": str(self.signature),
@@ -238,11 +273,11 @@ class Ranking(Display):
         return document
 
     def to_json(self, *, indent: int = 0) -> str:
-        """One JSON document; what is absent is null."""
+        """The JSON document; absent values are null."""
         return to_json(self.to_dict(), indent=indent)
 
     def main_table(self) -> Table:
-        """Every pair with all its numbers."""
+        """One row per pair with all its numbers."""
         sides = ("kept", "tie", "reversed", "first_ahead", "second_ahead")
         heads = (*sides, "errors_to_tie", "errors_to_reverse", "certain", "largest_epsilon")
         rows = [tuple("" if (v := getattr(p, head)) is None else v for head in heads) for p in self.pairs]
@@ -250,7 +285,7 @@ class Ranking(Display):
         return Table(("first", "second", *heads), tuple(pairs))
 
     def rank_table(self) -> Table:
-        """Every algorithm's score, expected rank and places with all their digits."""
+        """One row per algorithm: score, expected rank and rank probabilities with all their digits."""
         places = [str(k + 1) for k in range(len(self.order))]
         rows = [
             (name, self.scores[name], self.expected_rank[name], *self.ranks[j].tolist())
@@ -259,7 +294,7 @@ class Ranking(Display):
         return Table(("algorithm", "score", "expected_rank", *places), tuple(rows))
 
     def standing_table(self) -> Table:
-        """Each algorithm with its score, its expected rank and the probability of each place."""
+        """The printed table of algorithms: score, expected rank and rank probabilities."""
         columns: dict[str, list[Any]] = {
             self.score.partition(":")[0]: [f"{self.scores[name]:.4f}" for name in self.order],
             "expected rank": [
@@ -270,7 +305,7 @@ class Ranking(Display):
         if self.published is not None:
             columns[self.published[0]] = [f"{self.published[1][name]:.4f}" for name in self.order]
         own = np.arange(len(self.order))
-        if len(self.order) > MOST_PLACES:
+        if len(self.order) > MAX_RANK_COLUMNS:
             columns["P(1.)"] = self.show_ranks(0 * own)
             columns["P(this place)"] = self.show_ranks(own)
             spans = [self.likely_places(name) for name in self.order]
@@ -280,16 +315,16 @@ class Ranking(Display):
         return Table.of("algorithm", self.order, columns)
 
     def show_ranks(self, places: NDArray[np.int64]) -> list[str]:
-        """For every algorithm the probability of one of the places."""
+        """Return for every algorithm the formatted probability of one of the ranks."""
         rows = range(len(places))
         drawn = [None if self.rank_intervals is None else self.rank_intervals[j, places[j]] for j in rows]
         return [probability(float(self.ranks[j, places[j]]), interval=drawn[j]) for j in rows]
 
     def pair_table(self) -> Table:
-        """Each pair: kept, tie, reversed, how many errors it stands, and up to which rate it holds."""
+        """The printed table of pairs: probabilities, worst case, and the largest rate at which the order holds."""
         rows = []
         for pair in self.shown_pairs:
-            sides = (pair.logs.above, pair.logs.level, pair.logs.below) if pair.logs is not None else (nan, nan, nan)
+            sides = (pair.logs.win, pair.logs.tie, pair.logs.loss) if pair.logs is not None else (nan, nan, nan)
             values = {"kept": pair.kept, "tie": pair.tie, "reversed": pair.reversed}
             shown = [
                 probability(value, side, (pair.intervals or {}).get(key))
@@ -303,15 +338,15 @@ class Ranking(Display):
         return Table.of("order", names, {head: [row[i] for row in rows] for i, head in enumerate(heads)})
 
     def hidden_line(self) -> list[str]:
-        """How many pairs are not shown."""
+        """How many pairs are not printed."""
         hidden = len(self.pairs) - len(self.shown_pairs)
-        return [f"Neighbours in the order; --all-pairs shows the other {hidden:,} pairs, too."] if hidden else []
+        return [f"Neighbours only; --all-pairs prints the other {hidden:,} pairs."] if hidden else []
 
     def whole_line(self) -> str:
-        """The whole order in one line."""
+        """The probability of the whole order in one line."""
         chain = self.spell_order()
         if all(pair.tied for pair in self.pairs):
-            return f"Whole order {chain}: all are level on the record, there is no order to keep."
+            return f"Whole order {chain}: all recorded scores are tied, there is no order to keep."
         low, high = self.whole_bounds
         shown = probability(self.whole, interval=self.whole_interval)
         line = f"Whole order {chain}: {shown} ({self.methods['whole_order']}"
@@ -320,8 +355,8 @@ class Ranking(Display):
         return line + (f"; bounds {low:.4f} … {high:.4f})" if isfinite(low) and len(self.order) > 2 else ")")
 
     def spell_order(self) -> str:
-        """All names, or where the table above has many, that it is theirs."""
-        if len(self.order) > MOST_PLACES:
+        """All names in the ranking, or their number where there are many."""
+        if len(self.order) > MAX_RANK_COLUMNS:
             return f"of all {len(self.order):,}, as in the table"
         chain = self.order[0]
         for above, name in zip(self.order, self.order[1:], strict=False):
@@ -329,17 +364,18 @@ class Ranking(Display):
         return chain
 
     def published_line(self) -> list[str]:
-        """The order by the number that contests publish, which is another question."""
+        """The ranking by the published score (AP), which is another question."""
         if self.published is None:
             return []
         name, scores = self.published
         order = sorted(scores, key=lambda one: (isnan(scores[one]), -scores[one]))
-        other = " > ".join(order) if len(order) <= MOST_PLACES else f"another one, with {order[0]} first"
+        other = " > ".join(order) if len(order) <= MAX_RANK_COLUMNS else f"another one, with {order[0]} first"
         said = "the same" if tuple(order) == self.order else other
-        line = f"The order by {name} is {said}; how sure that one is: verite leaderboard TRUTH PRED…"
+        line = f"The ranking by {name} is {said}; for its uncertainty: verite leaderboard TRUTH PRED…"
         return [fill(line, WIDTH, break_on_hyphens=False)]
 
     def contents(self) -> list[Part]:
+        """Everything that is printed, from top to bottom."""
         lines: list[Part] = [
             f"{len(self.order)} algorithms on {self.items:,} items. {self.score[0].upper()}{self.score[1:]}.",
             fill(f"Assumed: {self.assumption}.", WIDTH),
@@ -356,16 +392,19 @@ class Ranking(Display):
         if self.errors_to_break is not None:
             one = self.errors_to_break == 1
             many = (
-                "1 wrong record in the worst place is"
+                "1 wrong annotation in the worst place is"
                 if one
-                else f"{self.errors_to_break:,} wrong records in the worst places are"
+                else f"{self.errors_to_break:,} wrong annotations in the worst places are"
             )
             lines.append(f"{many} enough to break it.")
-        lines += [f"Not told apart {self.sureness}: {say_group(run, self.order)}." for run in self.not_told_apart()]
+        lines += [
+            f"Statistically tied: {format_group(run, self.order)} (order not kept {self.certainty})."
+            for run in self.not_told_apart()
+        ]
         return [*lines, *self.published_line(), fill(f"How: {self.how()}.", WIDTH), self.signature]
 
     def how(self) -> str:
-        """Which answers were found in which way."""
+        """How the probabilities were computed, grouped by method."""
         ways: dict[str, list[str]] = {}
         for what, how in self.methods.items():
             ways.setdefault(how, []).append(what.replace("_", " "))
@@ -373,9 +412,10 @@ class Ranking(Display):
 
 
 def probability(value: float, logarithm: float = nan, interval: Sequence[float] | None = None) -> str:
-    """A probability with four decimals, or as a power of ten where that would show nothing but zeros.
+    """Format a probability with four decimals, or as a power of ten where that would show only zeros.
 
-    What never or always came out of draws, of which there is an `interval`, is neither impossible nor certain.
+    A simulated share of 0 or 1, which has an `interval`, is shown as its confidence bound: it is neither impossible nor
+    certain.
 
     >>> probability(0.0, interval=(0.0, 3.84e-05)), probability(1.0, interval=(0.99996, 1.0))
     ('<3.8e-05', '>0.9999')
@@ -401,7 +441,7 @@ def probability(value: float, logarithm: float = nan, interval: Sequence[float] 
 
 
 def rate(value: float | None) -> str:
-    """A rate of errors as a person reads it."""
+    """Format an error rate."""
     if value is None:
         return ABSENT
     return "0.5 or more" if value >= 0.5 else f"{value:.4f}" if value >= 1e-3 or value == 0 else f"{value:.1e}"

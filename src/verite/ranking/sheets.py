@@ -1,4 +1,4 @@
-"""What stands in a table of text, read from CSV or Parquet, and how is a row of it called?"""
+"""Tables of text read from CSV or Parquet, with the place of every row for messages; confusion matrices."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.annotation_errors.confusion import check_confusion, parse_confusion
 from verite.csv_files import check_width, lines_of
-from verite.errors import DataError, ReadError, excerpt
+from verite.errors import ReadError, excerpt
 from verite.files import find_path
 
 HEADER = "a header item[,interpretation],truth,NAME… or item,label,truth,NAME…"
@@ -20,7 +21,7 @@ HEADER = "a header item[,interpretation],truth,NAME… or item,label,truth,NAME�
 
 @dataclass(frozen=True)
 class Lines:
-    """How rows of a text file are called."""
+    """Names the rows of a text file by their lines."""
 
     path: Path
     lines: tuple[int, ...]
@@ -31,7 +32,7 @@ class Lines:
 
 @dataclass(frozen=True)
 class RowNames:
-    """How rows of a file without lines are called."""
+    """Names the rows of a file without lines by their numbers."""
 
     path: Path
 
@@ -41,7 +42,7 @@ class RowNames:
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """A file's columns of text, and how to call a row of it."""
+    """A file's columns of text, and a function that names a row in messages."""
 
     path: Path
     head: tuple[str, ...]
@@ -49,6 +50,7 @@ class Sheet:
     where: Callable[[int], str]
 
     def column(self, name: str) -> NDArray[np.str_]:
+        """Return a column by name."""
         return self.columns[self.head.index(name)]
 
     def __len__(self) -> int:
@@ -56,11 +58,13 @@ class Sheet:
 
 
 def is_parquet(path: Path) -> bool:
+    """Return whether a file begins like a Parquet file."""
     with path.open("rb") as file:
         return file.read(4) == b"PAR1"
 
 
 def read_sheet(path: Path) -> Sheet:
+    """Read a table from CSV or Parquet."""
     if not path.is_file():
         raise ReadError(path, expected="a table in a file", found="a folder")
     if path.stat().st_size == 0:
@@ -70,7 +74,7 @@ def read_sheet(path: Path) -> Sheet:
 
 
 def read_csv(path: Path) -> Sheet:
-    """A CSV file's columns, without the blanks in front of cells."""
+    """Read a CSV file; blanks before cells are dropped."""
     rows = lines_of(path, skip_blanks=True)
     _, names = next(rows, (1, []))
     head = tuple(name.strip() for name in names)
@@ -85,6 +89,7 @@ def read_csv(path: Path) -> Sheet:
 
 
 def read_parquet(path: Path) -> Sheet:
+    """Read a Parquet file as text; pyarrow must be installed."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -104,7 +109,7 @@ def read_parquet(path: Path) -> Sheet:
 
 
 def write_texts(values: Sequence[Any]) -> NDArray[np.str_]:
-    """Values as a CSV file would hold them; absent ones are empty."""
+    """Convert values to text as a CSV file would hold them; absent ones are empty."""
     plain = [
         "" if v is None else str(int(v)) if isinstance(v, bool) or (isinstance(v, float) and v.is_integer()) else str(v)
         for v in values
@@ -113,7 +118,7 @@ def write_texts(values: Sequence[Any]) -> NDArray[np.str_]:
 
 
 def read_numbers(sheet: Sheet, name: str) -> NDArray[np.float64]:
-    """A column as numbers."""
+    """Return a column as numbers; refuse the first cell that is none, with its place."""
     column = sheet.column(name)
     try:
         return column.astype(np.float64)
@@ -127,38 +132,13 @@ def read_numbers(sheet: Sheet, name: str) -> NDArray[np.float64]:
 
 
 def resolve_confusion(confusion: Any, labels: Sequence[str]) -> NDArray[np.float64] | None:
-    """A confusion matrix, mapping of mappings or file in the order of the labels."""
+    """Return a confusion matrix in the order of the labels, from a matrix, a mapping of mappings or a file."""
     if confusion is None:
         return None
     if isinstance(confusion, (str, PathLike)):
-        return read_confusion(Path(confusion), labels)
-    if isinstance(confusion, Mapping):
+        sheet = read_sheet(find_path(confusion))
+        rows = ((sheet.where(i), [str(cell) for cell in row]) for i, row in enumerate(zip(*sheet.columns, strict=True)))
+        confusion = parse_confusion(sheet.path, sheet.head, rows, labels, is_complete=True)
+    elif isinstance(confusion, Mapping):
         confusion = [[confusion.get(i, {}).get(j, 0.0) for j in labels] for i in labels]
     return check_confusion(confusion, labels)
-
-
-def read_confusion(path: str | Path, labels: Sequence[str]) -> NDArray[np.float64]:
-    """A confusion matrix: header `recorded,LABEL…`, a row for each recorded label; see `check_confusion`."""
-    sheet = read_sheet(find_path(path))
-    if sheet.head[:1] != ("recorded",):
-        raise ReadError(f"{sheet.path}:1", expected="a header recorded,LABEL…", found=excerpt(",".join(sheet.head)))
-    rows = {str(name): row for row, name in enumerate(sheet.columns[0])}
-    for name in labels:
-        if name not in rows or name not in sheet.head[1:]:
-            raise ReadError(sheet.path, expected=f"a row and a column for label {name!r}", found="none")
-    matrix = np.stack([read_numbers(sheet, name) for name in labels], axis=1)
-    return check_confusion(matrix[[rows[name] for name in labels]], labels)
-
-
-def check_confusion(matrix: Any, labels: Sequence[str]) -> NDArray[np.float64]:
-    """P(true label | recorded label, and the record is wrong): zero on the diagonal, rows that add up to one."""
-    values = np.asarray(matrix, dtype=np.float64)
-    if values.shape != (len(labels), len(labels)):
-        raise DataError(f"confusion: expected {len(labels)} rows and columns, one a label, found {values.shape}")
-    for i, name in enumerate(labels):
-        if not np.all(values[i] >= 0) or values[i, i] != 0:
-            raise DataError(f"confusion: expected shares from 0 on, and 0 for {name!r} itself, in the row of {name!r}")
-        if abs(values[i].sum() - 1) > 1e-6:
-            raise DataError(f"confusion: expected the row of {name!r} to add up to 1, found {values[i].sum():g}")
-    scaled: NDArray[np.float64] = values / values.sum(axis=1, keepdims=True)
-    return scaled

@@ -1,13 +1,12 @@
-"""Tables of answers, read from CSV or Parquet.
+"""Read tables of answers from CSV or Parquet.
 
 ::
 
     item[,interpretation][,MORE…],truth,NAME…     one row per item: 0 and 1, or labels; one column per algorithm
     item,label[,MORE…],truth,NAME…                one row per item and label: confidences; truth is 1 on the true label,
-                                                  or a confidence of its own
+                                                  or a confidence of its own (soft labels)
 
-Whatever stands between these and `truth` is about the item and must be asked for: a group of shared errors, a rate, a
-mark.
+Further columns before `truth` are about the item and must be asked for: a group of correlated errors, a rate, a mark.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from numpy.typing import NDArray
 from verite.csv_files import header_of, parse_csv, separator_of
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import find_path
-from verite.ranking.answers import AnswerTable, Where, code_columns
-from verite.ranking.confidence import ScoreTable, weigh_labels
+from verite.ranking.answers import AnswerTable, Where, encode_answers
+from verite.ranking.confidence import ScoreTable, check_soft_truth
 from verite.ranking.detectors import DetectionTable
 from verite.ranking.sheets import HEADER, Sheet, is_parquet, read_numbers, read_sheet
 
@@ -46,9 +45,18 @@ def read_table(
     kind: Literal["binary", "labels", "confidences"] | None = None,
     **settings: Any,
 ) -> AnswerTable | ScoreTable:
-    """Read a table of answers, of whichever kind it is, with the settings of that kind.
+    """Read a table of answers of any kind, with the settings of that kind.
 
-    `columns` names the columns before `truth` that will be used.
+    Parameters
+    ----------
+    path
+        A CSV or Parquet file.
+    columns
+        The columns before `truth` that will be used.
+    kind
+        The kind of answers; detected by default.
+    **settings
+        Settings of `AnswerTable.of` or `ScoreTable.of`, whichever the table is.
     """
     sheet = read_sheet(find_path(path))
     names, more, is_long = check_head(sheet, columns)
@@ -61,10 +69,10 @@ def read_table(
         if settings.pop("labels", None) is not None:
             raise BadParameter("labels: expected none beside a table of confidences, which names its labels")
         check_settings(settings, "confidences")
-        return confidences_in(sheet, names, more).settle(**settings)
+        return parse_scores(sheet, names, more).with_settings(**settings)
     keys = ["item", *(["interpretation"] if "interpretation" in sheet.head else [])]
     check_once(sheet, keys)
-    found = code_columns(
+    found = encode_answers(
         names,
         sheet.column("truth"),
         [sheet.column(name) for name in names],
@@ -79,7 +87,7 @@ def read_table(
 
 
 def check_settings(settings: Collection[str], kind: str) -> None:
-    """Refuse settings that say nothing about answers of this kind."""
+    """Refuse settings that do not apply to answers of this kind."""
     for name in settings:
         kinds = [served for served, maker in MAKERS.items() if name in signature(maker).parameters]
         if kind not in kinds:
@@ -88,7 +96,7 @@ def check_settings(settings: Collection[str], kind: str) -> None:
 
 
 def is_table(path: str | Path) -> bool:
-    """Whether a file is a table of answers: its first column is `item` and one of the others `truth`."""
+    """Return whether a file is a table of answers: its first column is `item`, or it has a column `truth`."""
     place = find_path(path)
     if not place.is_file():
         return False
@@ -111,7 +119,7 @@ def is_table(path: str | Path) -> bool:
 
 
 def check_head(sheet: Sheet, asked: Collection[str]) -> tuple[tuple[str, ...], list[str], bool]:
-    """The algorithms, the columns about items, and whether the table is one of confidences."""
+    """Return the algorithms, the columns about items, and whether the table is one of confidences."""
     head, where = sheet.head, f"{sheet.path}:1"
     shown = excerpt(",".join(head))
     if head[:1] != ("item",) or "truth" not in head:
@@ -145,7 +153,7 @@ def check_head(sheet: Sheet, asked: Collection[str]) -> tuple[tuple[str, ...], l
 
 
 def check_filled(sheet: Sheet) -> None:
-    """Refuse empty cells: an algorithm that did not answer an item cannot be compared on it."""
+    """Refuse empty cells: an algorithm without an answer to an item cannot be compared on it."""
     for name, column in zip(sheet.head, sheet.columns, strict=True):
         empty = np.flatnonzero(column == "")
         if len(empty):
@@ -176,7 +184,7 @@ def check_once(sheet: Sheet, keys: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class ItemRows:
-    """How items of several rows are called: by the first of them."""
+    """Names items of several rows by the first of them."""
 
     where: Where
     first: tuple[int, ...]
@@ -186,8 +194,8 @@ class ItemRows:
         return f"{self.where(self.first[item])} (item {self.names[item]!r})"
 
 
-def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) -> ScoreTable:
-    """A long table, one row an item and label, as confidences."""
+def parse_scores(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) -> ScoreTable:
+    """Return a long table, one row per item and label, as confidences."""
     check_once(sheet, ["item", "label"])
     items, item = list_values(sheet.column("item"))
     labels, label = list_values(sheet.column("label"))
@@ -210,7 +218,7 @@ def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) ->
         i = int(wrong[0])
         found = " and ".join(repr(known[k]) for k in np.flatnonzero(true[i])) or "none"
         raise ReadError(sheet.where(int(first[i])), expected=f"one true label of item {str(items[i])!r}", found=found)
-    soft = None if is_sure else weigh_labels(true, known, where)
+    soft = None if is_sure else check_soft_truth(true, known, where)
     values = np.stack([read_numbers(sheet, name)[place] for name in names])
     columns = {"item": items, **{name: read_constant(sheet, name, place)[first] for name in more}}
     recorded = np.argmax(true if soft is None else soft, axis=1)
@@ -218,7 +226,7 @@ def confidences_in(sheet: Sheet, names: tuple[str, ...], more: Sequence[str]) ->
 
 
 def list_values(column: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np.int64]]:
-    """The different values in the order of their first occurrence, and for every row which one it is."""
+    """Return the distinct values in the order of their first occurrence, and for every row the index of its value."""
     values, first, inverse = np.unique(column, return_index=True, return_inverse=True)
     order = np.argsort(first)
     rank = np.empty_like(order)
@@ -227,7 +235,7 @@ def list_values(column: NDArray[np.str_]) -> tuple[NDArray[np.str_], NDArray[np.
 
 
 def read_constant(sheet: Sheet, name: str, place: NDArray[np.int64]) -> NDArray[np.str_]:
-    """A column about items, checked to say the same in all rows of an item."""
+    """Return a column about items; refuse different values within one item."""
     column = sheet.column(name)
     differs = np.argwhere(column[place] != column[place[:, :1]])
     if len(differs):

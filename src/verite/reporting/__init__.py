@@ -1,1 +1,1 @@
-"""Pictures and pages for people; the only place that knows matplotlib."""
+"""Reporting: plots, objects drawn on images, and the HTML report; only this package imports matplotlib."""

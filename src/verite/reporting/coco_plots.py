@@ -1,4 +1,7 @@
-"""Plots of COCO results: precision-recall curves, AP by class, AP by object size."""
+"""Plots of COCO results: precision-recall curves, AP by class, AP by object size.
+
+Precision is read at 101 recalls, as COCO does. Of very many classes the worst are plotted.
+"""
 
 from __future__ import annotations
 
@@ -20,18 +23,27 @@ if TYPE_CHECKING:
     from verite.protocols.coco import CocoResults
 
 ACCENT, SECOND, QUIET = COLOURS[0], COLOURS[1], "0.72"
-MOST_PANELS = 24  # classes with a curve of their own, the worst ones
-MOST_BARS = 100  # classes with a bar, the worst ones
+MOST_PANELS = 24  # classes with a curve of their own, the worst
+MOST_BARS = 100  # classes with a bar, the worst
 ACROSS = 6  # panels in a row
 
 
 def save_coco(results: CocoResults, folder: Path, format: str = "png") -> list[Path]:
-    """Precision against recall for all classes and for each, and average precision by class and by size."""
+    """Save precision-recall curves of all classes and of each, and AP by class and by object size.
+
+    Files are pr (mean over classes at each IoU threshold), pr-classes (a small curve per class), classes (bars of AP)
+    and sizes (AP and AR by area range); a plot without data is not written.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files that were written.
+    """
     figures = {
-        "pr": draw_thresholds(results),
-        "pr-classes": draw_panels(results),
-        "classes": draw_classes(results),
-        "sizes": draw_sizes(results),
+        "pr": plot_thresholds(results),
+        "pr-classes": plot_panels(results),
+        "classes": plot_classes(results),
+        "sizes": plot_sizes(results),
     }
     saved = []
     for name, figure in figures.items():
@@ -43,7 +55,15 @@ def save_coco(results: CocoResults, folder: Path, format: str = "png") -> list[P
 
 
 def mean_curves(results: CocoResults) -> NDArray[np.float64]:
-    """Precision at each threshold and recall, [T, R], the mean over the classes that have it."""
+    """Return the mean precision over classes at each IoU threshold and recall.
+
+    Classes without ground truth are not in the mean; where there is none, it is NaN.
+
+    Returns
+    -------
+    numpy.ndarray
+        [threshold, recall], at 101 recalls by default.
+    """
     table = results.curve_table
     is_there = ~np.isnan(table)
     count = is_there.sum(axis=2)
@@ -51,16 +71,16 @@ def mean_curves(results: CocoResults) -> NDArray[np.float64]:
     return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
 
 
-def draw_thresholds(results: CocoResults) -> Figure:
-    """Precision against recall, the mean over classes, for every threshold."""
+def plot_thresholds(results: CocoResults) -> Figure:
+    """Plot mean precision over classes against recall at every IoU threshold."""
     figure = new_figure((7.2, 4.8))
     axes = figure.add_subplot()
-    draw_precision(results, axes)
+    plot_precision(results, axes)
     return figure
 
 
-def draw_precision(results: CocoResults, axes: Axes) -> None:
-    """One line for each threshold, from dark to light, named where it ends."""
+def plot_precision(results: CocoResults, axes: Axes) -> None:
+    """Plot mean precision over classes against recall, one line per IoU threshold from dark to light."""
     from matplotlib import colormaps
 
     curves = mean_curves(results)
@@ -78,8 +98,11 @@ def draw_precision(results: CocoResults, axes: Axes) -> None:
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title=results.words.overlap)
 
 
-def draw_panels(results: CocoResults) -> Figure | None:
-    """A small curve for each class at the first threshold, the worst class first, the mean of all behind it in grey."""
+def plot_panels(results: CocoResults) -> Figure | None:
+    """Plot a small precision-recall curve per class at the first IoU threshold, the worst class first.
+
+    The mean over classes is in grey behind each curve. None without a class that has ground truth.
+    """
     every = worst_first(results)
     order = every[:MOST_PANELS]
     if not order:
@@ -112,8 +135,11 @@ def draw_panels(results: CocoResults) -> Figure | None:
     return figure
 
 
-def draw_classes(results: CocoResults) -> Figure | None:
-    """Average precision of each class, the best on top, and how much a looser box would give."""
+def plot_classes(results: CocoResults) -> Figure | None:
+    """Plot AP of each class as a bar, the best on top, with marks of AP50 and AP75.
+
+    The distance from AP to AP50 is what more precise boxes could gain. None without a class that has ground truth.
+    """
     every = worst_first(results)
     order = every[:MOST_BARS]
     if not order:
@@ -139,8 +165,8 @@ def draw_classes(results: CocoResults) -> Figure | None:
     return figure
 
 
-def draw_sizes(results: CocoResults) -> Figure | None:
-    """Average precision and recall by the size of objects."""
+def plot_sizes(results: CocoResults) -> Figure | None:
+    """Plot AP and AR by object size."""
     last, names = len(results.settings.max_dets) - 1, results.settings.area_names
     if len(names) < 2:
         return None
@@ -157,19 +183,19 @@ def draw_sizes(results: CocoResults) -> Figure | None:
     axes.set(xlim=(0, 1.08))
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)
-    axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: AP and AR by size of objects", fontsize=10, loc="left")
+    axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: AP and AR by object size", fontsize=10, loc="left")
     axes.legend(loc="lower right", frameon=False, fontsize=8)
     return figure
 
 
 def worst_first(results: CocoResults) -> list[int]:
-    """Classes that have truths, by rising AP."""
+    """Return the positions of classes with ground truth, by rising AP."""
     ap = results.class_scores()[next(iter(results.scores))]
     return sorted((k for k, value in enumerate(ap) if not isnan(value)), key=lambda k: ap[k])
 
 
 def frame(axes: Any) -> None:
-    """Two shares from 0 to 1, and hardly anything else."""
+    """Style axes that both go from 0 to 1."""
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
     axes.grid(axis="y", color="0.92", lw=0.6)
     axes.set_axisbelow(True)

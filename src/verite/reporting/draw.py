@@ -1,7 +1,13 @@
-"""Draw ground-truth objects and predictions on images by outcome: TP, FP, missed (FN), ignored."""
+"""Draw ground-truth objects and predictions on images by outcome: TP, FP, missed (FN), ignored.
+
+`Overlay` computes the outcome of every object of an evaluation at one IoU threshold and one confidence threshold; the
+HTML report uses it, too. Figures show bounding boxes, polygons and masks as outlines, keypoints as skeletons.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -23,13 +29,12 @@ from verite.model.results import Results
 from verite.plotting import shorten
 from verite.progress import count_files
 from verite.protocols import REGISTRY, protocol_named
-from verite.reporting.pictures import Pictures, pixels
+from verite.reporting.image_files import ImageFiles, load_pixels
 from verite.reporting.plots import file_names, need_matplotlib, new_figure, render, without_glyph_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.text import Annotation
 
     from verite.model.annotations import Annotations
     from verite.model.regions import Regions
@@ -38,11 +43,11 @@ if TYPE_CHECKING:
 
 Ring = NDArray[np.float64]  # [n, 2] x and y
 
-MOST_RING_POINTS = 200  # of a mask's outline
+MOST_RING_POINTS = 200  # of the outline of a mask
 
 
 def rings_of(regions: Regions, i: int, on: str = "box") -> list[Ring]:
-    """The outline of region i: of its box, or of the best it has where masks are compared."""
+    """Return the outline of region i: polygon or mask where masks are compared, else the bounding box."""
     if on != "box" and regions.kinds[i] == POLYGON and regions.polygons is not None:
         return [np.asarray(ring) for ring in regions.polygons[i]]
     if on != "box" and regions.kinds[i] == MASK and regions.runs is not None:
@@ -52,21 +57,14 @@ def rings_of(regions: Regions, i: int, on: str = "box") -> list[Ring]:
 
 
 def trace_mask(mask: NDArray[np.bool_]) -> list[Ring]:
-    """The borders of a mask along the edges of its pixels, the largest ring first; long ones are thinned out.
+    """Return the borders of a mask along the edges of its pixels, the longest ring first, thinned out.
 
     >>> trace_mask(np.array([[True, True], [False, False]]))[0].tolist()
     [[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]
     """
-    rings = [straighten(np.array(ring, dtype=np.float64)) for ring in chain(border_edges(mask))]
-    return [thin(ring) for ring in sorted(rings, key=len, reverse=True)]
-
-
-def border_edges(mask: NDArray[np.bool_]) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """From each corner of a pixel at the border where the border goes on, the inside to its right."""
-    padded = np.pad(mask, 1)
-    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    padded, found = np.pad(mask, 1), defaultdict(list)
     inside = padded[1:-1, 1:-1]
-    # The neighbour outside, and the first and last corner of the edge between them.
+    # Edges between a pixel and a neighbour outside: from corner to corner, with the inside to their right.
     for outside, first, last in (
         (padded[:-2, 1:-1], (0, 0), (1, 0)),
         (padded[1:-1, 2:], (1, 0), (1, 1)),
@@ -74,56 +72,47 @@ def border_edges(mask: NDArray[np.bool_]) -> dict[tuple[int, int], list[tuple[in
         (padded[1:-1, :-2], (0, 1), (0, 0)),
     ):
         for y, x in np.argwhere(inside & ~outside).tolist():
-            found.setdefault((x + first[0], y + first[1]), []).append((x + last[0], y + last[1]))
-    return found
-
-
-def chain(edges: dict[tuple[int, int], list[tuple[int, int]]]) -> list[list[tuple[int, int]]]:
-    """Edges joined to rings."""
+            found[x + first[0], y + first[1]].append((x + last[0], y + last[1]))
     rings = []
-    while edges:
-        start = min(edges)
-        ring, at = [start], take(edges, start)
-        while at != start:
-            ring.append(at)
-            at = take(edges, at)
-        rings.append(ring)
-    return rings
-
-
-def take(edges: dict[tuple[int, int], list[tuple[int, int]]], at: tuple[int, int]) -> tuple[int, int]:
-    """The end of an edge that begins here, which is then gone."""
-    ends = edges[at]
-    found = ends.pop()
-    if not ends:
-        del edges[at]
-    return found
-
-
-def straighten(ring: Ring) -> Ring:
-    """Without the points that lie on a straight line between their neighbours."""
-    before, after = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
-    return np.asarray(ring[before[:, 0] * after[:, 1] != before[:, 1] * after[:, 0]])
+    while found:
+        start = at = min(found)
+        points: list[tuple[int, int]] = []
+        while not points or at != start:
+            points.append(at)
+            ends = found[at]
+            following = ends.pop()
+            if not ends:
+                del found[at]
+            at = following
+        ring = np.array(points, dtype=np.float64)
+        before, after = ring - np.roll(ring, 1, axis=0), np.roll(ring, -1, axis=0) - ring
+        rings.append(
+            ring[before[:, 0] * after[:, 1] != before[:, 1] * after[:, 0]]
+        )  # without points on a straight line
+    return [thin(ring) for ring in sorted(rings, key=len, reverse=True)]
 
 
 def thin(ring: Ring, most: int = MOST_RING_POINTS) -> Ring:
-    """At most so many points, spread evenly over the ring."""
+    """Return at most so many points, spread evenly over the ring."""
     return ring if len(ring) <= most else ring[np.linspace(0, len(ring), most, endpoint=False).astype(int)]
 
 
-# Of files that do not say how points are joined: COCO's seventeen points, CrowdPose's fourteen.
-EDGES = {
+# Skeletons for files without one: COCO's 17 keypoints, CrowdPose's 14.
+SKELETONS = {
     17: ((15, 13), (13, 11), (16, 14), (14, 12), (11, 12), (5, 11), (6, 12), (5, 6), (5, 7), (6, 8), (7, 9), (8, 10),
          (1, 2), (0, 1), (0, 2), (1, 3), (2, 4), (3, 5), (4, 6)),
     14: ((12, 13), (13, 0), (13, 1), (0, 1), (0, 2), (2, 4), (1, 3), (3, 5), (0, 6), (1, 7), (6, 7), (6, 8), (8, 10),
          (7, 9), (9, 11)),
 }  # fmt: skip
 
-SMALL = 0.15  # of the width of a picture: how tall a pose must be for lines of full width
+SMALL_POSE = 0.15  # share of the image below which a pose is drawn with finer lines
 
 
 def pose_of(side: Annotations, row: int) -> tuple[Ring, list[Ring]]:
-    """Joints [n, 2] of an object that are labelled, and the bones between them; of predictions without any, all."""
+    """Return labelled keypoints [n, 2] of an object and the edges of its skeleton.
+
+    Of a prediction without visibility flags all keypoints count as labelled.
+    """
     keypoints = side.regions.keypoints
     if keypoints is None or not len(keypoints[row]):
         return np.empty((0, 2)), []
@@ -131,17 +120,17 @@ def pose_of(side: Annotations, row: int) -> tuple[Ring, list[Ring]]:
     seen = points[:, 2] > 0 if (points[:, 2] > 0).any() else np.full(len(points), side.confidence is not None)
     skeletons = side.labels.skeletons
     stated = skeletons[side.label[row]].edges if skeletons is not None else ()
-    edges = stated or EDGES.get(len(points), ())
+    edges = stated or SKELETONS.get(len(points), ())
     return points[seen, :2], [points[[a, b], :2] for a, b in edges if max(a, b) < len(points) and seen[a] and seen[b]]
 
 
 def draw_pose(axes: Axes, joints: Ring, bones: list[Ring], pen: Pen, night: str) -> None:
-    """On a dark edge that parts it from any photo. Bones are short, and so are dashes; small poses have fine lines."""
+    """Draw keypoints and skeleton on a dark edge that is visible on any image; small poses have finer lines."""
     from matplotlib.collections import LineCollection
 
     left, right = axes.get_xlim()
     share = float(np.ptp(joints, axis=0).max()) / abs(right - left)
-    fine = min(max(share / SMALL, 0.4), 1.0)
+    fine = min(max(share / SMALL_POSE, 0.4), 1.0)
     width, size = fine * (pen.width + 0.6), 14 * fine**2 * (pen.width + 0.6)
     dashes = "-" if pen.dashes is None else (0, (2.6, 1.1))
     for colour, wide, how in ((night, width + 1.8 * fine, "-"), (pen.colour, width, dashes)):
@@ -151,18 +140,32 @@ def draw_pose(axes: Axes, joints: Ring, bones: list[Ring], pen: Pen, night: str)
     axes.scatter(joints[:, 0], joints[:, 1], s=size, c=pen.colour, edgecolors=night, linewidths=0.9 * fine, zorder=3)
 
 
-MOST_POINTS = 10_000  # of an outline that are drawn; matplotlib refuses to draw some more
+MOST_POINTS = 10_000  # of an outline that is drawn; matplotlib fails beyond some more
 
-USUAL = 0.5  # the overlap at which objects are called found, where a protocol has several
+DEFAULT_IOU = 0.5  # of protocols with several thresholds
 
 
 @dataclass(frozen=True, eq=False)
 class Mark:
-    """One object on its photo."""
+    """A ground-truth object or a prediction to draw on its image.
+
+    Attributes
+    ----------
+    side, row
+        "truth" or "pred", and the row in its annotations.
+    outcome
+        As `verite.model.outcomes` names it: found, missed, right, wrong, ….
+    label, confidence
+        Name of the class, and confidence of a prediction; NaN for ground truth.
+    rings
+        Outline: rings of x and y.
+    joints, bones
+        Labelled keypoints and edges of the skeleton, where poses are compared.
+    """
 
     side: str  # truth or pred
     row: int
-    fate: str
+    outcome: str
     label: str
     confidence: float  # of a prediction
     rings: list[Ring]
@@ -171,79 +174,93 @@ class Mark:
 
     @property
     def lines(self) -> list[Ring]:
-        """What is drawn of it: the bones of a pose as rings of two points, else its outline."""
+        """What is drawn: the edges of a skeleton as rings of two points, else the outline."""
         return self.bones or [ring[:: 1 + len(ring) // MOST_POINTS] for ring in self.rings]
+
+    @property
+    def box_area(self) -> float:
+        """Area of the box around the outline."""
+        if not self.rings:
+            return 0.0
+        width, height = np.ptp(np.concatenate(self.rings), axis=0)
+        return float(width * height)
 
 
 class Overlay:
-    """Which objects are found and which predictions are right, at one overlap and from one confidence on.
+    """Outcomes of all objects at one IoU threshold and one confidence threshold: TP, FP, missed (FN), ignored.
 
-    What is less confident neither finds anything nor is wrong: a greedy matching of the surer ones is the same with
-    and without it.
+    Predictions below the confidence threshold are not counted. Greedy matching by falling confidence is the same with
+    and without them.
+
+    Attributes
+    ----------
+    matches
+        Which prediction matched which ground-truth object.
+    confidences
+        Confidence of each prediction; 1 where the file has none.
+    confidence
+        The confidence threshold, or one per class.
     """
 
     def __init__(self, results: Results, iou: float | None = None, confidence: Any = None) -> None:
-        """`confidence` is a number, one for each label, or the `thresholds.json` of an analysis."""
-        known = thresholds_of(results)
+        """`confidence` is a number, one per class, or the `thresholds.json` of an analysis; default: the best F1."""
+        given: Any = getattr(getattr(results, "settings", None), "iou", None)
+        known = tuple(given) if isinstance(given, (tuple, list)) else ()
         self.results, self.truth, self.pred = results, results.truth, results.pred
         self.on = dict(results.signature).get("on", "box")
         if iou is None and len(known) > 1:
-            iou = USUAL if USUAL in known else known[0]
-        self.finds = results.matches(iou)
-        self.iou = self.finds.iou
-        given = self.pred.confidence
-        self.sureness = np.ones(len(self.pred)) if given is None else given
-        floor: float | ClassThresholds = self.best_confidence if confidence is None else hold_floor(confidence)
+            iou = DEFAULT_IOU if DEFAULT_IOU in known else known[0]
+        self.matches = results.matches(iou)
+        self.iou = self.matches.iou
+        self.confidences = np.ones(len(self.pred)) if self.pred.confidence is None else self.pred.confidence
+        threshold: float | ClassThresholds = self.best_confidence if confidence is None else hold_floor(confidence)
         if confidence is not None:
-            count_left(self.pred, floor)  # a threshold that no prediction reaches is refused
-        self.confidence = floor
+            count_left(self.pred, threshold)  # a threshold that no prediction reaches is an error
+        self.confidence = threshold
 
     @cached_property
-    def is_right(self) -> NDArray[np.bool_]:
-        """Predictions that take an object that was asked for, whatever their confidence."""
+    def is_true_positive(self) -> NDArray[np.bool_]:
+        """[prediction]: whether it matches a counted object, whatever its confidence."""
         found = np.zeros(len(self.pred), dtype=np.bool_)
-        found[self.finds.matched_pred[self.finds.matched_pred >= 0]] = True
+        found[self.matches.matched_pred[self.matches.matched_pred >= 0]] = True
         return found
 
     @cached_property
-    def counts(self) -> NDArray[np.bool_]:
-        """Predictions that count for or against."""
-        is_counted = (
-            np.ones(len(self.pred), dtype=np.bool_)
-            if self.finds.counted_pred is None
-            else self.finds.counted_pred.copy()
-        )
-        if self.finds.confidence_threshold is not None:
-            is_counted &= self.sureness >= self.finds.confidence_threshold
-        return is_counted | self.is_right
+    def is_counted(self) -> NDArray[np.bool_]:
+        """[prediction]: whether it is a true or a false positive, not ignored."""
+        known = self.matches.counted_pred
+        is_counted = np.ones(len(self.pred), dtype=np.bool_) if known is None else known.copy()
+        if self.matches.confidence_threshold is not None:
+            is_counted &= self.confidences >= self.matches.confidence_threshold
+        return is_counted | self.is_true_positive
 
     @cached_property
     def best_confidence(self) -> float:
-        """The confidence with the largest F1 over all objects; of several the highest. Nothing found: the lowest."""
-        order = np.argsort(-self.sureness, kind="stable")
-        order = order[self.counts[order]]
-        if not len(order) or not self.is_right.any():
-            return float(self.sureness.min(initial=0.0))
-        right = np.cumsum(self.is_right[order])
-        f1 = 2 * right / (np.arange(1, len(order) + 1) + int(self.finds.counted_truth.sum()))
-        is_last = np.append(np.diff(self.sureness[order]) != 0, True)
-        return float(self.sureness[order[int(np.argmax(np.where(is_last, f1, -1.0)))]])
+        """The confidence with the best F1 over all objects, the highest of equals; the lowest without a TP."""
+        order = np.argsort(-self.confidences, kind="stable")
+        order = order[self.is_counted[order]]
+        if not len(order) or not self.is_true_positive.any():
+            return float(self.confidences.min(initial=0.0))
+        right = np.cumsum(self.is_true_positive[order])
+        f1 = 2 * right / (np.arange(1, len(order) + 1) + int(self.matches.counted_truth.sum()))
+        is_last = np.append(np.diff(self.confidences[order]) != 0, True)  # of equal confidences
+        return float(self.confidences[order[int(np.argmax(np.where(is_last, f1, -1.0)))]])
 
     @cached_property
-    def fates(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
-        """Of truths and of predictions, as `verite.model.outcomes` numbers them."""
-        taken = self.finds.matched_pred
-        is_sure = above_threshold(self.pred, self.confidence)
-        is_found = (taken >= 0) & np.append(is_sure, False)[taken]
-        truths = np.where(is_found, FOUND, np.where(self.finds.counted_truth, MISSED, NOT_ASKED))
-        preds = np.where(self.is_right, RIGHT, np.where(self.counts, WRONG, LEFT_OUT))
-        return truths.astype(np.int8), np.where(is_sure, preds, LEFT_OUT).astype(np.int8)
+    def outcomes(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+        """Outcomes of ground truth and predictions, as `verite.model.outcomes` numbers them."""
+        matched = self.matches.matched_pred
+        is_kept = above_threshold(self.pred, self.confidence)
+        is_found = (matched >= 0) & np.append(is_kept, False)[matched]
+        truths = np.where(is_found, FOUND, np.where(self.matches.counted_truth, MISSED, NOT_ASKED))
+        preds = np.where(self.is_true_positive, RIGHT, np.where(self.is_counted, WRONG, LEFT_OUT))
+        return truths.astype(np.int8), np.where(is_kept, preds, LEFT_OUT).astype(np.int8)
 
     @cached_property
     def by_image(self) -> dict[str, NDArray[np.int64]]:
-        """For each image, how many truths are found and missed and how many predictions are wrong."""
+        """[image]: number of true positives ("found"), missed objects and false positives ("wrong")."""
         count = len(self.truth.images)
-        truths, preds = self.fates
+        truths, preds = self.outcomes
         return {
             "found": np.bincount(self.truth.image[truths == FOUND], minlength=count),
             "missed": np.bincount(self.truth.image[truths == MISSED], minlength=count),
@@ -252,13 +269,12 @@ class Overlay:
 
     @property
     def worst(self) -> list[int]:
-        """Return the images with errors, by falling number of errors."""
-        mistakes = self.by_image["missed"] + self.by_image["wrong"]
-        order = np.argsort(-mistakes, kind="stable")
-        return [int(i) for i in order if mistakes[i]]
+        """Positions of the images with errors, by falling number of errors."""
+        errors = self.by_image["missed"] + self.by_image["wrong"]
+        return [int(i) for i in np.argsort(-errors, kind="stable") if errors[i]]
 
     def position(self, name: str) -> int:
-        """Where the image of this name is, or of this id where images have no names."""
+        """Return the position of the image of this name, or of this id where images have no names."""
         images = self.truth.images
         found = images.find(name)
         if found is None and name.removeprefix("-").isdecimal() and len(name) < 20:
@@ -269,7 +285,7 @@ class Overlay:
         return found
 
     def size(self, image: int) -> tuple[float, float]:
-        """Width and height of an image, or of what is in it where they are not known."""
+        """Return width and height of an image; where unknown, of the region that its objects cover."""
         images = self.truth.images
         width, height = float(images.widths[image]), float(images.heights[image])
         if width > 0 and height > 0:
@@ -280,56 +296,51 @@ class Overlay:
         return float(corners[:, 2].max()) * 1.02, float(corners[:, 3].max()) * 1.02
 
     def marks(self, image: int) -> list[Mark]:
-        """The objects of an image, the large ones first, so that small ones stay to be seen."""
+        """Return the objects of an image, the large ones first, so that small ones are drawn above them."""
         found = []
-        for name, side, fates in (("truth", self.truth, self.fates[0]), ("pred", self.pred, self.fates[1])):
-            rows = np.flatnonzero((side.image == image) & (fates != LEFT_OUT))
+        for name, side, outcomes in (("truth", self.truth, self.outcomes[0]), ("pred", self.pred, self.outcomes[1])):
+            rows = np.flatnonzero((side.image == image) & (outcomes != LEFT_OUT))
             found += [self.mark(name, int(row)) for row in rows if np.isfinite(side.regions.boxes[row]).all()]
-        return sorted(found, key=lambda mark: -spread(mark.rings))
+        return sorted(found, key=lambda mark: -mark.box_area)
 
-    def mark(self, name: str, row: int) -> Mark:
-        """One object."""
-        side, fates = (self.truth, self.fates[0]) if name == "truth" else (self.pred, self.fates[1])
-        sure = float("nan") if name == "truth" else float(self.sureness[row])
-        label = side.labels.all_names[side.label[row]]
-        rings = rings_of(side.regions, row, "box" if self.on == "keypoints" else self.on)
-        joints, bones = pose_of(side, row) if self.on == "keypoints" else (None, [])
-        return Mark(name, row, FATES[fates[row]], label, sure, rings, joints, bones)
-
-
-def thresholds_of(results: Results) -> tuple[float, ...]:
-    """The overlaps at which results were made."""
-    asked: Any = getattr(getattr(results, "settings", None), "iou", None)
-    return tuple(asked) if isinstance(asked, (tuple, list)) else ()
+    def mark(self, side: str, row: int) -> Mark:
+        """Return one object of a side ("truth" or "pred") as it is drawn."""
+        annotations, outcomes = (self.truth, self.outcomes[0]) if side == "truth" else (self.pred, self.outcomes[1])
+        confidence = float("nan") if side == "truth" else float(self.confidences[row])
+        label = annotations.labels.all_names[annotations.label[row]]
+        rings = rings_of(annotations.regions, row, "box" if self.on == "keypoints" else self.on)
+        joints, bones = pose_of(annotations, row) if self.on == "keypoints" else (None, [])
+        return Mark(side, row, FATES[outcomes[row]], label, confidence, rings, joints, bones)
 
 
-def spread(rings: list[Ring]) -> float:
-    """The area of the box around rings."""
-    if not rings:
-        return 0.0
-    points = np.concatenate(rings)
-    width, height = np.ptp(points, axis=0)
-    return float(width * height)
+WORST = 12  # images that are drawn by default
 
+FEW = 6  # images that are drawn beside other results of a command
 
-WORST = 12  # images that are drawn unasked
+MOST_NAMES = 40  # objects of an image beyond which only errors are labelled
 
-FEW = 6  # of them beside other results
+LONG_SIDE = 9.0  # inches of a drawn image
 
-MOST_NAMES = 40  # objects of an image from which on only mistakes have names
+NIGHT = "#0b0d10"  # around every line, so that it is visible on any image
 
-LONG_SIDE = 9.0  # inches of a drawn photo
-
-NIGHT = "#0b0d10"  # around every line, so that it is seen on any photo
-
-BLANK = "#e9ecf1"
+BLANK = "#e9ecf1"  # background without an image
 
 
 @dataclass(frozen=True)
 class Pen:
-    """Line style of one outcome; no two outcomes differ by colour alone."""
+    """Line style of one outcome; no two outcomes differ by colour alone.
 
-    sign: str  # before its name
+    Attributes
+    ----------
+    sign
+        Text before the class.
+    colour, width, dashes, hatch
+        Style of the line and of the area inside.
+    is_named
+        Whether class and confidence are written beside the object.
+    """
+
+    sign: str  # before the class
     colour: str
     width: float
     dashes: tuple[float, ...] | None = None
@@ -337,6 +348,7 @@ class Pen:
     is_named: bool = True
 
 
+# By outcome, as `verite.model.outcomes` names them.
 PENS = {
     "found": Pen("", "#ffffff", 1.2, is_named=False),
     "missed": Pen("missed ", "#ffffff", 2.4, hatch="////"),
@@ -357,6 +369,9 @@ def draw(
     protocol: str = "coco",
     confidence: Any = None,
     format: str = "png",
+    on: str | None = None,
+    iou: float | Sequence[float] | None = None,
+    checks: str = "stop",
     **settings: Any,
 ) -> list[Path]:
     """Draw ground truth and predictions on images and save the figures: one image, or those with the most errors.
@@ -375,25 +390,43 @@ def draw(
     image
         Name of the only image to draw.
     worst
-        Number of images, those with the most errors first.
+        Number of images, those with the most errors first; 12 by default.
     protocol
-        Evaluation protocol.
+        Evaluation protocol, "coco" by default.
     confidence
-        Confidence threshold, by default that of the best F1.
+        Confidence threshold: a number, one per class, or a `thresholds.json`; by default that of the best F1.
     format
         Format of the figures: png, svg or pdf.
+    on
+        What is compared and drawn, if the protocol has a choice: "box", "mask", "keypoints" (skeletons), "rotated".
+    iou
+        IoU threshold of a match, or several, of which 0.5 is drawn; by default the protocol's.
+    checks
+        What to do about errors that the checks find in the files: "stop", "warn" or "off".
     **settings
-        Settings of the protocol: `on="keypoints"` draws skeletons, `on="rotated"` rotated boxes; `iou` is the
-        threshold of a match, by default 0.5.
+        Further settings of the protocol, such as `sigmas` of keypoints or `labels`.
 
     Returns
     -------
     list of pathlib.Path
         The figures that were saved.
 
+    Raises
+    ------
+    BadParameter
+        If a setting is unknown or out of range, or matplotlib is missing.
+    ReadError
+        If a file cannot be read.
+
     Examples
     --------
-    >>> vt.draw("truth.json", "detections.json", "drawn/", images="photos/", worst=20)      # doctest: +SKIP
+    >>> import verite as vt
+    >>> from tempfile import TemporaryDirectory
+    >>> truth = vt.Annotations.of(["a.png"], ["cat"], [[5, 5, 30, 30]], sizes={"a.png": (40, 40)})
+    >>> pred = vt.Annotations.of(["a.png"], ["cat"], [[20, 20, 39, 39]], confidence=[0.9])
+    >>> with TemporaryDirectory() as folder:
+    ...     [path.name for path in vt.draw(truth, pred, f"{folder}/drawn", checks="off")]
+    ['a.png']
     """
     need_matplotlib()  # before all the work
     if not isinstance(protocol, str) or protocol not in REGISTRY:
@@ -401,16 +434,17 @@ def draw(
     if not isinstance(image, (str, type(None))):
         raise BadParameter(f"image: expected the name of an image, found {excerpt(image)}")
     images = None if images is None else path_of(images, "images")
-    results = protocol_named(protocol)(*read_pair(truth, pred), **settings)
+    settings |= {key: value for key, value in (("on", on), ("iou", iou)) if value is not None}
+    results = protocol_named(protocol)(*read_pair(truth, pred), checks=checks, **settings)
     overlay = Overlay(results, confidence=confidence)
     with fill_folder(output) as home:
-        saved = save_overlays(overlay, Pictures(results.truth, images), home, format, image, worst)
+        saved = save_overlays(overlay, ImageFiles(results.truth, images), home, format, image, worst)
     return [Path(output) / path.relative_to(home) for path in saved]
 
 
 def save_overlays(
     overlay: Overlay,
-    pictures: Pictures,
+    files: ImageFiles,
     folder: Path,
     format: str = "png",
     image: str | None = None,
@@ -423,7 +457,7 @@ def save_overlays(
     names = file_names(stem(overlay.truth.images.name(i)) for i in chosen)
     saved = [make_folder(folder) / f"{name}.{format}" for name in names]
     for path, i in count_files("drawing", list(zip(saved, chosen, strict=True))):
-        write_atomically(path, render(figure_of(overlay, pictures, i), format))
+        write_atomically(path, render(figure_of(overlay, files, i), format))
     return saved
 
 
@@ -431,8 +465,8 @@ def save_worst(results: Results, folder: Path, images: str | None = None, format
     """Save the images with the most errors; none without image files or objects to draw."""
     if type(results).matches is Results.matches:
         return []
-    pictures = Pictures(results.truth, images)
-    return [] if pictures.folder is None else save_overlays(Overlay(results), pictures, folder, format, worst=FEW)
+    files = ImageFiles(results.truth, images)
+    return [] if files.folder is None else save_overlays(Overlay(results), files, folder, format, worst=FEW)
 
 
 def plot_image(
@@ -445,46 +479,76 @@ def plot_image(
 ) -> Figure:
     """Plot one image of an evaluation with its objects, as a matplotlib figure.
 
+    Parameters
+    ----------
+    results
+        Results of a protocol that matches objects, such as `vt.coco`.
+    image
+        Name of the image, or its id where images have no names.
+    images
+        Folder with the images; by default folders beside the ground truth are searched.
+    iou
+        IoU threshold of a match, one of those of the results; by default 0.5 or the first.
+    confidence
+        Confidence threshold: a number, one per class, or a `thresholds.json`; by default that of the best F1.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The image with outlines, classes and a caption.
+
+    Raises
+    ------
+    BadParameter
+        If there is no such image, or matplotlib is missing.
+
     Examples
     --------
-    >>> vt.plot_image(vt.coco(truth, pred), "street.jpg", "photos/")      # doctest: +SKIP
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a.png"], ["cat"], [[5, 5, 30, 30]], sizes={"a.png": (40, 40)})
+    >>> pred = vt.Annotations.of(["a.png"], ["cat"], [[6, 6, 30, 30]], confidence=[0.9])
+    >>> figure = vt.plot_image(vt.coco(truth, pred, checks="off"), "a.png")
+    >>> [text.get_text() for text in figure.texts][:2]
+    ['a.png', '1 TP, 0 FP, 0 missed (FN)']
     """
+    if iou is not None and (isinstance(iou, bool) or not isinstance(iou, (int, float)) or not 0 <= iou <= 1):
+        raise BadParameter(f"iou: expected a number from 0 to 1, found {excerpt(iou)}")
     overlay = Overlay(results, iou, confidence)
     folder = None if images is None else path_of(images, "images")
-    return figure_of(overlay, Pictures(results.truth, folder), overlay.position(image))
+    return figure_of(overlay, ImageFiles(results.truth, folder), overlay.position(image))
 
 
-def figure_of(overlay: Overlay, pictures: Pictures, image: int) -> Figure:
-    """A photo, or an empty ground of its size, the objects on it, and below it what they are."""
+def figure_of(overlay: Overlay, files: ImageFiles, image: int) -> Figure:
+    """Return a figure of an image, or of an empty background, with its objects and a caption."""
     width, height = overlay.size(image)
     scale = LONG_SIDE / max(width, height)
     wide, tall = max(width * scale, 3.0), max(height * scale, 2.0)
-    strip = 0.62
+    strip = 0.62  # inches of the caption
     figure = new_figure((wide, tall + strip), facecolor="white", layout=None)
     axes = figure.add_axes((0, strip / (tall + strip), 1, tall / (tall + strip)))
     axes.set(xlim=(0, width), ylim=(height, 0), xticks=[], yticks=[], facecolor=BLANK, aspect="equal")
     axes.spines[:].set_visible(False)
-    shown = pixels(pictures[image], (int(width), int(height)))
+    shown = load_pixels(files[image], (int(width), int(height)))
     if shown is not None:
         axes.imshow(shown, extent=(0, width, height, 0), interpolation="lanczos")
     marks = overlay.marks(image)
     for mark in marks:
         draw_mark(axes, mark)
     for mark in marks:
-        pen = PENS[mark.fate]
-        if pen.is_named and (len(marks) <= MOST_NAMES or mark.fate != "right"):
-            write_name(axes, mark, pen, (width, height))
-    caption_photo(figure, overlay, image, strip / (tall + strip))
+        pen = PENS[mark.outcome]
+        if pen.is_named and mark.rings and (len(marks) <= MOST_NAMES or mark.outcome != "right"):
+            write_label(axes, mark, pen, (width, height))
+    write_caption(figure, overlay, image, strip / (tall + strip))
     figure.set_label(str(overlay.results.signature))
     return figure
 
 
 def draw_mark(axes: Axes, mark: Mark) -> None:
-    """The outline of an object, with a dark edge that parts it from any photo."""
+    """Draw the outline of an object, or its skeleton, with a dark edge that is visible on any image."""
     from matplotlib.patches import Polygon
     from matplotlib.patheffects import Normal, withStroke
 
-    pen = PENS[mark.fate]
+    pen = PENS[mark.outcome]
     has_pose = mark.joints is not None and len(mark.joints) > 0
     if mark.joints is not None and has_pose:
         draw_pose(axes, mark.joints, mark.bones, pen, NIGHT)
@@ -499,67 +563,54 @@ def draw_mark(axes: Axes, mark: Mark) -> None:
             axes.add_patch(inside)
 
 
-def write_name(axes: Axes, mark: Mark, pen: Pen, size: tuple[float, float]) -> None:
-    """What an object is: predictions above their upper left corner, truths below their lower left one."""
-    if not mark.rings:
-        return
-    left, side = min(max(float(min(ring[:, 0].min() for ring in mark.rings)), 0.0), size[0]), "left"
-    top, bottom = (float(pick(ring[:, 1] for ring in mark.rings)) for pick in (lowest, highest))
+def write_label(axes: Axes, mark: Mark, pen: Pen, size: tuple[float, float]) -> None:
+    """Write class and confidence: of predictions above the upper left corner, of ground truth below the lower left.
+
+    `size` is that of the image; a label that would leave it to the left or right is moved back.
+    """
+    points = np.concatenate(mark.rings)
+    left, side = min(max(float(points[:, 0].min()), 0.0), size[0]), "left"
     is_truth = mark.side == "truth"
     if mark.joints is not None and len(mark.joints):  # a pose has no corner: beside its head or its feet
         end = mark.joints[mark.joints[:, 1].argmax() if is_truth else mark.joints[:, 1].argmin()]
         left, side = min(max(float(end[0]), 0.05 * size[0]), 0.95 * size[0]), "center"
-    at = min(bottom, size[1]) if is_truth else max(top, 0.0)
-    at = min(max(at, -size[1]), 2 * size[1])  # far outside is not seen, and too far for matplotlib's fonts
+    at = min(float(points[:, 1].max()), size[1]) if is_truth else max(float(points[:, 1].min()), 0.0)
+    at = min(max(at, -size[1]), 2 * size[1])  # text far outside is invisible, and matplotlib fails to place it
     is_inside = at > size[1] * 0.95 if is_truth else at < size[1] * 0.05  # there is no room beyond the object
-    sure = f" {mark.confidence:.2f}" if mark.confidence == mark.confidence else ""
-    name = shorten(mark.label, 24)
+    confidence = f" {mark.confidence:.2f}" if mark.confidence == mark.confidence else ""
     written = axes.annotate(
-        f"{pen.sign}{name}{sure}", (left, at), xytext=(1, -3 if is_truth != is_inside else 3),
+        f"{pen.sign}{shorten(mark.label, 24)}{confidence}", (left, at), xytext=(1, -3 if is_truth != is_inside else 3),
         textcoords="offset points", ha=side, va="top" if is_truth != is_inside else "bottom", fontsize=8,
         color=NIGHT, annotation_clip=False, clip_on=True, parse_math=False,
         bbox={"boxstyle": "square,pad=0.18", "fc": pen.colour, "ec": "none", "alpha": 0.92},
     )  # fmt: skip
-    keep_inside(axes, written)
-
-
-def keep_inside(axes: Axes, written: Annotation) -> None:
-    """A name that would leave its picture on the left or right is moved back."""
     figure: Any = axes.figure
     with without_glyph_warnings():
-        name, frame, dpi = written.get_window_extent(), axes.bbox, figure.dpi
+        label, frame, dpi = written.get_window_extent(), axes.bbox, figure.dpi
     pad = 0.2 * float(written.get_fontsize()) * dpi / 72
-    beyond = max(frame.x0 - name.x0 + pad, 0) or min(frame.x1 - name.x1 - pad, 0)
+    beyond = max(frame.x0 - label.x0 + pad, 0) or min(frame.x1 - label.x1 - pad, 0)
     x, y = written.get_position()
     written.set_position((float(x) + beyond * 72 / dpi, float(y)))
 
 
-def lowest(values: Any) -> float:
-    return min(float(part.min()) for part in values)
-
-
-def highest(values: Any) -> float:
-    return max(float(part.max()) for part in values)
-
-
-def caption_photo(figure: Figure, overlay: Overlay, image: int, strip: float) -> None:
-    """Below the photo: its name, what is on it, and what the lines mean."""
+def write_caption(figure: Figure, overlay: Overlay, image: int, strip: float) -> None:
+    """Write name, counts, thresholds and legend below the image; `strip` is the caption's share of the height."""
     from matplotlib.patches import Rectangle
 
     counts = {name: int(values[image]) for name, values in overlay.by_image.items()}
-    said = f"{counts['found']} TP, {counts['wrong']} FP, {counts['missed']} missed (FN)"
-    floor = overlay.confidence
-    from_confidence = "that of its class" if isinstance(floor, ClassThresholds) else f"{floor:.3g}"
-    at = f"{overlay.results.words.at(overlay.iou)}, confidence ≥ {from_confidence}"
+    counted = f"{counts['found']} TP, {counts['wrong']} FP, {counts['missed']} missed (FN)"
+    threshold = overlay.confidence
+    least = "that of its class" if isinstance(threshold, ClassThresholds) else f"{threshold:.3g}"
+    at = f"{overlay.results.words.at(overlay.iou)}, confidence ≥ {least}"
     name = overlay.truth.images.name(image)
     name = name if len(name) <= 48 else "…" + name[-47:]
     figure.text(0.012, strip * 0.68, name, fontsize=9, weight="bold", va="center", color="#14181f")
-    figure.text(0.988, strip * 0.68, said, fontsize=9, va="center", ha="right", color="#14181f")
+    figure.text(0.988, strip * 0.68, counted, fontsize=9, va="center", ha="right", color="#14181f")
     figure.text(0.988, strip * 0.28, at, fontsize=7.5, va="center", ha="right", color="#646c7a")
     wide = figure.get_figwidth()
     x = 0.012 * wide
-    for text, fate, colour in KEYS:
-        pen = PENS[fate]
+    for text, outcome, colour in LEGEND:
+        pen = PENS[outcome]
         dashes: Any = "-" if pen.dashes is None else (0, (3, 2))
         box = Rectangle(
             (x / wide, strip * 0.16), 0.26 / wide, strip * 0.24, transform=figure.transFigure, fill=False, ec=colour,
@@ -570,6 +621,6 @@ def caption_photo(figure: Figure, overlay: Overlay, image: int, strip: float) ->
         x += 0.52 + 0.075 * len(text)
 
 
-# What the lines mean, in colours that are seen on white.
-KEYS = (("ground truth", "found", "#14181f"), ("missed", "missed", "#4a5260"), ("✓ TP", "right", "#1a5fb4"),
-        ("✗ FP", "wrong", "#d97500"))  # fmt: skip
+# Text, outcome, and a colour that is visible on white.
+LEGEND = (("ground truth", "found", "#14181f"), ("missed", "missed", "#4a5260"), ("✓ TP", "right", "#1a5fb4"),
+          ("✗ FP", "wrong", "#d97500"))  # fmt: skip

@@ -17,7 +17,7 @@ from verite.model.polygons import RLEMasks
 from verite.model.rasters import PolygonRule, array_of, outlines_of
 from verite.pairs import Pairs
 from verite.plotting import COLOURS
-from verite.reporting.pictures import Pictures, pixels
+from verite.reporting.image_files import ImageFiles, load_pixels
 from verite.reporting.plots import file_names, need_matplotlib, new_figure, render
 
 if TYPE_CHECKING:
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
 
 TRUTH, PRED, BOTH, FAR = COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[6]
 COLUMNS = 4
-MOST_LINES = 80  # distances drawn from either contour
-PALE = 0.7  # a photo behind the objects
+MOST_LINES = 80  # distances plotted from either contour
+PALE = 0.7  # opacity of the image behind the objects
 MARGIN = 3  # pixels around the objects
 
 
 def save_localization(
     results: LocalizationResults, folder: Path, format: str = "png", images: str | None = None
 ) -> list[Path]:
-    """The distributions, and the pair that each metric finds worst (of many metrics those of the first few)."""
-    photos = Pictures(results.truth, images)
+    """Save the distributions, and the worst pair of each metric (of many metrics the first few)."""
+    image_files = ImageFiles(results.truth, images)
     saved = [folder / f"distributions.{format}"]
     write_atomically(saved[0], render(plot_distributions(results), format))
     chosen = results.metrics[:COLUMNS]
@@ -46,12 +46,12 @@ def save_localization(
         worst = worst_pair(results, m)
         if worst is not None:
             saved.append(folder / f"worst-{name}.{format}")
-            write_atomically(saved[-1], render(draw_object(results, worst, [m.name], photos), format))
+            write_atomically(saved[-1], render(plot_object(results, worst, [m.name], image_files), format))
     return saved
 
 
 def worst_pair(results: LocalizationResults, chosen: Metric) -> int | None:
-    """The matched object farthest from the metric's best, if its image's size is known."""
+    """Return the matched object farthest from the metric's best, if its image's size is known."""
     count = len(results.matched.truth)
     if not count or chosen.best is None or not results.pairs.take(np.arange(count)).is_sized:
         return None
@@ -59,19 +59,37 @@ def worst_pair(results: LocalizationResults, chosen: Metric) -> int | None:
 
 
 def plot_distributions(results: LocalizationResults) -> Figure:
-    """A histogram for each metric over the objects, its mean and median, and which way is better."""
+    """Plot a histogram of each metric over the objects, with mean, median and the better direction.
+
+    Parameters
+    ----------
+    results : LocalizationResults
+        The results of :func:`verite.localize`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 4, 4]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 4, 3]], confidence=[0.9])
+    >>> figure = vt.plot_distributions(vt.localize(truth, pred, "iou", checks="off"))
+    """
     count = len(results.metrics)
     columns = min(COLUMNS, count)
     rows = ceil(count / columns)
     figure = new_figure((3.4 * columns, 2.5 * rows + 0.5))
     for i, m in enumerate(results.metrics):
         axes = figure.add_subplot(rows, columns, i + 1)
-        draw_histogram(axes, results.values[m.name], m, m.unit_with(results.settings.spacing))
+        plot_histogram(axes, results.values[m.name], m, m.unit_with(results.settings.spacing))
     figure.suptitle(f"{results.name}: {results.treatment}", fontsize=9)
     return figure
 
 
-def draw_histogram(axes: Axes, values: NDArray[np.float64], chosen: Metric, measured_in: str) -> None:
+def plot_histogram(axes: Axes, values: NDArray[np.float64], chosen: Metric, measured_in: str) -> None:
+    """Plot the histogram of one metric."""
     finite = values[np.isfinite(values)]
     unit = f" [{measured_in}]" if measured_in else ""
     axes.set_title(chosen.name, fontsize=8)
@@ -90,22 +108,22 @@ def draw_histogram(axes: Axes, values: NDArray[np.float64], chosen: Metric, meas
     axes.legend(fontsize=6, frameon=False)
 
 
-def draw_object(
+def plot_object(
     results: LocalizationResults,
     i: int,
     metrics: Sequence[str | Metric] | None = None,
-    photos: Pictures | None = None,
+    image_files: ImageFiles | None = None,
 ) -> Figure:
-    """Object i of the results, as it was compared, on its photo if there is one."""
+    """Plot object i of the results as it was compared, over its image if there is one."""
     if not 0 <= i < len(results.pairs):
         raise BadParameter(f"object: expected a number from 0 to {len(results.pairs) - 1}, found {i}")
     row = results.object_rows()[i]
     chosen = metrics if metrics is not None else results.metrics[:COLUMNS]
     values = {metric(m).name: results.values[metric(m).name][i] for m in chosen}
     found = results.truth.images.find(row["image"])
-    photo = None if photos is None or found is None else pixels(photos[found])
-    plane = results.said[i] if results.said else ""
-    return figure_of(results.pairs.take(np.array([i])), values, f"{row['image']}, {row['class']}{plane}", photo)
+    image = None if image_files is None or found is None else load_pixels(image_files[found])
+    plane = results.captions[i] if results.captions else ""
+    return figure_of(results.pairs.take(np.array([i])), values, f"{row['image']}, {row['class']}{plane}", image)
 
 
 def plot_pair(
@@ -117,8 +135,29 @@ def plot_pair(
     polygons: PolygonRule = "coco",
     title: str = "",
 ) -> Figure:
-    """A picture of two regions: their pixels, their contours, what they share, and how far the contours lie apart.
+    """Plot two regions: pixels, contours, intersection, and the distances between the contours.
 
+    Parameters
+    ----------
+    truth, pred : region
+        Regions as :func:`verite.metric` takes them.
+    *metrics : str or Metric
+        Metrics whose values are shown.
+    size : (width, height), optional
+        Size of the image in pixels, where neither region is a mask.
+    layout : str, default "xyxy"
+        Layout of boxes.
+    polygons : str, default "coco"
+        Rule by which polygons become pixels.
+    title : str, default ""
+        Title of the figure.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
     >>> figure = plot_pair([2, 3, 6, 7], [4, 3, 8, 7], "iou", "hausdorff", size=(10, 10))
     """
     pairs = Pairs.of([truth], [pred], size=size, layout=layout, polygons=polygons)
@@ -126,8 +165,8 @@ def plot_pair(
     return figure_of(pairs, values, title)
 
 
-def figure_of(pairs: Pairs, values: dict[str, float], title: str, photo: NDArray[Any] | None = None) -> Figure:
-    """The one pair drawn, cropped to its objects, with the values beside the title, and the photo behind it."""
+def figure_of(pairs: Pairs, values: dict[str, float], title: str, image: NDArray[Any] | None = None) -> Figure:
+    """Plot one pair, cropped to its objects, with values below the title and the image behind it."""
     need_matplotlib()
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -137,16 +176,18 @@ def figure_of(pairs: Pairs, values: dict[str, float], title: str, photo: NDArray
     figure = new_figure((6.4, 6.4 * min(1.6, max(0.5, (y2 - y1) / (x2 - x1))) + 1.2))
     axes = figure.add_subplot()
     part = (slice(y1, y2), slice(x1, x2))
-    if photo is not None and photo.shape[:2] == regions[0].shape:
-        axes.imshow(photo[part], extent=(x1, x2, y2, y1), interpolation="nearest", alpha=PALE)
-    tints = colour_regions(regions[0][part], regions[1][part], ground=0.0 if photo is not None else 1.0)
+    if image is not None and image.shape[:2] == regions[0].shape:
+        axes.imshow(image[part], extent=(x1, x2, y2, y1), interpolation="nearest", alpha=PALE)
+    tints = colour_regions(regions[0][part], regions[1][part], ground=0.0 if image is not None else 1.0)
     axes.imshow(tints, extent=(x1, x2, y2, y1), interpolation="nearest")
     handles: list[Any] = [
-        Patch(color=TRUTH, alpha=0.45, label="truth only"),
-        Patch(color=PRED, alpha=0.45, label="pred only"),
+        Patch(color=TRUTH, alpha=0.45, label="ground truth only"),
+        Patch(color=PRED, alpha=0.45, label="prediction only"),
         Patch(color=BOTH, alpha=0.45, label="both"),
     ]
-    for contour, colour, marker, name in zip(contours, (TRUTH, PRED), "s.", ("truth", "pred"), strict=True):
+    for contour, colour, marker, name in zip(
+        contours, (TRUTH, PRED), "s.", ("ground truth", "prediction"), strict=True
+    ):
         y, x = np.nonzero(contour)
         small = max(1.0, min(6.0, 220 / max(x2 - x1, y2 - y1)))
         axes.plot(x + 0.5, y + 0.5, ls="none", marker=marker, ms=small, mfc="none", mec=colour, mew=0.8)
@@ -162,18 +203,19 @@ def figure_of(pairs: Pairs, values: dict[str, float], title: str, photo: NDArray
 
 
 def pixels_of(side: Any) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The region and the contour of a side with one pair."""
-    counts, objects, sizes, rows, outline, outline_objects = side
+    """Return the region and the contour of a side with one pair."""
+    counts, objects, sizes, rows = side.counts, side.objects, side.sizes, side.rows
+    outline, outline_objects = side.outline_counts, side.outline_objects
     masks = RLEMasks(counts, objects, sizes).take(rows)
     given = RLEMasks(outline, outline_objects, sizes).take(rows) if outline is not None else None
     contour = given if given is not None and len(given.counts) else outlines_of(masks)
     return array_of(masks, 0), array_of(contour, 0)
 
 
-def window(anything: NDArray[np.bool_]) -> tuple[int, int, int, int]:
-    """The part of the image with something in it, and a margin."""
-    height, width = anything.shape
-    ys, xs = np.nonzero(anything)
+def window(objects: NDArray[np.bool_]) -> tuple[int, int, int, int]:
+    """Return the bounding box of the objects with a margin, x1, y1, x2, y2."""
+    height, width = objects.shape
+    ys, xs = np.nonzero(objects)
     if not len(xs):
         return 0, 0, width, height
     return (
@@ -185,7 +227,7 @@ def window(anything: NDArray[np.bool_]) -> tuple[int, int, int, int]:
 
 
 def colour_regions(truth: NDArray[np.bool_], pred: NDArray[np.bool_], ground: float = 1.0) -> NDArray[np.float64]:
-    """An image: one colour for each side alone and one for both, on white or on nothing."""
+    """Return an image with one colour per side and one for the intersection, on white or transparent."""
     from matplotlib.colors import to_rgba
 
     image = np.ones((*truth.shape, 4))
@@ -196,7 +238,7 @@ def colour_regions(truth: NDArray[np.bool_], pred: NDArray[np.bool_], ground: fl
 
 
 def plot_distances(axes: Axes, pairs: Pairs, truth: NDArray[np.bool_], pred: NDArray[np.bool_]) -> float:
-    """Lines from some pixels of either contour to the nearest of the other, the longest of all set off; its length."""
+    """Plot lines from pixels of either contour to the nearest of the other; return the length of the longest."""
     a, b = (middles(contour) for contour in (truth, pred))
     if not len(a) or not len(b):
         return 0.0
@@ -215,10 +257,11 @@ def plot_distances(axes: Axes, pairs: Pairs, truth: NDArray[np.bool_], pred: NDA
 
 
 def middles(contour: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """x and y of the pixels, column by column as the lists of distances are."""
+    """Return x and y of the pixel centres, column by column as the distances are listed."""
     return np.argwhere(contour.T).astype(np.float64) + 0.5
 
 
 def nearest(point: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the nearest of the target points."""
     found: NDArray[np.float64] = target[int(((target - point) ** 2).sum(axis=1).argmin())]
     return found

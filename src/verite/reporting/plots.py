@@ -1,4 +1,8 @@
-"""Precision-recall plots and shared matplotlib helpers, without a display: PNG, SVG, PDF."""
+"""Precision-recall plots of Pascal VOC and the like, and what all figures share: fonts, colours, metadata.
+
+Figures are created without pyplot and need no display; the same figure gives the same bytes as PNG, SVG and PDF. Names
+of classes and detectors are plain text, shortened where they do not fit.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import verite
+from verite import __version__
 from verite.errors import BadParameter
 from verite.files import write_atomically
 from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten
@@ -32,50 +36,67 @@ MISSING = "no plots: expected matplotlib, found none; pip install 'verite[plots]
 
 
 def has_matplotlib() -> bool:
+    """Return whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
 def need_matplotlib() -> None:
-    """Before the first import of it, so that who lacks it reads one line."""
+    """Raise BadParameter with what to install if matplotlib is missing."""
     if not has_matplotlib():
         raise BadParameter(MISSING)
 
 
 def new_figure(size: tuple[float, float], **more: Any) -> Figure:
-    """An empty figure of so many inches; unless told otherwise it makes room for what is written around axes."""
+    """Return an empty figure that needs no display.
+
+    Parameters
+    ----------
+    size
+        Width and height in inches.
+    more
+        Further arguments of matplotlib's Figure; by default its layout is constrained, so that labels fit.
+
+    Raises
+    ------
+    BadParameter
+        If matplotlib is missing.
+    """
     need_matplotlib()
     from matplotlib.figure import Figure
 
     return Figure(figsize=size, **{"layout": "constrained"} | more)
 
 
-USUAL = "DejaVu Sans"
+DEFAULT_FONT = "DejaVu Sans"
 
-# As Linux, Windows and macOS call theirs.
-WIDE = ("Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Source Han Sans", "WenQuanYi Zen Hei",
-        "WenQuanYi Micro Hei", "IPAGothic", "Microsoft YaHei", "SimHei", "Yu Gothic", "Malgun Gothic", "PingFang SC",
-        "Hiragino Sans", "Apple SD Gothic Neo", "Arial Unicode MS")  # fmt: skip
+# Fonts with Chinese, Japanese and Korean characters on Linux, Windows and macOS.
+CJK_FONTS = (
+    "Noto Sans CJK JP", "Noto Sans CJK SC", "Noto Sans JP", "Noto Sans SC", "Source Han Sans", "WenQuanYi Zen Hei",
+    "WenQuanYi Micro Hei", "IPAGothic", "Microsoft YaHei", "SimHei", "Yu Gothic", "Malgun Gothic", "PingFang SC",
+    "Hiragino Sans", "Apple SD Gothic Neo", "Arial Unicode MS",
+)  # fmt: skip
 
-FIRST_WIDE = "\u1100"  # the first letter of Hangul, before all of these scripts
+FIRST_CJK = "\u1100"  # the first character of Hangul, before all of these scripts
 
 
-def find_letters(text: Text) -> None:
-    """Let a text of wide letters take them from a font that is installed and has them, if any is."""
-    if any(letter >= FIRST_WIDE for letter in text.get_text()):
-        text.set_fontfamily([USUAL, *list_wide_fonts()])
+def set_cjk_fonts(text: Text) -> None:
+    """Let a text with Chinese, Japanese or Korean characters use an installed font that has them."""
+    if any(letter >= FIRST_CJK for letter in text.get_text()):
+        text.set_fontfamily([DEFAULT_FONT, *list_cjk_fonts()])
 
 
 @cache
-def list_wide_fonts() -> tuple[str, ...]:
+def list_cjk_fonts() -> tuple[str, ...]:
+    """Return the installed fonts with Chinese, Japanese or Korean characters."""
     from matplotlib.font_manager import fontManager
 
     known = {font.name for font in fontManager.ttflist}
-    return tuple(name for name in WIDE if name in known)
+    return tuple(name for name in CJK_FONTS if name in known)
 
 
 @contextmanager
 def without_glyph_warnings() -> Iterator[None]:
-    """A letter that no font has is drawn as a frame, which says it better than a warning for each of them."""
+    """Suppress warnings about characters that no font has: they are drawn as a frame."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         yield
@@ -87,7 +108,22 @@ MOST_IN_LEGEND = 20
 
 
 def save_curves(results: CurveResults, folder: Path, format: str = "png") -> list[Path]:
-    """One plot for each class that has truths, and one with all of them; at every threshold."""
+    """Save precision-recall plots at every IoU threshold: of each class with ground truth, and of all classes.
+
+    Parameters
+    ----------
+    results
+        Results with curves, such as those of `vt.voc`.
+    folder
+        An existing folder; files are called pr-CLASS.FORMAT, with the threshold if there are several.
+    format
+        png, svg or pdf.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files that were written.
+    """
     saved = []
     for t, threshold in enumerate(results.settings.iou):
         suffix = f"-{threshold:.2f}" if len(results.settings.iou) > 1 else ""
@@ -101,13 +137,24 @@ def save_curves(results: CurveResults, folder: Path, format: str = "png") -> lis
 
 
 def plot_class(results: CurveResults, label: str, threshold: int = 0) -> Figure:
-    """Precision against recall of one class: every point, the curve that is measured, and the area below it."""
+    """Plot precision against recall of one class.
+
+    Every point is drawn as it was measured ("raw"), then what AP is computed from: the interpolated curve with the area
+    below it, or its 11 points (Pascal VOC 2007).
+
+    Parameters
+    ----------
+    results, label
+        Results with curves, and the name of the class.
+    threshold
+        Position of the IoU threshold in the settings.
+    """
     curve = results.curves[threshold][label]
     figure, axes = canvas()
     recall, precision = stairs(curve)
-    axes.plot(
-        [0, *curve.recall], [first(curve), *curve.precision], color=COLOURS[5], lw=1, marker=".", ms=4, label="raw"
-    )
+    first = float(curve.precision[0]) if len(curve.precision) else 0.0
+    raw = [0, *curve.recall], [first, *curve.precision]
+    axes.plot(*raw, color=COLOURS[5], lw=1, marker=".", ms=4, label="raw")
     if results.settings.interpolation == "all":
         axes.plot(recall, precision, color=COLOURS[1], lw=1.8, label="interpolated, all points")
         axes.fill_between(recall, precision, color=COLOURS[1], alpha=0.10, lw=0)
@@ -119,19 +166,20 @@ def plot_class(results: CurveResults, label: str, threshold: int = 0) -> Figure:
     reached = results.words.at(results.settings.iou[threshold])
     axes.set_title(f"{shorten(label, 32)}: AP = {100 * results.ap(label, threshold):.2f} % at {reached}")
     axes.legend(loc="best", frameon=False)
-    note = f"{results.name} · {curve.truths} truths · {curve.tp} TP · {curve.fp} FP"
+    note = f"{results.name} · {curve.truths} GT · {curve.tp} TP · {curve.fp} FP"
     figure.text(0.99, 0.01, note, ha="right", va="bottom", fontsize=7, color="0.4")
     return figure
 
 
 def plot_all(results: CurveResults, threshold: int = 0) -> Figure:
-    """The interpolated curves of all classes together, the best first in the legend."""
+    """Plot the interpolated curves of all classes, the best first in the legend."""
     figure, axes = canvas()
-    draw_curves(results, axes, threshold)
+    plot_curves(results, axes, threshold)
     return figure
 
 
-def draw_curves(results: CurveResults, axes: Axes, threshold: int = 0) -> None:
+def plot_curves(results: CurveResults, axes: Axes, threshold: int = 0) -> None:
+    """Plot the interpolated precision-recall curve of each class on given axes, at one IoU threshold."""
     label_axes(axes, "recall", "precision")
     aps = {name: results.ap(name, threshold) for name, curve in results.curves[threshold].items() if curve.truths}
     for i, name in enumerate(sorted(aps, key=lambda n: -aps[n])):
@@ -146,27 +194,25 @@ def draw_curves(results: CurveResults, axes: Axes, threshold: int = 0) -> None:
 
 
 def line_style(i: int) -> dict[str, Any]:
-    """Colours first, then dashes; those beyond the legend stay in the background."""
+    """Return colour and dashes of line i; lines beyond the legend are grey."""
     if i >= MOST_IN_LEGEND:
         return {"color": "0.85", "lw": 0.7, "zorder": 1}
     return {"color": COLOURS[i % len(COLOURS)], "ls": DASHES[i // len(COLOURS) % len(DASHES)], "lw": 1.5}
 
 
 def canvas() -> tuple[Figure, Axes]:
-    """An empty plot of precision against recall."""
+    """Return a new figure with axes of precision against recall."""
     figure = new_figure((6.4, 4.8))
     axes = figure.add_subplot()
     label_axes(axes, "recall", "precision")
     return figure, axes
 
 
-def first(curve: Curve) -> float:
-    """Where the raw curve starts: at the precision of its first point."""
-    return float(curve.precision[0]) if len(curve.precision) else 0.0
-
-
 def stairs(curve: Curve) -> tuple[Any, Any]:
-    """The interpolated curve as the steps whose area is the average precision."""
+    """Return recall and precision of the interpolated curve as steps, whose area is the average precision.
+
+    Interpolated precision at a recall is the highest precision at that or a higher recall.
+    """
     steps = np.flatnonzero(curve.is_true)
     recall = np.concatenate([[0.0], np.repeat(curve.recall[steps], 2)])
     precision = np.concatenate([np.repeat(curve.envelope[steps], 2), [0.0]])
@@ -174,7 +220,17 @@ def stairs(curve: Curve) -> tuple[Any, Any]:
 
 
 def render(figure: Figure, format: str) -> bytes:
-    """The bytes of a picture; the same figure gives the same bytes."""
+    """Return a figure as bytes; the same figure gives the same bytes.
+
+    Dates are left out of the metadata, ids of SVG elements come from a fixed salt, and texts of SVG stay texts.
+
+    Parameters
+    ----------
+    figure
+        The figure; its label is the signature that the metadata state.
+    format
+        png, svg or pdf.
+    """
     from matplotlib import rc_context
 
     take_literally(figure)
@@ -185,17 +241,17 @@ def render(figure: Figure, format: str) -> bytes:
 
 
 def stamp(figure: Figure) -> dict[str, dict[str, str | None]]:
-    """What a picture of each format says of itself: what was measured, and by whom."""
+    """Return the metadata of each format: the signature of the results, and the version of verite."""
     about = str(figure.get_label()) or None
     return {
-        "png": {"Software": f"verite {verite.__version__}", "Description": about},
+        "png": {"Software": f"verite {__version__}", "Description": about},
         "svg": {"Date": None, "Description": about},
         "pdf": {"CreationDate": None, "Subject": about},
     }
 
 
 def save_stamped(figure: Figure, save: Any, path: Any, *given: Any, **more: Any) -> None:
-    """What `savefig` does, with our stamp where nobody gives another."""
+    """Save a figure as `savefig` does, with our metadata unless others are given."""
     suffix = Path(path).suffix.lstrip(".") if isinstance(path, (str, Path)) else ""
     metadata = stamp(figure).get(str(more.get("format") or suffix or "png").lower())
     with without_glyph_warnings():
@@ -203,7 +259,10 @@ def save_stamped(figure: Figure, save: Any, path: Any, *given: Any, **more: Any)
 
 
 def take_literally(figure: Any) -> None:
-    """Names are text, also where matplotlib would take them for formulas; numbers at ticks are its own business."""
+    """Draw names as plain text where matplotlib would parse formulas, with fonts that have their characters.
+
+    Tick labels that matplotlib formats itself stay as they are: exponents are formulas.
+    """
     from matplotlib.text import Text
     from matplotlib.ticker import FixedFormatter, FuncFormatter
 
@@ -217,11 +276,11 @@ def take_literally(figure: Any) -> None:
     for text in figure.findobj(Text):
         if isinstance(text, Text) and id(text) not in counted:
             text.set_parse_math(False)
-            find_letters(text)
+            set_cjk_fonts(text)
 
 
 def file_names(labels: Iterable[str]) -> list[str]:
-    """Names that are safe for files and differ from each other, also where case does not count.
+    """Return names that are safe for files and distinct, also on file systems that ignore case.
 
     >>> file_names(["cat", "a/b", "a b", "Cat"])
     ['cat', 'a-b', 'a-b-2', 'Cat-2']

@@ -18,17 +18,18 @@ from verite.reporting.plots import DASHES, new_figure, render
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from verite.ranking.result import Ranking
 
-MOST_IN_LEGEND = 15
-MOST_DRAWN = 50  # pairs up to which all are drawn; of more, neighbours alone
-MOST_LABELLED = 20  # algorithms up to which every cell of the heat map is written out
+MAX_IN_LEGEND = 15
+MAX_PAIRS = 50  # pairs up to which all are plotted; of more, neighbours only
+MAX_LABELLED = 20  # algorithms up to which every cell of a heat map has its value
 
 
 @dataclass(frozen=True)
 class Published:
-    """A probability of keeping an order that somebody else published, to be marked in a plot."""
+    """A published probability that a pair keeps its order, to be marked in a plot."""
 
     first: str
     second: str
@@ -37,7 +38,7 @@ class Published:
 
 
 def read_published(path: str | Path, algorithms: Sequence[str]) -> list[Published]:
-    """Published probabilities about these algorithms, from a table with the header first,second,epsilon,kept."""
+    """Read published probabilities of these algorithms: a table with the header first,second,epsilon,kept."""
     from verite.csv_files import read_csv
 
     header = ("first", "second", "epsilon", "kept")
@@ -65,7 +66,7 @@ def read_published(path: str | Path, algorithms: Sequence[str]) -> list[Publishe
 def save_ranking(
     ranking: Ranking, folder: Path, format: str = "png", published: Iterable[Published] = ()
 ) -> list[Path]:
-    """Every plot of a ranking, in a folder."""
+    """Save every plot of a ranking in a folder, and return their paths."""
     figures = {
         "kept": plot_kept(ranking, published),
         "ranks": plot_ranks(ranking),
@@ -79,23 +80,26 @@ def save_ranking(
 
 
 def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
-    """The probability that each pair keeps its order, against the rate of errors; published values as marks."""
-    figure, axes = open_axes(6.8 if len(ranking.pairs) <= MOST_IN_LEGEND else 7.6, 4.8)
+    """Plot the probability that each pair keeps its order against the error rate; published values are marked."""
+    figure, axes = open_axes(6.8 if len(ranking.pairs) <= MAX_IN_LEGEND else 7.6, 4.8)
     axes.set(
-        xlim=(0, 0.5), ylim=(0, 1.02), xlabel="rate of wrong records ε", ylabel="probability that the order is kept"
+        xlim=(0, 0.5),
+        ylim=(0, 1.02),
+        xlabel="error rate ε of the annotations",
+        ylabel="probability that the order is kept",
     )
     pairs = [pair for pair in ranking.pairs if not pair.tied]
     neighbours = [pair for pair in ranking.neighbours if not pair.tied]
-    # Neighbours in the order come first; where there are too many pairs for a legend, only they are named, and of too
-    # many neighbours those whose order stands least.
+    # Neighbours in the ranking come first. With too many pairs for a legend, only they are named; of too many
+    # neighbours, the least stable ones.
     others = [pair for pair in pairs if pair not in neighbours]
-    pairs = [*neighbours, *(others if len(pairs) <= MOST_DRAWN else [])]
-    named = pairs if len(pairs) <= MOST_IN_LEGEND else neighbours
-    if len(named) > MOST_IN_LEGEND:
-        frail = sorted(named, key=lambda pair: pair.largest_epsilon or 0.0)[:MOST_IN_LEGEND]
+    pairs = [*neighbours, *(others if len(pairs) <= MAX_PAIRS else [])]
+    named = pairs if len(pairs) <= MAX_IN_LEGEND else neighbours
+    if len(named) > MAX_IN_LEGEND:
+        frail = sorted(named, key=lambda pair: pair.largest_epsilon or 0.0)[:MAX_IN_LEGEND]
         named = [pair for pair in named if pair in frail]
-    styled = {id(pair): style for pair, style in zip(named, styles(), strict=False)}
-    # Dense where the curves bend.
+    styled = {id(pair): style for pair, style in zip(named, line_styles(), strict=False)}
+    # More rates where the curves are steep.
     rates = np.concatenate([np.linspace(0, 0.05, 26), np.linspace(0.06, 0.5, 45)])
     for pair in pairs:
         kept = ranking.kept_at(pair.first, pair.second, rates.tolist())
@@ -115,9 +119,9 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
         f"{ranking.level:g}", (0.5, ranking.level), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8
     )
     independent = "groups" not in ranking.model
-    axes.set_title("Which orders survive errors in the truth?" if pairs else "No two algorithms differ on the record")
+    axes.set_title("Ranking stability by error rate" if pairs else "No two algorithms differ in their recorded scores")
     if pairs and not axes.get_legend_handles_labels()[1]:
-        axes.text(0.25, 0.5, "too many items to draw a curve", ha="center", color="0.4")
+        axes.text(0.25, 0.5, "too many items to simulate a curve", ha="center", color="0.4")
     elif pairs:
         what = "pairs" if len(pairs) > len(neighbours) or len(pairs) == len(ranking.pairs) else "neighbours"
         hidden = f" (grey: {len(pairs) - len(named)} more)" if len(named) < len(pairs) else ""
@@ -128,80 +132,88 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
     return figure
 
 
-def styles() -> list[tuple[str, str]]:
-    """Colours and dashes that can be told apart."""
+def line_styles() -> list[tuple[str, str]]:
+    """Return distinguishable pairs of a colour and a dash pattern."""
     return [(colour, dash) for dash in DASHES for colour in COLOURS]
 
 
 def plot_ranks(ranking: Ranking) -> Figure:
-    """The probability of every place for every algorithm, as a heat map."""
-    from matplotlib import colormaps
-
-    size = len(ranking.order)
-    side = 1.6 + 0.55 * min(size, MOST_LABELLED)
-    figure, axes = open_axes(side + 1.8, side + 0.4)
-    shown = np.ma.masked_invalid(ranking.ranks)
-    # Grey: not known.
-    image = axes.imshow(shown, cmap=colormaps["Blues"].with_extremes(bad="0.92"), vmin=0, vmax=1, aspect="equal")
-    axes.set_xticks(range(size), [str(place + 1) for place in range(size)])
-    axes.set_yticks(range(size), [short(name) for name in ranking.order])
-    axes.set(xlabel="place", title="Who comes where?")
-    axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
-    axes.tick_params(length=0)
-    if size <= MOST_LABELLED:
-        for i in range(size):
-            for j in range(size):
-                text = in_cell(float(ranking.ranks[i, j]))
-                colour = "white" if ranking.ranks[i, j] > 0.6 else "0.25"
-                axes.text(j, i, text, ha="center", va="center", fontsize=8, color=colour)
-    figure.colorbar(image, ax=axes, shrink=0.8, label="probability")
+    """Plot the probability of every rank for every algorithm as a heat map; grey where it is not known."""
+    names = [short(name) for name in ranking.order]
+    figure, axes = plot_heat_map(ranking.ranks, names, "Blues", "probability", unknown="?")
+    axes.set(xlabel="rank", title="Rank probabilities")
     write_note(figure, f"{ranking.model} · {ranking.methods['ranks']}")
     return figure
 
 
-def in_cell(value: float) -> str:
-    """A probability where there is room for three characters."""
-    if isnan(value):
-        return "?"
+def plot_heat_map(
+    shares: NDArray[np.float64], names: Sequence[str], colours: str, label: str, *, unknown: str = "",
+    extra_height: float = 0.4,
+) -> tuple[Figure, Axes]:  # fmt: skip
+    """Plot a square matrix of probabilities; rows have names, columns the ranks 1 … n, cells their value.
+
+    Up to `MAX_LABELLED` rows every cell has its value; `unknown` is written where it is nan.
+    """
+    from matplotlib import colormaps
+
+    size = len(names)
+    side = 1.6 + 0.55 * min(size, MAX_LABELLED)
+    figure, axes = open_axes(side + 1.8, side + extra_height)
+    shade = colormaps[colours].with_extremes(bad="0.92")
+    image = axes.imshow(np.ma.masked_invalid(shares), cmap=shade, vmin=0, vmax=1, aspect="equal")
+    axes.set_xticks(range(size), [str(rank + 1) for rank in range(size)])
+    axes.set_yticks(range(size), names)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    for (i, j), value in np.ndenumerate(shares) if size <= MAX_LABELLED else ():
+        is_dark = value > 0.6 if colours == "Blues" else value > 0.75 or value < 0.12
+        text = unknown if isnan(value) else format_cell(float(value))
+        axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if is_dark else "0.25")
+    figure.colorbar(image, ax=axes, shrink=0.8, label=label)
+    return figure, axes
+
+
+def format_cell(value: float) -> str:
+    """Format a probability in at most four characters."""
     if value < 0.005:
         return "" if value == 0 else "<.01"
     return "1" if value > 0.995 else f"{value:.2f}"[1:]
 
 
 def plot_leaderboard(ranking: Ranking) -> Figure:
-    """The order with recorded scores; bars join algorithms that cannot be told apart."""
+    """Plot the ranking with recorded scores; bars join statistically tied algorithms."""
     size = len(ranking.order)
     figure, axes = open_axes(6.8, 1.6 + 0.32 * size)
-    places = np.arange(1, size + 1)
+    positions = np.arange(1, size + 1)
     values = [ranking.scores[name] for name in ranking.order]
-    axes.plot(values, places, ls="none", marker="o", ms=7, color=COLOURS[0])
+    axes.plot(values, positions, ls="none", marker="o", ms=7, color=COLOURS[0])
     axes.set(ylim=(size + 0.6, 0.4), xlabel=ranking.score.replace(":", ",", 1))
-    # Those that are level on the record have the same place.
+    # Algorithms with equal recorded scores have the same rank.
     numbers: list[int] = []
-    for place, name in zip(places.tolist(), ranking.order, strict=True):
-        level = place > 1 and ranking.pair(ranking.order[place - 2], name).tied
-        numbers.append(numbers[-1] if level else place)
-    axes.set_yticks(places, [f"{short(n)}  {k:\u2007>2}" for n, k in zip(ranking.order, numbers, strict=True)])
+    for position, name in zip(positions.tolist(), ranking.order, strict=True):
+        is_tied = position > 1 and ranking.pair(ranking.order[position - 2], name).tied
+        numbers.append(numbers[-1] if is_tied else position)
+    axes.set_yticks(positions, [f"{short(n)}  {k:\u2007>2}" for n, k in zip(ranking.order, numbers, strict=True)])
     low, high = min(values), max(values)
     span = (high - low) or max(abs(high), 1.0) * 0.1
     axes.set_xlim(low - 0.08 * span, high + 0.08 * span)
     if ranking.score.startswith(("log-loss", "KL")):
-        axes.invert_xaxis()  # the better, the further to the right
+        axes.invert_xaxis()  # the best on the right
     runs = ranking.not_told_apart()
     for k, run in enumerate(stack_runs(runs, ranking.order)):
         for begin, end in run:
             axes.plot([1.03 + 0.03 * k] * 2, [begin + 0.75, end + 1.25], color=COLOURS[1], lw=5, solid_capstyle="butt",
                       transform=axes.get_yaxis_transform(), clip_on=False)  # fmt: skip
-    said = "bars join what cannot be told apart" if runs else "all can be told apart"
+    said = "bars join tied algorithms: order not kept" if runs else "every order is kept"
     axes.set_title("Leaderboard", loc="left")
-    axes.set_title(f"{said} {ranking.sureness}", loc="right", fontsize=8, color="0.4")
+    axes.set_title(f"{said} {ranking.certainty}", loc="right", fontsize=8, color="0.4")
     write_note(figure, f"{ranking.items:,} items · {ranking.model}")
     return figure
 
 
 def stack_runs(runs: list[tuple[str, ...]], order: tuple[str, ...]) -> list[list[tuple[int, int]]]:
-    """Runs as positions, spread over as few columns as keep bars from touching."""
+    """Return groups of neighbours as positions, spread over as few columns as keep bars from touching."""
     columns: list[list[tuple[int, int]]] = []
     for run in runs:
         begin, end = order.index(run[0]), order.index(run[-1])
@@ -213,7 +225,7 @@ def stack_runs(runs: list[tuple[str, ...]], order: tuple[str, ...]) -> list[list
 
 
 def open_axes(width: float, height: float) -> tuple[Figure, Axes]:
-    """An empty plot."""
+    """Return a figure with empty axes of this size in inches."""
     figure = new_figure((width, height))
     axes = figure.add_subplot()
     axes.grid(color="0.9", lw=0.6)
@@ -223,13 +235,13 @@ def open_axes(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def write_note(figure: Figure, text: str) -> None:
-    """What the plot is about, small, in the corner."""
+    """Write a small note below the plot, on the right."""
     room = 0.2 / figure.get_size_inches()[1]
     figure.get_layout_engine().set(rect=(0, room, 1, 1 - room))  # type: ignore[union-attr,call-arg]
     figure.text(0.99, 0.01, text, ha="right", va="bottom", fontsize=7, color="0.4")
 
 
 def short(name: str, limit: int = 24) -> str:
-    """A name that fits; long ones lose their middle, since they often differ at the end."""
+    """Shorten a name; long ones lose their middle, since they often differ at the end."""
     half = limit // 2
     return name if len(name) <= limit else f"{name[:half]}…{name[half + 1 - limit :]}"

@@ -16,7 +16,7 @@ from verite.model.images import known_images, stem
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
 from verite.plotting import COLOURS
-from verite.reporting.pictures import Pictures, load, pixels
+from verite.reporting.image_files import ImageFiles, load_image, load_pixels
 from verite.reporting.plots import DASHES, file_names, new_figure, render
 from verite.studies.interpretation import CONFIDENCES
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
     from verite.model.annotations import Annotations
     from verite.scene.class_distances import ClassDistances
-    from verite.scene.scene_score import InterpretationResults
+    from verite.scene.scene_score import SceneScoreResults
     from verite.scene.trace import Trace
     from verite.studies.interpretation import InterpretationStudy, StudyCurves
 
 
-ALONE = "#B00020"  # missed and spurious objects
+UNMATCHED = "#B00020"  # missed and spurious objects
 
 MOST_NAMES = 25  # objects whose classes are written on them
 
 MOST_CELLS = 12  # rows or columns of a matrix with numbers in it
 
-PALE = 0.6  # a photo behind the objects
+PALE = 0.6  # opacity of the image behind the objects
 
-WORST = 3  # scenes that are drawn unasked
+WORST = 3  # scenes that are plotted by default
 
 STEPS = {
-    "overlap": "overlap",
+    "overlap": "IoU",
     "correspondence": "correspondence",
     "localization": "localization",
     "recognition": "recognition",
@@ -52,29 +52,31 @@ STEPS = {
 }
 
 
-def save_interpretation(
-    results: InterpretationResults,
+def save_scene_scores(
+    results: SceneScoreResults,
     folder: Path,
     format: str = "png",
     image: str | None = None,
     images: str | None = None,
 ) -> list[Path]:
-    """The distribution of scores, and the scene asked for or the worst ones, on their photos where there are any."""
-    figures = {"scores": draw_scores(results)} if len(results.known) else {}
+    """Save the distribution of scores, and the chosen scene or the worst ones, over their images where available."""
+    figures = {"scores": plot_scores(results)} if len(results.known) else {}
     chosen = [results.position(image)] if image is not None else results.worst_first[:WORST].tolist()
     traces = [results.trace(int(i)) for i in chosen]
     names = file_names(f"scene-{stem(trace.image)}" for trace in traces)
-    photos = Pictures(results.truth, images)
-    shown = [pixels(photos[int(i)] if i < len(results.truth.images) else None) for i in chosen]
-    figures |= {name: plot_scene(trace, photo) for name, trace, photo in zip(names, traces, shown, strict=True)}
+    image_files = ImageFiles(results.truth, images)
+    shown = [load_pixels(image_files[int(i)] if i < len(results.truth.images) else None) for i in chosen]
+    figures |= {
+        name: plot_scene(trace, image_pixels) for name, trace, image_pixels in zip(names, traces, shown, strict=True)
+    }
     saved = [folder / f"{name}.{format}" for name in figures]
     for path, figure in zip(saved, figures.values(), strict=True):
         write_atomically(path, render(figure, format))
     return saved
 
 
-def draw_scores(results: InterpretationResults) -> Figure:
-    """How the scores of the images spread, and what each class costs."""
+def plot_scores(results: SceneScoreResults) -> Figure:
+    """Plot the distribution of the image scores, and the score of each class."""
     figure = new_figure((9.6, 4.2))
     left, right = figure.subplots(1, 2, width_ratios=(3, 2))
     scores = results.image_scores
@@ -82,7 +84,7 @@ def draw_scores(results: InterpretationResults) -> Figure:
     median = float(np.median(scores))
     for value, dash, word in ((results.score, "-", "mean"), (median, "--", "median")):
         left.axvline(value, color=COLOURS[1], ls=dash, lw=1.4, label=f"{word} {value:.3f}")
-    left.set(xlim=(0, 1), xlabel="interpretation score of an image (0 is perfect)", ylabel="images")
+    left.set(xlim=(0, 1), xlabel="scene score of an image (0 is perfect)", ylabel="images")
     left.set_title(f"{results.name}: {len(scores):,} images", fontsize=10, parse_math=False)
     left.legend(frameon=False, fontsize=8)
     columns = results.class_columns()
@@ -106,10 +108,27 @@ def is_picture(given: Any) -> bool:
 
 
 def plot_scene(trace: Trace, picture: str | PathLike[str] | NDArray[Any] | None = None) -> Figure:
-    """Both scenes side by side with the matches between them, and the matrices of every step below.
+    """Plot ground truth and predictions of one image side by side, their matches, and the matrices of every step.
 
-    `picture` is the photo behind them: a file, or its pixels.
+    Parameters
+    ----------
+    trace : Trace
+        The trace of an image, from ``results.trace(image)``.
+    picture : path or array, optional
+        The image behind the objects: a file, or its pixels.
 
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    BadParameter
+        If the trace was made from matrices alone.
+
+    Examples
+    --------
+    >>> results = vt.scene_score("truth.json", "pred.json")     # doctest: +SKIP
     >>> figure = vt.plot_scene(results.trace("street.jpg"))     # doctest: +SKIP
     """
     if trace.scene is None:
@@ -125,27 +144,28 @@ def plot_scene(trace: Trace, picture: str | PathLike[str] | NDArray[Any] | None 
     scenes, matrices = parts
     left, right = scenes.subplots(1, 2)
     colours = group_colours(trace)
-    behind = np.asarray(load(Path(picture))) if isinstance(picture, (str, PathLike)) else picture
+    behind = np.asarray(load_image(Path(picture))) if isinstance(picture, (str, PathLike)) else picture
     for axes, side, alone, title, shade in (
-        (left, 0, trace.missed, "truth", colours[0]),
-        (right, 1, trace.spurious, "found", colours[1]),
+        (left, 0, trace.missed, "ground truth", colours[0]),
+        (right, 1, trace.spurious, "predictions", colours[1]),
     ):
         if behind is not None:
             axes.imshow(behind, extent=(0, width, height, 0), interpolation="lanczos", alpha=PALE)
-        draw_side(axes, trace.scene[side], shade, alone)
-        things = (trace.truths, trace.preds)[side]
+        plot_side(axes, trace.scene[side], shade, alone)
+        objects = (trace.truths, trace.preds)[side]
         axes.set(xlim=(0, width), ylim=(height, 0), aspect="equal", xticks=[], yticks=[])
         apart = f", {len(alone)} {'missed' if side == 0 else 'spurious'}" if alone else ""
-        axes.set_title(f"{title}: {len(things)} objects{apart}", fontsize=10)
-        mark(axes, trace.scene[side], things, shade, alone)
-    draw_matches(scenes, left, right, trace, colours[0])
-    draw_matrices(matrices, trace)
+        axes.set_title(f"{title}: {len(objects)} objects{apart}", fontsize=10)
+        mark(axes, trace.scene[side], objects, shade, alone)
+    plot_matches(scenes, left, right, trace, colours[0])
+    plot_matrices(matrices, trace)
     figure.suptitle(f"{trace.image}: score {trace.score:.3f} (0 is perfect, 1 is worst)", fontsize=12, parse_math=False)
     return figure
 
 
 def extent(trace: Trace) -> tuple[float, float]:
-    """Width and height of the picture, or of what is in it."""
+    """Return width and height of the image, or of the bounding box of its objects where unknown."""
+    assert trace.scene is not None
     truth, pred = trace.scene
     known = known_images(truth, pred)
     found = known.find(trace.image) if known.names is not None else known.index_of_id.get(int(trace.image))
@@ -156,10 +176,10 @@ def extent(trace: Trace) -> tuple[float, float]:
 
 
 def group_colours(trace: Trace) -> tuple[list[str], list[str]]:
-    """A colour for each object: the same for all that hang together by matches, red for those alone."""
+    """Return a colour per object: one for all that are connected by matches, red for unmatched ones."""
     rows, columns = trace.correspondence.shape
     group = np.arange(rows + columns)
-    for _ in range(rows + columns):  # the least number of a group reaches all of it
+    for _ in range(rows + columns):  # the smallest number of a group spreads to all of it
         before = group.copy()
         for row, column in np.argwhere(trace.correspondence):
             group[row] = group[rows + column] = min(group[row], group[rows + column])
@@ -168,17 +188,17 @@ def group_colours(trace: Trace) -> tuple[list[str], list[str]]:
     palette = [c for c in COLOURS if c != COLOURS[6]]
     order = {g: palette[k % len(palette)] for k, g in enumerate(dict.fromkeys(group.tolist()))}
     alone = {*trace.missed, *(rows + column for column in trace.spurious)}
-    named = [ALONE if i in alone else order[int(g)] for i, g in enumerate(group)]
+    named = [UNMATCHED if i in alone else order[int(g)] for i, g in enumerate(group)]
     return named[:rows], named[rows:]
 
 
-def draw_side(axes: Axes, side: Annotations, colours: list[str], alone: tuple[int, ...]) -> None:
-    """The regions of one side; those without a match have a dashed edge."""
+def plot_side(axes: Axes, side: Annotations, colours: list[str], alone: tuple[int, ...]) -> None:
+    """Plot the regions of one side; those without a match have a dashed edge."""
     from matplotlib.colors import to_rgba
     from matplotlib.patches import Polygon, Rectangle
 
     regions = side.regions
-    # Large ones first, so that small ones stay to be seen.
+    # Large ones first, so that small ones stay visible.
     sizes = (regions.boxes[:, 2] - regions.boxes[:, 0]) * (regions.boxes[:, 3] - regions.boxes[:, 1])
     for i in np.argsort(-sizes, kind="stable").tolist():
         edge = {"ec": colours[i], "lw": 1.6, "ls": "--" if i in alone else "-", "fc": to_rgba(colours[i], 0.3)}
@@ -203,20 +223,21 @@ def middle(side: Annotations, i: int) -> tuple[float, float]:
     return float(x1 + x2) / 2, float(y1 + y2) / 2
 
 
-def mark(axes: Axes, side: Annotations, things: Any, colours: list[str], alone: tuple[int, ...]) -> None:
-    """Numbers and classes on the objects."""
-    for i, thing in enumerate(things):
+def mark(axes: Axes, side: Annotations, objects: Any, colours: list[str], alone: tuple[int, ...]) -> None:
+    """Write numbers and classes on the objects."""
+    for i, one in enumerate(objects):
         weight = "bold" if i in alone else "normal"
         box = {"boxstyle": "round,pad=0.15", "fc": "white", "ec": colours[i], "alpha": 0.85, "lw": 0.8}
-        text = f"{i + 1} {thing.label}" if len(things) <= MOST_NAMES else f"{i + 1}"
+        text = f"{i + 1} {one.label}" if len(objects) <= MOST_NAMES else f"{i + 1}"
         axes.text(*middle(side, i), text, fontsize=7, ha="center", va="center", weight=weight, bbox=box, clip_on=True,
                   parse_math=False)  # fmt: skip
 
 
-def draw_matches(figure: Any, left: Axes, right: Axes, trace: Trace, colours: list[str]) -> None:
-    """A line from each truth to each pred it is matched with, beside the names that stand in their middles."""
+def plot_matches(figure: Any, left: Axes, right: Axes, trace: Trace, colours: list[str]) -> None:
+    """Draw a line from each ground-truth object to each prediction it is matched with."""
     from matplotlib.patches import ConnectionPatch
 
+    assert trace.scene is not None
     truth, pred = trace.scene
     for row, column in np.argwhere(trace.correspondence).tolist():
         mine, theirs = truth.regions.boxes[row], pred.regions.boxes[column]
@@ -230,14 +251,14 @@ def draw_matches(figure: Any, left: Axes, right: Axes, trace: Trace, colours: li
         figure.add_artist(line)
 
 
-def draw_matrices(figure: Any, trace: Trace) -> None:
-    """Every matrix as a small table; numbers only where they can be read."""
+def plot_matrices(figure: Any, trace: Trace) -> None:
+    """Plot every matrix of the trace as a small table; numbers only where they are legible."""
     axes = figure.subplots(2, 4).ravel()
     values = {name: getattr(trace, name) for name in STEPS}
     for panel, (name, title) in zip(axes, STEPS.items(), strict=False):
-        draw_matrix(panel, np.asarray(values[name], dtype=np.float64), name in ("correspondence", "compensation"))
+        plot_matrix(panel, np.asarray(values[name], dtype=np.float64), name in ("correspondence", "compensation"))
         panel.set_title(title, fontsize=8)
-        panel.set_xlabel("found", fontsize=6, labelpad=1)
+        panel.set_xlabel("pred", fontsize=6, labelpad=1)
         panel.set_ylabel("truth", fontsize=6, labelpad=1)
     last = axes[len(STEPS)]
     last.axis("off")
@@ -246,13 +267,13 @@ def draw_matrices(figure: Any, trace: Trace) -> None:
     total = float(np.nansum(trace.local))
     lines = [
         f"{found} matches, {len(trace.missed)} missed, {len(trace.spurious)} spurious",
-        f"({total:.3f} + {added}) / {found + added}" if found + added else "nothing there, nothing found",
+        f"({total:.3f} + {added}) / {found + added}" if found + added else "no objects on either side",
         f"= {trace.score:.3f}",
     ]
     last.text(0.5, 0.5, "\n".join(lines), ha="center", va="center", fontsize=10, linespacing=1.8)
 
 
-def draw_matrix(axes: Axes, values: NDArray[np.float64], is_whole: bool) -> None:
+def plot_matrix(axes: Axes, values: NDArray[np.float64], is_whole: bool) -> None:
     rows, columns = values.shape
     axes.tick_params(length=0, labelsize=6)
     if not rows or not columns:
@@ -275,7 +296,27 @@ def draw_matrix(axes: Axes, values: NDArray[np.float64], is_whole: bool) -> None
 
 
 def plot_distances(distances: ClassDistances) -> Figure:
-    """The matrix of class distances as a heat map, with its numbers where they can be read."""
+    """Plot a matrix of class distances as a heat map, with its numbers where they are legible.
+
+    Parameters
+    ----------
+    distances : ClassDistances
+        The distances, with class names.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    BadParameter
+        If the distances are the default, without class names.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> figure = vt.plot_distances(vt.class_distances("voc"))
+    """
     names = distances.names
     if names is None:
         raise BadParameter("plot_distances: expected a matrix with class names, found the default one")
@@ -287,7 +328,7 @@ def plot_distances(distances: ClassDistances) -> Figure:
     small = 8 if count <= 40 else 4
     axes.set_xticks(range(count), names, rotation=90, fontsize=small, parse_math=False)
     axes.set_yticks(range(count), names, fontsize=small, parse_math=False)
-    axes.set(xlabel="class of the pred", ylabel="class of the truth")
+    axes.set(xlabel="predicted class", ylabel="true class")
     if count <= 24:
         for i, j in np.ndindex(count, count):
             value = float(distances.square[i, j])
@@ -299,27 +340,27 @@ def plot_distances(distances: ClassDistances) -> Figure:
 
 
 def save_study(study: InterpretationStudy, folder: Path, format: str = "png") -> list[Path]:
-    """Every figure, named by its number in the paper."""
-    figures = draw_study(study)
+    """Save every figure, named by its number in the paper."""
+    figures = plot_study(study)
     saved = [folder / f"{name}.{format}" for name in figures]
     for path, figure in zip(saved, figures.values(), strict=True):
         write_atomically(path, render(figure, format))
     return saved
 
 
-def draw_study(study: InterpretationStudy) -> dict[str, Figure]:
+def plot_study(study: InterpretationStudy) -> dict[str, Figure]:
     c = study.curves
     return {
-        "figure-10-localization": draw_localization(c),
-        "figure-11-recognition": draw_recognition(c),
-        "figure-12-detection": draw_detection(c),
-        "figure-13-matching": draw_matching(c),
-        "figure-14-confidence": draw_confidence(c),
-        "figure-15-class-distance": draw_classes(c),
+        "figure-10-localization": plot_localization(c),
+        "figure-11-recognition": plot_recognition(c),
+        "figure-12-detection": plot_detection(c),
+        "figure-13-matching": plot_matching(c),
+        "figure-14-confidence": plot_confidence(c),
+        "figure-15-class-distance": plot_classes(c),
     }
 
 
-def draw_localization(c: StudyCurves) -> Figure:
+def plot_localization(c: StudyCurves) -> Figure:
     """Score against power, a curve for each number of objects, a panel for each alteration."""
     figure, panels = four(c.localization, highest(c.localization))
     for axes, (kind, curves) in zip(panels, c.localization.items(), strict=True):
@@ -330,7 +371,7 @@ def draw_localization(c: StudyCurves) -> Figure:
     return figure
 
 
-def draw_recognition(c: StudyCurves) -> Figure:
+def plot_recognition(c: StudyCurves) -> Figure:
     """Score against the number of wrong classes."""
     figure, (axes,) = canvas(1)
     for i, (count, values) in enumerate(c.recognition.items()):
@@ -340,7 +381,7 @@ def draw_recognition(c: StudyCurves) -> Figure:
     return figure
 
 
-def draw_detection(c: StudyCurves) -> Figure:
+def plot_detection(c: StudyCurves) -> Figure:
     """Score against the number of removed (to the left) and added objects (to the right)."""
     figure, (axes,) = canvas(1)
     for i, count in enumerate(c.removed):
@@ -353,7 +394,7 @@ def draw_detection(c: StudyCurves) -> Figure:
     return figure
 
 
-def draw_matching(c: StudyCurves) -> Figure:
+def plot_matching(c: StudyCurves) -> Figure:
     """Score against power on images of one object, a curve for each way of matching."""
     figure, panels = four(c.matching, highest(c.matching))
     for axes, (kind, curves) in zip(panels, c.matching.items(), strict=True):
@@ -364,7 +405,7 @@ def draw_matching(c: StudyCurves) -> Figure:
     return figure
 
 
-def draw_confidence(c: StudyCurves) -> Figure:
+def plot_confidence(c: StudyCurves) -> Figure:
     """The factor of the class distance against the confidence."""
     figure, (axes,) = canvas(1)
     axes.plot(CONFIDENCES, c.right, color=COLOURS[2], lw=1.8, label="right class")
@@ -374,7 +415,7 @@ def draw_confidence(c: StudyCurves) -> Figure:
     return figure
 
 
-def draw_classes(c: StudyCurves) -> Figure:
+def plot_classes(c: StudyCurves) -> Figure:
     """Recognition score of a wrong class, from the nearest to the farthest, with and without distances."""
     figure, (left, right) = canvas(2)
     names = c.example["classes"]

@@ -1,4 +1,7 @@
-"""Plots of semantic segmentation: pixel confusion matrix, and maps of wrong pixels."""
+"""Plots of semantic segmentation: pixel confusion matrix, and maps of wrong pixels.
+
+Ignored pixels are in neither.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from verite.model.rasters import array_of
 from verite.plotting import MOST_OF_NAME, shorten, shorten_apart
 from verite.protocols.panoptic import segment_masks
 from verite.protocols.semantic import NOTHING, SemanticResults, find_ignored
-from verite.reporting.pictures import Pictures, pixels
+from verite.reporting.image_files import ImageFiles, load_pixels
 from verite.reporting.plots import file_names, need_matplotlib, new_figure, render
 
 if TYPE_CHECKING:
@@ -25,36 +28,41 @@ if TYPE_CHECKING:
 
     from verite.model.annotations import Annotations
 
-WORST = 6  # images that are drawn unasked
+WORST = 6  # images that are drawn by default
 MOST_CELLS = 20  # classes whose counts are written into their cells
-MOST_NAMES = 12  # classes of an image that are named beside it
-RIGHT, WRONG, LEFT_OUT, NONE = "#e8ecf0", "#d55e00", "#9aa3ad", "#000000"
+MOST_NAMES = 12  # classes of an image in the legend
+CORRECT, WRONG, IGNORED, NONE = "#e8ecf0", "#d55e00", "#9aa3ad", "#000000"
 
 
 def save_semantic(results: SemanticResults, folder: Path, format: str = "png", images: str | None = None) -> list[Path]:
-    """The confusion, and the images with the smallest share of right pixels."""
+    """Save the confusion matrix, and maps of the images with the smallest share of correct pixels."""
     saved = [folder / f"confusion.{format}"]
-    write_atomically(saved[0], render(draw_confusion(results), format))
+    write_atomically(saved[0], render(plot_confusion(results), format))
     worst = results.worst_images()[:WORST]
     names = file_names(stem(results.truth.images.name(i)) for i in worst)
     place = make_folder(folder / "differences") if worst else folder
     for i, name in zip(worst, names, strict=True):
         saved.append(place / f"{name}.{format}")
-        write_atomically(saved[-1], render(draw_differences(results, results.truth.images.name(i), images), format))
+        write_atomically(saved[-1], render(plot_differences(results, results.truth.images.name(i), images), format))
     return saved
 
 
-def draw_confusion(results: SemanticResults) -> Figure:
-    """Truths by row, predictions by column, shaded by the share of the row."""
+def plot_confusion(results: SemanticResults) -> Figure:
+    """Plot ground truth by row and predictions by column, shaded by the share of the row."""
     count = len(results.class_names)
     side = min(4.0 + 0.32 * count, 24)
     figure = new_figure((side + 0.5, side))
-    draw_matrix(results, figure.add_subplot())
+    plot_matrix(results, figure.add_subplot())
     figure.set_label(str(results.signature))
     return figure
 
 
-def draw_matrix(results: SemanticResults, axes: Axes) -> None:
+def plot_matrix(results: SemanticResults, axes: Axes) -> None:
+    """Plot the confusion matrix of pixels on given axes.
+
+    Rows are ground truth, columns predictions, the last one pixels without a class. Shades are the root of the share of
+    the row; of few classes the share is written in per cent.
+    """
     matrix = results.confusion
     with np.errstate(invalid="ignore"):
         shares = np.nan_to_num(matrix / matrix.sum(axis=1, keepdims=True))
@@ -67,12 +75,25 @@ def draw_matrix(results: SemanticResults, axes: Axes) -> None:
         for i, j in zip(*np.nonzero(matrix), strict=True):
             colour = "white" if shares[i, j] > 0.4 else "black"
             axes.text(j, i, f"{100 * shares[i, j]:.3g}", ha="center", va="center", fontsize=7, color=colour)
-    axes.set(xlabel="predicted", ylabel="truth")
-    axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: where the pixels of each class went, in %")
+    axes.set(xlabel="predicted", ylabel="ground truth")
+    axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: confusion matrix of pixels, % of the ground truth")
 
 
-def draw_differences(results: SemanticResults, image: str, images: str | PathLike[str] | None = None) -> Figure:
-    """One image three times: its classes in the truth, in the prediction, and which pixels are wrong."""
+def plot_differences(results: SemanticResults, image: str, images: str | PathLike[str] | None = None) -> Figure:
+    """Plot the classes of an image in ground truth and prediction, and which of its pixels are wrong.
+
+    Parameters
+    ----------
+    results, image
+        Results of `vt.semantic`, and the name of an image.
+    images
+        Folder with the images, which are drawn below the classes; None: classes alone.
+
+    Raises
+    ------
+    BadParameter
+        If there is no such image.
+    """
     need_matplotlib()
     from matplotlib.colors import ListedColormap
     from matplotlib.patches import Patch
@@ -80,32 +101,32 @@ def draw_differences(results: SemanticResults, image: str, images: str | PathLik
     at = results.truth.images.find(image)
     if at is None or results.images is None:
         raise BadParameter(f"image: expected one of {len(results.truth.images)}, found {image!r}")
-    left_out = find_ignored(results.pred.labels, results.settings)
+    is_ignored = find_ignored(results.pred.labels, results.settings)
     truth, pred = class_map(results.truth, at), class_map(results.pred, at)
     pred = np.full_like(truth, -1) if not pred.size else pred
-    truth = np.where((truth >= 0) & left_out[truth], -1, truth)
-    photo = pixels(
-        Pictures(results.truth, images)[at] if images is not None else None, (truth.shape[1], truth.shape[0])
+    truth = np.where((truth >= 0) & is_ignored[truth], -1, truth)
+    pixels = load_pixels(
+        ImageFiles(results.truth, images)[at] if images is not None else None, (truth.shape[1], truth.shape[0])
     )
     used = [k for k in results.rows if (truth == k).any() or (pred == k).any()]
     colours = class_colours(len(results.pred.labels))
     is_flat = truth.shape[1] > 1.4 * truth.shape[0]
     figure = new_figure(panel_size(truth.shape, is_flat))
     panels = figure.subplots(*((3, 1) if is_flat else (1, 3)))
-    for axes, title, values in zip(panels, ("truth", "prediction"), (truth, pred), strict=False):
-        if photo is not None:
-            axes.imshow(photo, extent=(-0.5, truth.shape[1] - 0.5, truth.shape[0] - 0.5, -0.5))
-        axes.imshow(paint(values, colours), alpha=1.0 if photo is None else 0.55, interpolation="nearest")
+    for axes, title, values in zip(panels, ("ground truth", "prediction"), (truth, pred), strict=False):
+        if pixels is not None:
+            axes.imshow(pixels, extent=(-0.5, truth.shape[1] - 0.5, truth.shape[0] - 0.5, -0.5))
+        axes.imshow(paint(values, colours), alpha=1.0 if pixels is None else 0.55, interpolation="nearest")
         axes.set_title(title, fontsize=9)
-    fate = np.where(truth < 0, 2, np.where(truth == pred, 0, 1))
-    panels[2].imshow(fate, cmap=ListedColormap([RIGHT, WRONG, LEFT_OUT]), vmin=0, vmax=2, interpolation="nearest")
-    share = float((fate == 1).sum() / max((fate != 2).sum(), 1))
-    panels[2].set_title(f"wrong (orange): {100 * share:.1f} %; grey: not asked for", fontsize=9)
+    outcome = np.where(truth < 0, 2, np.where(truth == pred, 0, 1))
+    panels[2].imshow(outcome, cmap=ListedColormap([CORRECT, WRONG, IGNORED]), vmin=0, vmax=2, interpolation="nearest")
+    share = float((outcome == 1).sum() / max((outcome != 2).sum(), 1))
+    panels[2].set_title(f"wrong (orange): {100 * share:.1f} %; grey: ignored", fontsize=9)
     for axes in panels:
         axes.set_axis_off()
     names = shorten_apart([results.pred.labels.name(k) for k in used[:MOST_NAMES]], 20)
     patches = [Patch(color=colours[k], label=name) for k, name in zip(used, names, strict=False)]
-    patches += [Patch(color=NONE, label="nothing")]
+    patches += [Patch(color=NONE, label="none")]
     figure.legend(handles=patches, loc="outside lower center", ncols=6, fontsize=7, frameon=False)
     figure.suptitle(f"{shorten(results.name, MOST_OF_NAME)}: {shorten(image, 60)}", fontsize=10)
     figure.set_label(str(results.signature))
@@ -113,7 +134,7 @@ def draw_differences(results: SemanticResults, image: str, images: str | PathLik
 
 
 def panel_size(shape: tuple[int, ...], is_flat: bool) -> tuple[float, float]:
-    """Inches of a figure of three pictures of this shape."""
+    """Return the size in inches of a figure of three images of this shape."""
     height, width = shape[0], shape[1]
     if is_flat:
         return 7.0, min(max(3 * 6.5 * height / width + 1.2, 3.0), 20.0)
@@ -121,9 +142,9 @@ def panel_size(shape: tuple[int, ...], is_flat: bool) -> tuple[float, float]:
 
 
 def class_map(side: Annotations, at: int) -> NDArray[np.int64]:
-    """The class of each pixel of an image, by position; -1 where there is none."""
+    """Return the class of each pixel of an image, by position; -1 where there is none."""
     rows = np.flatnonzero(side.image == at)
-    masks = segment_masks(side.take(rows), 1, "a picture")
+    masks = segment_masks(side.take(rows), 1, "an image")
     if not len(rows):
         return np.full((int(side.images.heights[at]), int(side.images.widths[at])), -1, dtype=np.int64)
     found = np.full(tuple(masks.sizes[0]), -1, dtype=np.int64)
@@ -133,7 +154,7 @@ def class_map(side: Annotations, at: int) -> NDArray[np.int64]:
 
 
 def class_colours(count: int) -> NDArray[np.float64]:
-    """Colours far apart: hues by the golden ratio, in three shades."""
+    """Return distinct colours [class, 3]: hues by the golden ratio, in three shades."""
     from matplotlib.colors import hsv_to_rgb
 
     at = np.arange(count)
@@ -142,6 +163,6 @@ def class_colours(count: int) -> NDArray[np.float64]:
 
 
 def paint(values: NDArray[np.int64], colours: NDArray[np.float64]) -> NDArray[Any]:
-    """A colour for each class, black for none."""
+    """Return the colours of a map of classes, black for none."""
     table = np.concatenate([colours, np.zeros((1, 3))])
     return table[values]

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from verite.errors import BadParameter, did_you_mean
+from verite.errors import BadParameter, DataError, did_you_mean
 from verite.files import write_atomically
+from verite.metrics.catalogue import metric
 from verite.model.rasters import array_of
+from verite.model.shapes import binary
 from verite.plotting import COLOURS
 from verite.reporting.plots import DASHES, file_names, new_figure, render
 from verite.reporting.rank_plots import open_axes, write_note
@@ -42,23 +44,24 @@ SHOWN = {
     "scales": ("DMoy", "HAF1", "FOM"),
 }
 TRUTH_SHOWN = {"rotation": "wide"}
+MARGIN = 10  # pixels around the objects
 
 
 def save_study(study: Study, folder: Path, format: str = "png") -> list[Path]:
-    """Every picture of a study, in a folder."""
-    figures = {"truths": draw_truths(study), "alterations": draw_alterations(study), "synthesis": draw_synthesis(study)}
+    """Save every figure of a study to a folder."""
+    figures = {"truths": plot_truths(study), "alterations": plot_alterations(study), "synthesis": plot_synthesis(study)}
     grids = [sweep for sweep in study.sweeps if isinstance(sweep, Grid)]
     planes = [sweep for sweep in grids if not sweep.is_line]
-    figures |= {f"curves-{grid.name}": draw_curves(study, grid.name) for grid in grids}
+    figures |= {f"curves-{grid.name}": plot_curves(study, grid.name) for grid in grids}
     if planes:
-        figures[f"surfaces-{planes[0].name}"] = draw_surfaces(study, planes[0].name)
-        figures[f"behaviour-{planes[0].name}"] = draw_behaviour(study, planes[0].name)
-        figures[f"scales-{planes[0].name}"] = draw_scales(study, planes[0].name)
+        figures[f"surfaces-{planes[0].name}"] = plot_surfaces(study, planes[0].name)
+        figures[f"behaviour-{planes[0].name}"] = plot_behaviour(study, planes[0].name)
+        figures[f"scales-{planes[0].name}"] = plot_scales(study, planes[0].name)
     for sweep in study.sweeps:
         if isinstance(sweep, Disc):
-            figures[f"places-{sweep.name}"] = draw_places(study, sweep.name)
+            figures[f"places-{sweep.name}"] = plot_places(study, sweep.name)
         elif not isinstance(sweep, Grid):
-            figures[f"curves-{sweep.name}"] = draw_growth(study, sweep.name)
+            figures[f"curves-{sweep.name}"] = plot_growth(study, sweep.name)
     saved = []
     for name, figure in zip(file_names(figures), figures.values(), strict=True):
         saved.append(folder / f"{name}.{format}")
@@ -67,6 +70,7 @@ def save_study(study: Study, folder: Path, format: str = "png") -> list[Path]:
 
 
 def find_sweep(study: Study, name: str) -> Sweep:
+    """Return the sweep of this name; BadParameter if the study has none."""
     known = {sweep.name: sweep for sweep in study.sweeps}
     if name not in known:
         raise BadParameter(f"plot: expected one of {', '.join(known)}, found {name!r}{did_you_mean(name, known)}")
@@ -74,13 +78,13 @@ def find_sweep(study: Study, name: str) -> Sweep:
 
 
 def choose_truth(study: Study, what: str, sweep: Sweep) -> Truth:
-    """The truth that the paper shows, where the study has it, else the first."""
+    """Return the ground truth that the paper shows, where the study has it, else the first."""
     truths = study.evidence.truths_under(sweep)
     return next((truth for truth in truths if truth.name == TRUTH_SHOWN.get(what)), truths[0])
 
 
 def choose_rows(study: Study, what: str, asked: Sequence[str] | None = None) -> list[int]:
-    """The places of the metrics to show: those asked for, those of the paper, or the first few."""
+    """Return the rows to show: the chosen metrics, those of the paper, or the first few."""
     labels = [row.label for row in study.rows]
     for label in asked or ():
         if label not in labels:
@@ -94,15 +98,15 @@ def curves_of(study: Study, truth: str, sweep: str) -> Floats:
 
 
 def panels(count: int, columns: int, width: float, height: float) -> tuple[Figure, list[tuple[int, int, int]]]:
-    """A figure with room for so many panels."""
+    """Make a figure for so many panels."""
     across = max(1, min(columns, count))
     down = max(1, ceil(count / across))
     figure = new_figure((width * across, height * down + 0.4))
     return figure, [(down, across, i + 1) for i in range(count)]
 
 
-def draw_truths(study: Study) -> Figure:
-    """The truths, each with its name."""
+def plot_truths(study: Study) -> Figure:
+    """Plot the ground truths, each with its name."""
     scenes = {truth.name: truth for sweep in study.sweeps for truth in sweep.truths}
     truths = [*study.truths, *scenes.values()]
     figure, places = panels(len(truths), 8, 1.5, 1.65)
@@ -120,14 +124,14 @@ def bare(axes: Axes) -> None:
     axes.spines[:].set_color("0.8")
 
 
-def draw_alterations(study: Study, truth: str | None = None) -> Figure:
-    """Examples of every alteration: the altered region filled, the truth as a dashed line."""
+def plot_alterations(study: Study, truth: str | None = None) -> Figure:
+    """Plot examples of every alteration: the altered region filled, the ground truth as a dashed line."""
     examples: list[tuple[str, NDArray[np.bool_], NDArray[np.bool_]]] = []
     for sweep in study.sweeps:
         chosen = next(
             (t for t in study.evidence.truths_under(sweep) if t.name == truth), study.evidence.truths_under(sweep)[0]
         )
-        runs = sweep.draw(chosen)
+        runs = sweep.rasterise(chosen)
         for label, i in example_places(sweep, chosen):
             examples.append((f"{sweep.name}\n{label}", chosen.mask, array_of(runs, i)))
     figure, places = panels(len(examples), 4, 1.9, 2.1)
@@ -144,7 +148,7 @@ def draw_alterations(study: Study, truth: str | None = None) -> Figure:
 
 
 def example_places(sweep: Sweep, truth: Truth) -> list[tuple[str, int]]:
-    """Results that show what a sweep does, with the parameters of each."""
+    """Return examples of a sweep's results, with the parameters of each."""
     if not isinstance(sweep, Grid):
         places, sizes = sweep.shape(truth)
         picked = [(places // 3, sizes // 2), (2 * places // 3, sizes - 1)]
@@ -156,8 +160,8 @@ def example_places(sweep: Sweep, truth: Truth) -> list[tuple[str, int]]:
     return [(f"({sweep.marks[x]:g}, {sweep.marks[y]:g})", x * n + y) for x, y in ((far, middle), (near, far))]
 
 
-def draw_surfaces(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
-    """Penalties over both parameters of an alteration, as surfaces."""
+def plot_surfaces(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
+    """Plot penalties over both parameters of an alteration, as surfaces."""
     plan = find_sweep(study, sweep)
     if not isinstance(plan, Grid) or plan.is_line:
         raise BadParameter(f"surfaces: expected an alteration of two parameters, found {sweep}")
@@ -177,8 +181,8 @@ def draw_surfaces(study: Study, sweep: str, metrics: Sequence[str] | None = None
     return figure
 
 
-def draw_curves(study: Study, sweep: str, metrics: Sequence[str] | None = None, truth: str | None = None) -> Figure:
-    """Penalties along the diagonal of an alteration, or over its angle, as shares of each metric's largest."""
+def plot_curves(study: Study, sweep: str, metrics: Sequence[str] | None = None, truth: str | None = None) -> Figure:
+    """Plot penalties along the diagonal of an alteration, or over its angle, as shares of each metric's largest."""
     plan = find_sweep(study, sweep)
     assert isinstance(plan, Grid)
     shown = next((t for t in study.truths if t.name == truth), choose_truth(study, plan.alteration, plan))
@@ -200,8 +204,8 @@ def style(k: int) -> dict[str, Any]:
     return {"color": COLOURS[k % len(COLOURS)], "ls": DASHES[k % len(DASHES)], "lw": 1.6}
 
 
-def draw_behaviour(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
-    """Monotony and continuity: penalties along x alone, a panel for each metric, steps that are gaps marked."""
+def plot_behaviour(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
+    """Plot monotony and continuity: penalties along x, one panel per metric, with jumps marked."""
     plan = find_sweep(study, sweep)
     assert isinstance(plan, Grid)
     rows = choose_rows(study, "behaviour", metrics)[:4]
@@ -232,7 +236,7 @@ def draw_behaviour(study: Study, sweep: str, metrics: Sequence[str] | None = Non
 
 
 def gap_places(line: Floats, curve: Floats, study: Study) -> list[int]:
-    """Where along a line through the origin the steps that count as gaps begin."""
+    """Return the positions along a line through the origin at which jumps begin."""
     from verite.studies.properties import amplitude, jumps
 
     threshold, middle = study.tolerances.gap * amplitude(curve), len(line) // 2
@@ -240,8 +244,8 @@ def gap_places(line: Floats, curve: Floats, study: Study) -> list[int]:
     return [*(middle + right).tolist(), *(middle - 1 - left).tolist()]
 
 
-def draw_scales(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
-    """Scale dependency: penalties along x at the largest y, of a small object and of a large one."""
+def plot_scales(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
+    """Plot scale dependency: penalties along x at the largest y, of a small and a large object."""
     plan = find_sweep(study, sweep)
     assert isinstance(plan, Grid)
     rows = choose_rows(study, "scales", metrics)[:4]
@@ -262,8 +266,8 @@ def draw_scales(study: Study, sweep: str, metrics: Sequence[str] | None = None) 
     return figure
 
 
-def draw_growth(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
-    """Penalties of a change that grows, over its size: mean and range over all places."""
+def plot_growth(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
+    """Plot penalties of a local change over its size: mean and range over all places."""
     plan = find_sweep(study, sweep)
     truth = choose_truth(study, "growth", plan)
     rows = choose_rows(study, "translation", metrics)
@@ -279,8 +283,8 @@ def draw_growth(study: Study, sweep: str, metrics: Sequence[str] | None = None) 
     return figure
 
 
-def draw_places(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
-    """Where along the contour a local change is penalised how much, at its largest size."""
+def plot_places(study: Study, sweep: str, metrics: Sequence[str] | None = None) -> Figure:
+    """Plot the penalty of a local change along the contour, at its largest size."""
     plan = find_sweep(study, sweep)
     assert isinstance(plan, Disc)
     truth = study.evidence.truths_under(plan)[-1]
@@ -302,8 +306,8 @@ def draw_places(study: Study, sweep: str, metrics: Sequence[str] | None = None) 
     return figure
 
 
-def draw_synthesis(study: Study) -> Figure:
-    """Scores of every metric as a heat map: the share of the points each table can give."""
+def plot_synthesis(study: Study) -> Figure:
+    """Plot the scores of every metric as a heat map: the share of the points of each table."""
     from matplotlib import colormaps
 
     sheet = study.tables["synthesis"]
@@ -335,3 +339,41 @@ def draw_synthesis(study: Study) -> Figure:
 
 def wrap_name(name: str) -> str:
     return name.replace("(", "\n(").replace("+", "+\n")
+
+
+def plot_results(truth: ArrayLike, results: Mapping[str, ArrayLike], metrics: Mapping[str, str]) -> Figure:
+    """Plot the ground truth's outline over each result, with the value of each metric below; the best is bold."""
+    mine = binary(np.asarray(truth), "truth")
+    theirs = {name: binary(np.asarray(mask), name) for name, mask in results.items()}
+    if not theirs:
+        raise BadParameter("results: expected at least one mask, found none")
+    for name, mask in theirs.items():
+        if mask.shape != mine.shape:
+            raise DataError(f"{name}: expected the truth's size, {mine.shape}, found {mask.shape}")
+    rows, columns = (np.flatnonzero(np.logical_or.reduce([mine, *theirs.values()]).any(axis=k)) for k in (1, 0))
+    figure = new_figure((2.6 * len(theirs) + 1.2, 2.9 + 0.28 * len(metrics)))
+    panels = figure.subplots(2, len(theirs), squeeze=False, height_ratios=(2.6, 0.28 * len(metrics) + 0.1))
+    values = {label: [metric(name)(mine, mask) for mask in theirs.values()] for label, name in metrics.items()}
+    for k, (name, mask) in enumerate(theirs.items()):
+        axes, below = panels[0, k], panels[1, k]
+        axes.imshow(mask, cmap="Blues", vmin=0, vmax=1.8, interpolation="nearest")
+        axes.contour(mine, levels=[0.5], colors=[COLOURS[1]], linestyles="--", linewidths=1.2)
+        axes.set(xlim=(columns[0] - MARGIN, columns[-1] + MARGIN), ylim=(rows[-1] + MARGIN, rows[0] - MARGIN))
+        axes.set(xticks=[], yticks=[], title=name, aspect="equal")
+        axes.spines[:].set_color("0.8")
+        below.axis("off")
+        for line, (label, found) in enumerate(values.items()):
+            height = 1 - (line + 0.5) / len(values)
+            is_best = distance_from_best(metrics[label], found)[k] == min(distance_from_best(metrics[label], found))
+            below.text(0.5, height, f"{found[k]:.4g}", ha="center", va="center", fontsize=9,
+                       weight="bold" if is_best else "normal", transform=below.transAxes)  # fmt: skip
+            if k == 0:
+                below.text(-0.02, height, label, ha="right", va="center", fontsize=9, transform=below.transAxes)
+    figure.suptitle("Ground truth dashed, results filled; the best value of each metric in bold", fontsize=10)
+    return figure
+
+
+def distance_from_best(name: str, values: Sequence[float]) -> list[float]:
+    """Return the distance of each value from the metric's best; the value itself where none is declared."""
+    best = metric(name).best
+    return [value if best is None else abs(value - best) for value in values]

@@ -1,4 +1,4 @@
-"""One number for a whole scene: localization, recognition and detection of every object in an image together.
+"""The scene score: one number per image for localization, recognition and detection of all of its objects.
 
 Hemery, Laurent, Emile, Rosenberger, Évaluation d'un résultat d'interprétation d'images: 0 is perfect, 1 is worst.
 """

@@ -1,4 +1,7 @@
-"""How well was each image understood? The interpretation score of two data sets, image by image."""
+"""Evaluate the scene score of two datasets: one score per image, per class, and the trace of a single image.
+
+Each image gets a number from 0 (perfect) to 1 for localization, recognition and detection together (Hemery et al.).
+"""
 
 from __future__ import annotations
 
@@ -10,200 +13,242 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, did_you_mean
+from verite.checks.check import Finding
+from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, did_you_mean
 from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import above_threshold
-from verite.metrics.localize import refuse_fractions
+from verite.metrics.localize import check_units
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
 from verite.model.images import known_images
 from verite.model.results import Matches, Results, choose_threshold
 from verite.model.tables import Part, Table, show_cell
-from verite.pairs.objects import ignored_truths, mean_of, overlap_of
+from verite.pairs.objects import ignored_truth, iou_of, mean_of
 from verite.protocols.protocol import protocol
 from verite.scene.class_distances import ClassDistances, class_distances
 from verite.scene.score import (
-    InterpretSettings,
-    Objects,
-    Possible,
-    Ruling,
+    CandidateMatches,
+    SceneObjects,
+    SceneScoreSettings,
+    ScoredScenes,
     ScoreRules,
-    find_overlaps,
-    judge,
     localization_metric,
     localization_score,
+    overlapping_pairs,
     recognition_score,
+    score_scenes,
 )
-from verite.scene.trace import Thing, Trace
+from verite.scene.trace import SceneObject, Trace
 from verite.signature import Signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 QUANTILES = {"best": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75, "worst": 1.0}
 MOST_IMAGES = 10  # listed in the terminal, the worst first
-HEADS = {"matched": "matches"}  # counted by couple: an object may have several
+HEADS = {"matched": "matches"}  # an object may have several matches
 
 
-@protocol(InterpretSettings, examples="", best=0.0)
-def scene_score(truth: Annotations, pred: Annotations, settings: InterpretSettings) -> InterpretationResults:
-    """One score for each image, 0 perfect and 1 worst: localization, recognition and detection of its objects together.
+@protocol(SceneScoreSettings, examples="", best=0.0)
+def scene_score(truth: Annotations, pred: Annotations, settings: SceneScoreSettings) -> SceneScoreResults:
+    """Score each image from 0 (perfect) to 1: localization, recognition and detection of its objects together.
 
-    Objects that overlap by `iou` (0.2) are matched, any number with any other; `matching="one-to-one"` takes the
-    assignment with the largest sum of overlaps instead, without a threshold unless one is given. A match scores
-    alpha · localization + (1 - alpha) · recognition. Recognition is the `distance` of the two classes (1 if they
-    differ; or `ClassDistances`, a CSV file, a taxonomy, "voc"), times (1 + confidence) / 2 where they differ. Objects
-    without a match are paired with each other at a score of 1, and alone where one side has more of them. The score of
-    the image is the mean.
+    A match scores alpha · localization + (1 - alpha) · recognition. Recognition is the distance of the two classes,
+    weighted by (1 + confidence) / 2 where they differ. Missed and spurious objects are paired with each other at a
+    score of 1, and alone where one side has more of them. The score of an image is the mean. `pred` may be compared
+    with the result of another algorithm as `truth`: the score then measures how far two results differ.
 
-    `localization` is the paper's measure ("martin", 0 where one region contains the other), or any metric of the
-    catalogue from 0 to 1. `confidence` leaves weaker objects out; `certain=True` takes each as certain, as
-    are those without one. `regions`, `pixel`, `ignored` and `polygons` are as for `localize`. Either side may be the
-    result of an algorithm: the score is then how far two results lie apart.
+    Parameters
+    ----------
+    truth, pred : Annotations, path, or anything :func:`verite.read` takes
+        Ground truth and predictions; a dict of predictions by name compares several detectors.
+    matching : {"multiple", "one-to-one"}, default "multiple"
+        Match an object with any number of others, or by the assignment with the largest sum of IoUs.
+    iou : float, optional
+        IoU threshold of a match. Default: 0.2, and any overlap for one-to-one.
+    alpha : float, default 0.8
+        Weight of localization; recognition has the rest.
+    localization : str or Metric, default "martin"
+        The paper's measure (0 where one region contains the other), or a metric of the catalogue from 0 to 1.
+    distance : ClassDistances, mapping, path or "voc", optional
+        Distances between classes. Default: 1 for any two that differ.
+    certain : bool, default False
+        Treat every prediction as having confidence 1, as are those without a confidence.
+    confidence : float, mapping or path, optional
+        Drop objects below this confidence. Default: keep all.
+    regions, pixel, ignored, polygons, labels, name, checks
+        As for :func:`verite.localize`.
 
-    >>> from verite import Annotations
-    >>> truth = Annotations.of(["a", "a"], ["cat", "dog"], [[0, 0, 4, 4], [10, 10, 14, 14]])
-    >>> pred = Annotations.of(["a"], ["dog"], [[1, 0, 5, 4]])
-    >>> scene_score(truth, pred, checks="off").score      # (0.8 · 1/4 + 0.2 · 1 + 1) / 2
+    Returns
+    -------
+    SceneScoreResults
+        `score`, `image_scores`, tables of images and classes, and `trace(image)`.
+
+    Raises
+    ------
+    BadParameter
+        If a setting is out of its range.
+    DataError
+        If a confidence is outside 0 to 1, or a class has no distances.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "dog"], [[0, 0, 4, 4], [10, 10, 14, 14]])
+    >>> pred = vt.Annotations.of(["a"], ["dog"], [[1, 0, 5, 4]])
+    >>> vt.scene_score(truth, pred, checks="off").score      # (0.8 · 1/4 + 0.2 · 1 + 1) / 2
     0.7
     """
-    how = How.of(settings)
-    # Who gives no confidence is certain.
+    config = SceneScoreConfig.of(settings)
+    # Predictions without a confidence have confidence 1.
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     if settings.labels is not None:
         truth, pred = settings.choose(truth, pred)
         pred = pred.like(truth)
-    refuse_fractions(truth, [how.localization])
-    return InterpretationResults(how, truth, pred, findings)
+    check_units(truth, [config.localization])
+    return SceneScoreResults(config, truth, pred, findings)
 
 
 @dataclass(frozen=True)
-class How:
-    """The settings, and what they name."""
+class SceneScoreConfig:
+    """The settings with the objects they name: rules, localization metric and class distances."""
 
-    settings: InterpretSettings
+    settings: SceneScoreSettings
     rules: ScoreRules
     localization: Metric
     distances: ClassDistances
 
     @classmethod
-    def of(cls, settings: InterpretSettings) -> How:
+    def of(cls, settings: SceneScoreSettings) -> SceneScoreConfig:
+        """Resolve the settings; BadParameter if one of them is wrong."""
         rules = ScoreRules(settings.matching, settings.iou, settings.alpha)
         localization = localization_metric(settings.localization)
         return cls(settings, rules, localization, class_distances(settings.distance))
 
     @property
     def signature(self) -> Signature:
+        """The signature; its name "interpret" is that of earlier versions."""
         return self.settings.signature(
-            "interpret", iou=self.rules.least, localization=self.localization.name, distance=self.distances.spelled
+            "interpret",
+            iou=self.rules.iou_threshold,
+            localization=self.localization.name,
+            distance=self.distances.signature_value,
         )
 
 
-class InterpretationResults(Results):
-    """The score of every image, their mean and quantiles, what became of each class, and the trace of any image."""
+class SceneScoreResults(Results):
+    """Scene scores of all images with their mean and quantiles, counts per class, and the trace of any image."""
 
-    def __init__(self, how: How, truth: Annotations, pred: Annotations, findings: Sequence[Any] = ()) -> None:
-        self.how = how
+    def __init__(
+        self, config: SceneScoreConfig, truth: Annotations, pred: Annotations, findings: Sequence[Finding] = ()
+    ) -> None:
+        settings = config.settings
+        self.config = config
         self.known = known_images(truth, pred)
-        # Rows of the truths and preds that count, in the order of the files.
-        is_ignored = ignored_truths(truth, how.settings)
-        self.truth_rows = np.flatnonzero(~is_ignored & is_sure(truth, how.settings))
-        self.pred_rows = np.flatnonzero(is_sure(pred, how.settings))
-        self.certainty = np.ones(len(self.pred_rows)) if how.settings.certain else certainties(pred, self.pred_rows)
+        is_ignored = ignored_truth(truth, settings)
+        # Rows of the ground truth and predictions that count, in the order of the files.
+        self.truth_rows = np.flatnonzero(~is_ignored & reaches_confidence(truth, settings))
+        self.pred_rows = np.flatnonzero(reaches_confidence(pred, settings))
+        is_certain = settings.certain
+        self.confidence = np.ones(len(self.pred_rows)) if is_certain else checked_confidence(pred, self.pred_rows)
         preds = pred.take(self.pred_rows)
-        self.excused = np.zeros(len(preds), dtype=np.bool_)
+        # Predictions that match ignored ground truth do not count as spurious.
+        self.on_ignored = np.zeros(len(preds), dtype=np.bool_)
         if is_ignored.any():
-            _, reached, pairs = find_overlaps(truth.where(is_ignored), preds, how.settings)
-            self.excused[reached[how.rules.may_match(overlap_of(pairs))]] = True
+            _, reached, pairs = overlapping_pairs(truth.where(is_ignored), preds, settings)
+            self.on_ignored[reached[config.rules.may_match(iou_of(pairs))]] = True
         truths = truth.take(self.truth_rows)
         for side in (truths, preds):
-            how.distances.check_covers(side.labels, side.label)
-        self.members = Objects(len(self.known), truths.image.astype(np.int64), preds.image.astype(np.int64))
-        self.overlap, self.possible = self.compare(truths, preds)
-        self.judged: Ruling = judge(self.members, self.possible, how.rules, self.excused)
-        signature = how.signature
+            config.distances.check_covers(side.labels, side.label)
+        self.members = SceneObjects(len(self.known), truths.image.astype(np.int64), preds.image.astype(np.int64))
+        self.overlap, self.candidates = self.compare(truths, preds)
+        self.scored: ScoredScenes = score_scenes(self.members, self.candidates, config.rules, self.on_ignored)
+        signature = config.signature
         super().__init__(
             protocol="interpret",
             signature=signature,
-            scores={"score": (mean_of(self.judged.score), signature)},
+            scores={"score": (mean_of(self.scored.score), signature)},
             truth=truth,
             pred=pred,
-            name=how.settings.name,
+            name=settings.name,
             findings=findings,
         )
 
-    def compare(self, truths: Annotations, preds: Annotations) -> tuple[tuple[Ints, Ints, Floats], Possible]:
-        """Every overlap above 0, and how well those objects agree that may be a match."""
-        rows, columns, pairs = find_overlaps(truths, preds, self.how.settings)
-        overlap = overlap_of(pairs)
-        enough = np.flatnonzero(self.how.rules.may_match(overlap))
+    def compare(self, truths: Annotations, preds: Annotations) -> tuple[tuple[Ints, Ints, Floats], CandidateMatches]:
+        """Return rows, columns and values of every IoU above 0, and the candidate matches with their errors."""
+        rows, columns, pairs = overlapping_pairs(truths, preds, self.config.settings)
+        iou = iou_of(pairs)
+        enough = np.flatnonzero(self.config.rules.may_match(iou))
         at = rows[enough], columns[enough]
         mine, theirs = truths.label[at[0]], preds.label[at[1]]
-        distance = self.how.distances.between(mine, theirs, truths.labels, preds.labels)
-        recognition = recognition_score(distance, mine == theirs, self.certainty[at[1]])
-        localization = localization_score(self.how.localization, pairs.take(enough))
-        shared = np.flatnonzero(overlap > 0)
-        every = rows[shared], columns[shared], overlap[shared]
-        return every, Possible(*at, overlap[enough], localization, recognition)
+        distance = self.config.distances.between(mine, theirs, truths.labels, preds.labels)
+        recognition = recognition_score(distance, mine == theirs, self.confidence[at[1]])
+        localization = localization_score(self.config.localization, pairs.take(enough))
+        shared = np.flatnonzero(iou > 0)
+        every = rows[shared], columns[shared], iou[shared]
+        return every, CandidateMatches(*at, iou[enough], localization, recognition)
 
     @property
     def score(self) -> float:
-        """The mean over the images."""
+        """The mean score over the images."""
         return self.scores["score"].value
 
     @property
     def image_scores(self) -> Floats:
-        """One for each image."""
-        return self.judged.score
+        """The score of each image."""
+        return self.scored.score
 
     @property
     def image_names(self) -> list[str]:
+        """The name of each image."""
         return [self.known.name(i) for i in range(len(self.known))]
 
     def quantiles(self) -> dict[str, float]:
-        scores = self.judged.score
+        """Return best, quartiles and worst of the image scores."""
+        scores = self.scored.score
         return {key: float(np.quantile(scores, q)) if len(scores) else nan for key, q in QUANTILES.items()}
 
     @property
     def worst_first(self) -> Ints:
-        """Images by falling score; equal ones in the order of the files."""
-        return np.argsort(-self.judged.score, kind="stable")
+        """Images by decreasing score; equal ones in the order of the files."""
+        return np.argsort(-self.scored.score, kind="stable")
 
     def image_counts(self) -> dict[str, Ints]:
-        """For each image its truths, preds, matches, missed truths and spurious preds."""
-        judged, objects, count = self.judged, self.members, len(self.known)
+        """Return counts per image: ground truth, predictions, matches, missed and spurious objects."""
+        scored, objects, count = self.scored, self.members, len(self.known)
         return {
             "truths": np.bincount(objects.truth, minlength=count),
-            "preds": np.bincount(objects.pred[~self.excused | self.is_matched], minlength=count),
-            "matched": judged.matched,
-            "missed": np.bincount(objects.truth[judged.missed], minlength=count),
-            "spurious": np.bincount(objects.pred[judged.spurious], minlength=count),
+            "preds": np.bincount(objects.pred[~self.on_ignored | self.is_matched], minlength=count),
+            "matched": scored.matched,
+            "missed": np.bincount(objects.truth[scored.missed], minlength=count),
+            "spurious": np.bincount(objects.pred[scored.spurious], minlength=count),
         }
 
     @property
     def is_matched(self) -> NDArray[np.bool_]:
-        """Which preds have a match."""
+        """Flags of predictions with a match."""
         found = np.zeros(len(self.pred_rows), dtype=np.bool_)
-        found[self.judged.matches.pred] = True
+        found[self.scored.matches.pred] = True
         return found
 
     def matches(self, iou: float | None = None) -> Matches:
-        """Which prediction is matched to which ground truth; of several, the one of highest IoU."""
-        threshold = self.how.rules.least
+        """Return the match of each object, that with the highest IoU where it has several."""
+        threshold = self.config.rules.iou_threshold
         choose_threshold((threshold,), iou)
-        found, sizes = self.judged.matches, (len(self.truth), len(self.pred))
+        found, sizes = self.scored.matches, (len(self.truth), len(self.pred))
         rising = np.argsort(found.overlap, kind="stable")
         pairs = self.truth_rows[found.truth[rising]], self.pred_rows[found.pred[rising]]
-        false_positives = self.pred_rows[~self.excused | self.is_matched]
+        false_positives = self.pred_rows[~self.on_ignored | self.is_matched]
         return Matches.of_pairs(threshold, sizes, pairs, self.truth_rows, false_positives)
 
     def is_error(self, score: str) -> bool:
+        """Return True: lower scores are better."""
         return True
 
     def image_table(self, most: int | None = None) -> Table:
-        """The images, the worst first."""
+        """Return a table of images, the worst first."""
         order = self.worst_first[:most]
-        columns: dict[str, Sequence[Any]] = {"score": self.judged.score[order].tolist()}
+        columns: dict[str, Sequence[Any]] = {"score": self.scored.score[order].tolist()}
         columns |= {HEADS.get(key, key): values[order].tolist() for key, values in self.image_counts().items()}
         title = "worst images" if len(order) < len(self.known) else ""
         return Table.of("image", [self.known.name(int(i)) for i in order], columns, title=title)
@@ -219,26 +264,27 @@ class InterpretationResults(Results):
         return list(known.all_names)
 
     def class_columns(self) -> dict[str, list[Any]]:
-        """What became of the objects of each class.
+        """Return score, counts and mean errors of each class.
 
-        The score is the mean of the local scores of its truths, a missed one counting 1; localization and recognition
-        are means over its matches, `confused` counts matches with another class; spurious preds go by their own class.
+        The score is the mean of the local scores of its ground truth, a missed object counting 1. Localization and
+        recognition are means over its matches, `confused` counts matches with another class, and spurious predictions
+        count for their own class.
         """
-        judged, matches, count = self.judged, self.judged.matches, len(self.class_names)
+        scored, matches, count = self.scored, self.scored.matches, len(self.class_names)
         truth, pred = self.truth.label[self.truth_rows], self.pred.label[self.pred_rows]
         of_match = truth[matches.truth]
         missed, spurious = (
-            np.bincount(side, minlength=count) for side in (truth[judged.missed], pred[judged.spurious])
+            np.bincount(side, minlength=count) for side in (truth[scored.missed], pred[scored.spurious])
         )
         found = np.bincount(of_match, minlength=count)
-        total = np.bincount(of_match, weights=judged.local, minlength=count) + missed
+        total = np.bincount(of_match, weights=scored.local, minlength=count) + missed
         means = {
-            name: divide(np.bincount(of_match, weights=values, minlength=count), found)
+            name: means_of(np.bincount(of_match, weights=values, minlength=count), found)
             for name, values in (("localization", matches.localization), ("recognition", matches.recognition))
         }
         is_other = (of_match != pred[matches.pred]).astype(np.float64)
         return {
-            "score": divide(total, found + missed).tolist(),
+            "score": means_of(total, found + missed).tolist(),
             "truths": np.bincount(truth, minlength=count).tolist(),
             "matched": found.tolist(),
             "missed": missed.tolist(),
@@ -248,38 +294,40 @@ class InterpretationResults(Results):
         }
 
     def class_scores(self) -> dict[str, list[float]]:
+        """Return the score of each class."""
         return {"score": self.class_columns()["score"]}
 
     def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
+        """Return bootstrap means of some scores, [draw, score], for weights of the images, [draw, image]."""
         if label is None:
             every = np.arange(len(self.known))
-            parts = [(every, self.judged.score) for score in scores if self[score]]
+            parts = [(every, self.scored.score) for score in scores if self[score]]
         else:
             parts = [self.rows_of(score, self.class_names.index(label)) for score in scores]
         return np.stack([draw_ratio(weights, image, own, np.ones(len(own))) for image, own in parts], axis=1)
 
     def rows_of(self, score: str, label: int) -> tuple[Ints, Floats]:
-        """What a score of a class is the mean of, and the image of each."""
-        judged, matches = self.judged, self.judged.matches
+        """Return the values that a score of a class is the mean of, after the image of each."""
+        scored, matches = self.scored, self.scored.matches
         labels = self.truth.label[self.truth_rows]
-        values = {"score": judged.local, "localization": matches.localization, "recognition": matches.recognition}
+        values = {"score": scored.local, "localization": matches.localization, "recognition": matches.recognition}
         if score not in values:
-            self[score]  # an unknown one is named there
+            self[score]  # raises for an unknown score
         found = np.flatnonzero(labels[matches.truth] == label)
         image, own = self.members.truth[matches.truth[found]], values[score][found]
         if score != "score":
             return image, own
-        missed = judged.missed[labels[judged.missed] == label]
+        missed = scored.missed[labels[scored.missed] == label]
         return np.append(image, self.members.truth[missed]), np.append(own, np.ones(len(missed)))
 
     def class_table(self) -> Table:
-        """A row for each class that occurs, and all of them together; the score of all is that of the images."""
+        """Return a table of the classes that occur, with totals."""
         columns = self.class_columns()
         counts = ("truths", "matched", "missed", "spurious", "confused")
         totals: dict[str, Any] = {key: sum(columns[key]) for key in counts}
         totals |= {
-            "localization": mean_of(self.judged.matches.localization),
-            "recognition": mean_of(self.judged.matches.recognition),
+            "localization": mean_of(self.scored.matches.localization),
+            "recognition": mean_of(self.scored.matches.recognition),
         }
         shown = [i for i in range(len(self.class_names)) if columns["truths"][i] or columns["spurious"][i]]
         return Table.of(
@@ -292,7 +340,7 @@ class InterpretationResults(Results):
     # One image.
 
     def position(self, image: str) -> int:
-        """Where the image of this name or id is."""
+        """Return the position of the image with this name or id."""
         found = self.known.find(image) if self.known.names is not None else None
         if found is None and image.isdecimal() and len(image) < 19:
             found = self.known.index_of_id.get(int(image))
@@ -304,71 +352,68 @@ class InterpretationResults(Results):
         return found
 
     def trace(self, image: str | int) -> Trace:
-        """Every matrix on the way to the score of one image, by its name or its position."""
+        """Return every matrix of the computation for one image, given by its name or its position."""
         i = self.position(image) if isinstance(image, str) else int(image)
         if not 0 <= i < len(self.known):
             raise BadParameter(f"image: expected a position from 0 to {len(self.known) - 1}, found {i}")
         truths = np.flatnonzero(self.members.truth == i)
-        preds = np.flatnonzero((self.members.pred == i) & (~self.excused | self.is_matched))
+        preds = np.flatnonzero((self.members.pred == i) & (~self.on_ignored | self.is_matched))
         shape = (len(truths), len(preds))
         matrices = [np.zeros(shape) for _ in range(3)]
-        possible = self.possible
+        candidates = self.candidates
         for out, (rows, columns, values) in zip(
             matrices,
             (
                 self.overlap,
-                (possible.truth, possible.pred, possible.localization),
-                (possible.truth, possible.pred, possible.recognition),
+                (candidates.truth, candidates.pred, candidates.localization),
+                (candidates.truth, candidates.pred, candidates.recognition),
             ),
             strict=True,
         ):
             here = np.flatnonzero((self.members.truth[rows] == i) & np.isin(columns, preds))
             out[np.searchsorted(truths, rows[here]), np.searchsorted(preds, columns[here])] = values[here]
-        rules, excused = self.how.rules, self.excused & (self.members.pred == i) & ~self.is_matched
+        rules, unscored = self.config.rules, self.on_ignored & (self.members.pred == i) & ~self.is_matched
         return Trace.of(
             *matrices,
             matching=rules.matching,
             iou=rules.threshold,
             alpha=rules.alpha,
-            truths=[self.thing(self.truth, int(self.truth_rows[t])) for t in truths],
-            preds=[self.thing(self.pred, int(self.pred_rows[p])) for p in preds],
+            truths=[self.describe(self.truth, int(self.truth_rows[t])) for t in truths],
+            preds=[self.describe(self.pred, int(self.pred_rows[p])) for p in preds],
             image=self.known.name(i),
             ignored=int((self.truth.image == i).sum()) - len(truths),
-            excused=int(excused.sum()),
+            excused=int(unscored.sum()),
             scene=(self.truth.take(self.truth_rows[truths]), self.pred.take(self.pred_rows[preds])),
             about={"protocol": self.protocol, "signature": str(self.signature), "name": self.name},
         )
 
-    def thing(self, side: Annotations, row: int) -> Thing:
+    def describe(self, side: Annotations, row: int) -> SceneObject:
+        """Return class, confidence and row of an object for a trace."""
         confidence = None if side is self.truth or side.confidence is None else float(side.confidence[row])
-        return Thing(side.labels.name(int(side.label[row])), confidence, row)
+        return SceneObject(side.labels.name(int(side.label[row])), confidence, row)
 
-    # What a person sees, and what a program reads.
+    # Output.
 
     def contents(self) -> list[Part]:
         quantiles = "   ".join(f"{key} {value:.4f}" for key, value in self.quantiles().items() if not isnan(value))
         word = "image" if len(self.known) == 1 else "images"
+        matches, truths, notes = int(self.scored.matched.sum()), len(self.members.truth), []
+        if matches > truths:
+            found = f"{matches:,} matches of {truths:,} ground-truth object" + "s" * (truths != 1)
+            notes.append(f"{found}: with multiple matching an object may have several, with one-to-one at most one")
         return [
             f"{self.name}   score {show_cell(self.score)} over {len(self.known):,} {word} (0 is perfect, 1 is worst)",
             quantiles,
             self.image_table(MOST_IMAGES),
             self.class_table(),
-            *self.about_matches(),
+            *notes,
             self.signature,
             *self.notes,
         ]
 
-    def about_matches(self) -> list[str]:
-        """Why there are more matches than truths, if there are."""
-        matches, truths = int(self.judged.matched.sum()), len(self.members.truth)
-        if matches <= truths:
-            return []
-        found = f"{matches:,} matches of {truths:,} truth" + "s" * (truths != 1)
-        return [f"{found}: with multiple matching an object may have several; one-to-one gives each at most one"]
-
     def details(self) -> dict[str, Any]:
         counts = {key: values.tolist() for key, values in self.image_counts().items()}
-        scores, columns = self.judged.score.tolist(), self.class_columns()
+        scores, columns = self.scored.score.tolist(), self.class_columns()
         return {
             "score": self.score,
             "quantiles": self.quantiles(),
@@ -383,31 +428,32 @@ class InterpretationResults(Results):
         }
 
 
-def divide(total: NDArray[Any], count: NDArray[Any]) -> Floats:
-    """Means of classes, NaN where a class has nothing."""
+def means_of(total: NDArray[Any], count: NDArray[Any]) -> Floats:
+    """Return total / count, NaN where the count is 0."""
     out = np.full(len(total), nan)
     np.divide(total, count, out=out, where=count > 0)
     return out
 
 
-def is_sure(side: Annotations, settings: InterpretSettings) -> NDArray[np.bool_]:
-    """Which objects are left when weak ones are cut; those that do not say how sure they are stay."""
+def reaches_confidence(side: Annotations, settings: SceneScoreSettings) -> NDArray[np.bool_]:
+    """Flag the objects at or above the confidence threshold; those without a confidence are kept."""
     if settings.confidence is None or side.confidence is None:
         return np.ones(len(side), dtype=np.bool_)
     found: NDArray[np.bool_] = above_threshold(side, settings.confidence) | side.flag("unscored")
     return found
 
 
-def certainties(pred: Annotations, rows: Ints) -> Floats:
-    """How sure each pred is, from 0 to 1; one that does not say is certain."""
+def checked_confidence(pred: Annotations, rows: Ints) -> Floats:
+    """Return the confidence of predictions, 1 for those without one; DataError for one outside 0 to 1."""
     if pred.confidence is None:
         return np.ones(len(rows))
-    values = np.where(pred.flag("unscored"), 1.0, pred.confidence)[rows]
+    values: Floats = np.where(pred.flag("unscored"), 1.0, pred.confidence)[rows]
     wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
     if len(wrong):
         where = pred.images.name(int(pred.image[rows[wrong[0]]]))
+        remedy = "--certain" if IS_COMMAND_LINE.get() else "certain=True"
         raise DataError(
             f"{pred.source.path or 'predictions'}: expected confidences from 0 to 1, found {values[wrong[0]]:g} in "
-            f"image {where!r}, one of {len(wrong):,}; divide them, or give --certain"
+            f"image {where!r}, one of {len(wrong):,}; divide them, or give {remedy}"
         )
     return values

@@ -1,4 +1,4 @@
-"""Which class is a kind of what? A tree of classes, read from JSON or indented text, and the paths in it."""
+"""Taxonomy of classes: a tree read from JSON or indented text, and the path lengths between its classes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,22 @@ from verite.formats.json_documents import check_depth
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """A parent for every name, none for those at the top. Names without children are the classes.
+    """A tree of classes: names without children are the classes, the others are groups.
 
+    Parameters
+    ----------
+    parents : mapping
+        The parent of every name, None for those at the top.
+    where : str, default "taxonomy"
+        The file to name in errors.
+
+    Raises
+    ------
+    ReadError
+        If there is no name, or a cycle.
+
+    Examples
+    --------
     >>> names, steps = Taxonomy({"cat": "animal", "dog": "animal", "car": "thing"}).path_lengths()
     >>> names, steps.tolist()
     (('cat', 'dog', 'car'), [[0.0, 2.0, 4.0], [2.0, 0.0, 4.0], [4.0, 4.0, 0.0]])
@@ -37,52 +51,53 @@ class Taxonomy:
             seen, at = {name}, self.parents.get(name)
             while at is not None:
                 if at in seen:
-                    raise ReadError(self.where, expected="a tree", found=f"a cycle: {excerpt(at)} is a kind of itself")
+                    raise ReadError(self.where, expected="a tree", found=f"a cycle: {excerpt(at)} is its own ancestor")
                 seen.add(at)
                 at = self.parents.get(at)
 
     @property
     def groups(self) -> set[str]:
-        """Names that others are a kind of."""
+        """Names that are the parent of others."""
         return {parent for parent in self.parents.values() if parent is not None}
 
     @property
     def classes(self) -> tuple[str, ...]:
+        """Names without children."""
         return tuple(name for name in self.parents if name not in self.groups)
 
-    def line(self, name: str) -> list[str]:
-        """The name, what it is a kind of, and so on to the top."""
+    def ancestors(self, name: str) -> list[str]:
+        """Return a name, its parent, and so on to the top."""
         found = [name]
         while (parent := self.parents.get(found[-1])) is not None:
             found.append(parent)
         return found
 
     def path_lengths(self) -> tuple[tuple[str, ...], NDArray[np.float64]]:
-        """The classes, and how many steps it is from each to each through what they have in common.
+        """Return the classes, and the number of steps from each to each through their closest common ancestor.
 
-        What has nothing in common meets above the tops: a step up from each of two tops.
+        Trees without a common ancestor meet one step above their tops.
         """
-        lines = {name: self.line(name)[::-1] for name in self.classes}  # from the top
+        lines = {name: self.ancestors(name)[::-1] for name in self.classes}  # from the top
         steps = np.zeros((len(lines), len(lines)))
         for i, a in enumerate(lines.values()):
             for j, b in enumerate(lines.values()):
-                # No class is a kind of another one: where nothing differs it is the same.
+                # No class is the ancestor of another: where nothing differs it is the same class.
                 shared = next((k for k, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), len(a))
                 steps[i, j] = len(a) + len(b) - 2 * shared
         return tuple(lines), steps
 
 
 def read_taxonomy(path: str | PathLike[str]) -> Taxonomy:
-    """From a file: JSON (nested objects and lists, or a parent for each name) or text indented by depth."""
-    place = find_path(path)
-    text = read_text(place)
+    """Read a taxonomy: JSON (nested objects and lists, or a parent for each name) or text indented by depth."""
+    file = find_path(path)
+    text = read_text(file)
     if not text.strip():
-        raise ReadError(place, expected="a taxonomy", found="an empty file")
-    return of_json(text, place) if text.lstrip()[0] in "{[" else of_text(text, place)
+        raise ReadError(file, expected="a taxonomy", found="an empty file")
+    return parse_json(text, file) if text.lstrip()[0] in "{[" else parse_text(text, file)
 
 
-def of_json(text: str, path: Path) -> Taxonomy:
-    """Nested objects, lists of names at their ends; or one object that gives each name its parent."""
+def parse_json(text: str, path: Path) -> Taxonomy:
+    """Parse nested objects with lists of names at their ends, or one object with the parent of each name."""
     import json
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -109,7 +124,7 @@ def of_json(text: str, path: Path) -> Taxonomy:
 
 
 def walk(node: Any, parent: str | None, parents: dict[str, str | None], path: Path) -> None:
-    """Every name below a node of nested JSON."""
+    """Add every name below a node of nested JSON."""
     if isinstance(node, dict):
         for name, inner in node.items():
             add(name, parent, parents, path)
@@ -123,8 +138,8 @@ def walk(node: Any, parent: str | None, parents: dict[str, str | None], path: Pa
         raise ReadError(path, expected="names, lists and objects", found=excerpt(node))
 
 
-def of_text(text: str, path: Path) -> Taxonomy:
-    """One name a line, indented more than what it is a kind of; # starts a remark."""
+def parse_text(text: str, path: Path) -> Taxonomy:
+    """Parse one name per line, indented more than its parent; # starts a comment."""
     parents: dict[str, str | None] = {}
     above: list[tuple[int, str]] = []  # depth and name of the line's ancestors
     for number, line in enumerate(StringIO(text, newline=None), 1):
@@ -147,11 +162,12 @@ def of_text(text: str, path: Path) -> Taxonomy:
 
 
 def add(name: str, parent: str | None, parents: dict[str, str | None], where: object) -> None:
+    """Add a name with its parent; ReadError if it is there already or its own ancestor."""
     if name not in parents:
         parents[name] = parent
         return
     at = parent
     while at is not None and at != name:
         at = parents.get(at)
-    found = f"{excerpt(name)} twice" if at is None else f"a cycle: {excerpt(name)} is a kind of itself"
+    found = f"{excerpt(name)} twice" if at is None else f"a cycle: {excerpt(name)} is its own ancestor"
     raise ReadError(where, expected="each name once", found=found)

@@ -1,4 +1,4 @@
-"""How did a scene come to its score? Every matrix on the way, for one image."""
+"""Trace of a scene score: every matrix of the computation for one image, from IoU to compensated scores."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter
+from verite.model.annotations import Annotations
 from verite.model.tables import Display, Part, Table
-from verite.scene.score import ALPHA, Matching, Objects, Possible, ScoreRules, judge
+from verite.scene.score import ALPHA, CandidateMatches, Matching, SceneObjects, ScoreRules, score_scenes
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Thing:
-    """One object of a scene, as far as a trace tells of it."""
+class SceneObject:
+    """One object of a scene: class, confidence, and its row in the file."""
 
     label: str
     confidence: float | None = None
-    row: int | None = None  # its place in the file
+    row: int | None = None
 
     def __str__(self) -> str:
         return self.label if self.confidence is None else f"{self.label} {self.confidence:.2f}"
@@ -31,10 +32,41 @@ class Thing:
 
 @dataclass(frozen=True, eq=False)
 class Trace(Display):
-    """One scene with the matrices of the four steps: truths are rows, preds are columns.
+    """The scene score of one image with the matrices of its steps: ground truth in rows, predictions in columns.
 
+    Use :meth:`of` to compute one from matrices, or ``results.trace(image)``.
+
+    Parameters
+    ----------
+    overlap : array [truths, preds]
+        IoU of every pair.
+    correspondence : array [truths, preds] of int
+        1 where a ground-truth object is matched with a prediction.
+    localization, recognition, local : array [truths, preds]
+        Errors and score of the matches, NaN elsewhere.
+    missed, spurious : tuple of int
+        Rows and columns without a match.
+    score : float
+        Score of the image, 0 being perfect.
+    rules : ScoreRules
+        Matching, IoU threshold and weight of localization.
+    image : str, default ""
+        Name of the image.
+    truths, preds : tuple of SceneObject, default ()
+        The objects.
+    ignored : int, default 0
+        Number of ignored ground-truth objects.
+    excused : int, default 0
+        Number of predictions on ignored ground truth, which do not count.
+    scene : tuple of Annotations, optional
+        The objects of both sides, for figures.
+    about : mapping, optional
+        More keys of the JSON document.
+
+    Examples
+    --------
     >>> trace = Trace.of([[0.6], [0.1]], [[0.25], [0.5]], [[0.0], [1.0]])
-    >>> trace.compensation           # a column is added for the truth that nobody found
+    >>> trace.compensation           # a column is added for the missed object
     array([[1, 0],
            [0, 1]])
     >>> trace.compensated, trace.score
@@ -43,21 +75,21 @@ class Trace(Display):
     """
 
     overlap: Floats
-    correspondence: NDArray[np.int64]  # 1 where a truth is matched with a pred
-    localization: Floats  # of the matches, NaN elsewhere; so are the next two
+    correspondence: NDArray[np.int64]
+    localization: Floats
     recognition: Floats
     local: Floats
-    missed: tuple[int, ...]  # rows without a match
-    spurious: tuple[int, ...]  # columns without a match
+    missed: tuple[int, ...]
+    spurious: tuple[int, ...]
     score: float
     rules: ScoreRules
     image: str = ""
-    truths: tuple[Thing, ...] = ()
-    preds: tuple[Thing, ...] = ()
-    ignored: int = 0  # truths that neither reward nor punish
-    excused: int = 0  # preds on such truths
-    scene: Any = field(default=None, repr=False)  # the objects of both sides, for pictures
-    about: Mapping[str, Any] = field(default_factory=dict)  # what else a JSON document says
+    truths: tuple[SceneObject, ...] = ()
+    preds: tuple[SceneObject, ...] = ()
+    ignored: int = 0
+    excused: int = 0
+    scene: tuple[Annotations, Annotations] | None = field(default=None, repr=False)
+    about: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -69,51 +101,90 @@ class Trace(Display):
         matching: Matching = "multiple",
         iou: float | None = None,
         alpha: float = ALPHA,
-        truths: Sequence[str] | Sequence[Thing] = (),
-        preds: Sequence[str] | Sequence[Thing] = (),
-        **about: Any,
+        truths: Sequence[str] | Sequence[SceneObject] = (),
+        preds: Sequence[str] | Sequence[SceneObject] = (),
+        image: str = "",
+        ignored: int = 0,
+        excused: int = 0,
+        scene: tuple[Annotations, Annotations] | None = None,
+        about: Mapping[str, Any] | None = None,
     ) -> Trace:
-        """From matrices: a row for each truth, a column for each pred; where nothing matches, any number will do."""
+        """Score one image from matrices with a row per ground-truth object and a column per prediction.
+
+        Parameters
+        ----------
+        overlap : array [truths, preds]
+            IoU of every pair.
+        localization, recognition : array [truths, preds]
+            Errors from 0 (perfect) to 1; values of pairs that do not match are not used.
+        matching : {"multiple", "one-to-one"}, default "multiple"
+            As for :func:`verite.scene_score`.
+        iou : float, optional
+            IoU threshold. Default: 0.2, and any overlap for one-to-one.
+        alpha : float, default 0.8
+            Weight of localization.
+        truths, preds : sequence of str or SceneObject, default ()
+            Class names, or objects.
+        image, ignored, excused, scene, about
+            As for :class:`Trace`.
+
+        Returns
+        -------
+        Trace
+
+        Raises
+        ------
+        BadParameter
+            If the matrices have different shapes, or the number of names differs.
+        """
         shared = matrix(overlap, "overlap")
         rules = ScoreRules(matching, iou, alpha)
-        where, what = (matrix(m, name) for m, name in ((localization, "localization"), (recognition, "recognition")))
-        for name, values in (("localization", where), ("recognition", what)):
+        errors = [matrix(m, name) for m, name in ((localization, "localization"), (recognition, "recognition"))]
+        for name, values in zip(("localization", "recognition"), errors, strict=True):
             if values.shape != shared.shape:
                 raise BadParameter(f"{name}: expected a matrix {shared.shape} as of overlaps, found {values.shape}")
         rows, columns = (part.ravel() for part in np.indices(shared.shape))
-        possible = Possible(rows, columns, shared.ravel(), where.ravel(), what.ravel())
-        objects = Objects(1, *(np.zeros(length, dtype=np.int64) for length in shared.shape))
-        found = judge(objects, possible, rules)
-        at = found.matches.truth, found.matches.pred
-        known = found.matches
+        candidates = CandidateMatches(rows, columns, *(values.ravel() for values in (shared, *errors)))
+        objects = SceneObjects(1, *(np.zeros(length, dtype=np.int64) for length in shared.shape))
+        found = score_scenes(objects, candidates, rules)
+
+        def place(values: Floats, elsewhere: float = np.nan) -> Floats:
+            out = np.full(shared.shape, elsewhere)
+            out[found.matches.truth, found.matches.pred] = values
+            return out
+
         return cls(
             overlap=shared,
-            correspondence=place(shared.shape, at, np.ones(len(at[0])), 0.0).astype(np.int64),
-            localization=place(shared.shape, at, known.localization),
-            recognition=place(shared.shape, at, known.recognition),
-            local=place(shared.shape, at, found.local),
+            correspondence=place(np.ones(len(found.local)), 0.0).astype(np.int64),
+            localization=place(found.matches.localization),
+            recognition=place(found.matches.recognition),
+            local=place(found.local),
             missed=tuple(found.missed.tolist()),
             spurious=tuple(found.spurious.tolist()),
             score=float(found.score[0]),
             rules=rules,
-            truths=things(truths, shared.shape[0]),
-            preds=things(preds, shared.shape[1]),
-            **about,
+            truths=as_objects(truths, shared.shape[0]),
+            preds=as_objects(preds, shared.shape[1]),
+            image=image,
+            ignored=ignored,
+            excused=excused,
+            scene=scene,
+            about=about or {},
         )
 
     @property
-    def couples(self) -> list[tuple[int | None, int | None]]:
-        """Who is paired in compensation: the first missed truth with the first spurious pred, and so on."""
+    def compensation_pairs(self) -> list[tuple[int | None, int | None]]:
+        """Missed and spurious objects paired in compensation, in their order; None where one side has fewer."""
         return list(zip_longest(self.missed, self.spurious))
 
     def extend(self, values: NDArray[Any], fill: float, added: float) -> NDArray[Any]:
-        """A matrix with the rows and columns of compensation, `added` where objects are paired in it."""
+        """Return a matrix extended by the rows and columns of compensation, with `added` at its pairs."""
         rows, columns = self.overlap.shape
         short = len(self.missed) - len(self.spurious)
         out = np.full((rows + max(0, -short), columns + max(0, short)), fill, dtype=values.dtype)
         out[:rows, :columns] = values
         new_row, new_column = rows, columns
-        for row, column in self.couples:
+        for row, column in self.compensation_pairs:
             if row is None:
                 row, new_row = new_row, new_row + 1
             if column is None:
@@ -123,7 +194,7 @@ class Trace(Display):
 
     @property
     def compensation(self) -> NDArray[np.int64]:
-        """The correspondence with missed and spurious objects paired, in added rows or columns where need be."""
+        """The correspondence with missed and spurious objects paired, in added rows or columns where needed."""
         return self.extend(self.correspondence, 0, 1)
 
     @property
@@ -132,7 +203,7 @@ class Trace(Display):
         return self.extend(self.local, np.nan, 1.0)
 
     def tables(self) -> dict[str, Table]:
-        """The matrices as a person reads them, step by step."""
+        """Return the matrices as tables, in the order of the steps."""
         nan = np.nan
         named = {
             "overlap": self.overlap,
@@ -147,21 +218,26 @@ class Trace(Display):
         return {name: self.table(values, name in whole, titles[name]) for name, values in named.items()}
 
     def table(self, values: Floats, is_whole: bool, title: str) -> Table:
+        """Return one matrix as a table, with empty cells for NaN."""
+
+        def cell(value: float) -> int | str:
+            return "" if value != value else int(value) if is_whole else f"{value:.3f}"
+
         count = values.shape
         rows = [*(f"{i + 1} {t}" for i, t in enumerate(self.truths)), *["added"] * (count[0] - len(self.truths))]
         columns = [*(f"{j + 1} {p}" for j, p in enumerate(self.preds)), *["added"] * (count[1] - len(self.preds))]
-        cells = [[blank(v, is_whole) for v in row] for row in values.tolist()]
+        cells = [[cell(v) for v in row] for row in values.tolist()]
         named = tuple((name, *row) for name, row in zip(rows, cells, strict=True))
         return Table(("truth \\ pred", *columns), named, title=title)
 
     @property
     def titles(self) -> dict[str, str]:
-        """What each matrix is."""
+        """The title of each matrix."""
         r = self.rules
         return {
-            "overlap": "Overlap (intersection over union)",
-            "correspondence": f"Correspondence ({r.matching}, from {r.least:g})"
-            if r.least
+            "overlap": "IoU (intersection over union)",
+            "correspondence": f"Correspondence ({r.matching}, IoU ≥ {r.iou_threshold:g})"
+            if r.iou_threshold
             else f"Correspondence ({r.matching})",
             "localization": "Localization of the matches",
             "recognition": "Recognition of the matches",
@@ -172,21 +248,23 @@ class Trace(Display):
 
     def contents(self) -> list[Part]:
         first = f"{self.image}   {self.sentence}" if self.image else self.sentence
-        last = [f"{self.ignored} truths are ignored, {self.excused} preds on them do not count"] if self.ignored else []
-        return [first, *self.tables().values(), *last]
+        ignored = f"{self.ignored} ground-truth objects ignored, {self.excused} predictions on them do not count"
+        return [first, *self.tables().values(), *([ignored] if self.ignored else [])]
 
     @property
     def sentence(self) -> str:
         """The score and the counts behind it."""
         found = int(self.correspondence.sum())
         counts = f"{found} matches, {len(self.missed)} missed, {len(self.spurious)} spurious"
-        return f"score {self.score:.4f}   {len(self.truths)} truths, {len(self.preds)} preds: {counts}"
+        return (
+            f"score {self.score:.4f}   {len(self.truths)} ground-truth objects, {len(self.preds)} predictions: {counts}"
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain values; what is not a match is null."""
+        """Return the JSON document; NaN becomes null."""
 
-        def describe(thing: Thing) -> dict[str, Any]:
-            return {"class": thing.label, "confidence": thing.confidence, "row": thing.row}
+        def describe(one: SceneObject) -> dict[str, Any]:
+            return {"class": one.label, "confidence": one.confidence, "row": one.row}
 
         return {
             **self.about,
@@ -207,37 +285,24 @@ class Trace(Display):
         }
 
     def to_json(self, *, indent: int = 0) -> str:
-        """One JSON document."""
+        """Return the JSON document as text."""
         from verite.model.results import to_json
 
         return to_json(self.to_dict(), indent=indent)
 
 
 def matrix(values: ArrayLike, name: str) -> Floats:
-    """A matrix of numbers, also where it has no row or no column."""
+    """Return values as a matrix of float64, which may have no row or no column."""
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 2:
         raise BadParameter(f"{name}: expected a matrix, found an array of shape {found.shape}")
     return found
 
 
-def place(shape: tuple[int, ...], at: tuple[Any, Any], values: Floats, elsewhere: float = np.nan) -> Floats:
-    out = np.full(shape, elsewhere)
-    out[at] = values
-    return out
-
-
-def things(names: Sequence[str] | Sequence[Thing], count: int) -> tuple[Thing, ...]:
-    """What the objects are called: as given, or nothing."""
+def as_objects(names: Sequence[str] | Sequence[SceneObject], count: int) -> tuple[SceneObject, ...]:
+    """Return objects from class names or objects; without names, objects without a class."""
     if not names:
-        return tuple(Thing("") for _ in range(count))
+        return tuple(SceneObject("") for _ in range(count))
     if len(names) != count:
-        raise BadParameter(f"names: expected {count}, one an object, found {len(names)}")
-    return tuple(n if isinstance(n, Thing) else Thing(n) for n in names)
-
-
-def blank(value: float, is_whole: bool) -> Any:
-    """A cell as figures show it: nothing where there is nothing."""
-    if value != value:
-        return ""
-    return int(value) if is_whole else f"{value:.3f}"
+        raise BadParameter(f"names: expected {count}, one per object, found {len(names)}")
+    return tuple(n if isinstance(n, SceneObject) else SceneObject(n) for n in names)

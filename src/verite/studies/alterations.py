@@ -1,8 +1,8 @@
-"""What can happen to a region? It is shifted, stretched, turned or put into perspective, and drawn again.
+"""Alterations of a region: translation, scale, rotation and perspective, as warps of its pixel edges.
 
-x acts vertically and y horizontally, in pixels, as in the comparative study. A region is known by the edges of its
-pixels; an alteration moves their corners, and a pixel is in the altered region where its middle lies inside the moved
-edges (left and upper edge included). For one that can be undone this is the pixel found by looking back.
+x acts vertically and y horizontally, in pixels, as in the comparative study. An alteration moves the corners of the
+edges between pixels; a pixel is in the altered region if its centre lies inside the moved edges (left and upper
+included).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Warps = Floats
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """The edges between a region's pixels and the others, and the box around it.
+    """The edges between a region's pixels and the background, and its bounding box.
 
     >>> mask = np.zeros((4, 6), bool); mask[1:3, 2:5] = True
     >>> outline = Outline.of(mask)
@@ -39,6 +39,7 @@ class Outline:
 
     @classmethod
     def of(cls, mask: ArrayLike) -> Outline:
+        """Make the outline of a mask; DataError if it is empty."""
         found = binary(np.asarray(mask), "mask")
         if not found.any():
             raise DataError("mask: expected a region with at least one pixel, found an empty mask")
@@ -46,25 +47,25 @@ class Outline:
 
     @cached_property
     def box(self) -> tuple[int, int, int, int]:
-        """Left, top, right and bottom edge."""
+        """Left, top, right and bottom of the bounding box."""
         rows, columns = np.flatnonzero(self.mask.any(axis=1)), np.flatnonzero(self.mask.any(axis=0))
         return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
 
     @property
     def centre(self) -> tuple[float, float]:
-        """The middle of the box, x and y."""
+        """Centre of the bounding box, x and y."""
         left, top, right, bottom = self.box
         return (left + right) / 2, (top + bottom) / 2
 
     @property
     def half(self) -> tuple[float, float]:
-        """Half the width and half the height of the box."""
+        """Half the width and half the height of the bounding box."""
         left, top, right, bottom = self.box
         return (right - left) / 2, (bottom - top) / 2
 
     @cached_property
     def edges(self) -> Floats:
-        """Corners u1, v1, u2, v2 of every straight edge, measured from the centre."""
+        """End points u1, v1, u2, v2 of every straight edge, relative to the centre."""
         left, top, right, bottom = self.box
         inner = self.mask[top:bottom, left:right]  # there are no edges elsewhere
         across = straight_edges(inner)
@@ -74,7 +75,7 @@ class Outline:
 
 
 def straight_edges(mask: Mask) -> Floats:
-    """Horizontal edges x1, y, x2, y between pixels of the region and others, as long as they run straight.
+    """Return the horizontal edges x1, y, x2, y between region and background, collinear ones joined.
 
     >>> straight_edges(np.array([[0, 1, 1]], bool))
     array([[1., 0., 3., 0.],
@@ -88,7 +89,7 @@ def straight_edges(mask: Mask) -> Floats:
 
 
 def warps_of(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> tuple[Warps, Floats, Floats]:
-    """Warps that leave everything in place, one for each parameter, and the parameters alongside."""
+    """Return one identity warp per parameter, and the parameters as arrays."""
     down, right = (np.atleast_1d(a) for a in np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float)))
     warps = np.zeros((len(down), 2, 4))
     warps[:, :, 0] = outline.centre
@@ -97,7 +98,7 @@ def warps_of(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> tuple[Warps,
 
 
 def translation(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
-    """Shifted x pixels down and y pixels to the right."""
+    """Translate by x pixels down and y pixels to the right."""
     warps, down, right = warps_of(outline, x, y)
     warps[:, 0, 0] += right
     warps[:, 1, 0] += down
@@ -105,9 +106,9 @@ def translation(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
 
 
 def scale(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
-    """Every side moved outwards: x pixels above and below, y pixels left and right, the centre kept.
+    """Move every side outwards: x pixels above and below, y pixels left and right, about the centre.
 
-    A height h becomes h + 2x; a side that would become negative vanishes.
+    A height h becomes h + 2x; a side that would become negative becomes 0.
     """
     warps, down, right = warps_of(outline, x, y)
     half_width, half_height = outline.half
@@ -117,7 +118,7 @@ def scale(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
 
 
 def rotation(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
-    """Turned clockwise by x degrees about the middle of the box; there is no second parameter."""
+    """Rotate clockwise by x degrees about the centre of the bounding box; y is not used."""
     warps, angle, _ = warps_of(outline, x, y)
     turn = np.deg2rad(angle)
     warps[:, 0, 1] = warps[:, 1, 2] = np.cos(turn)
@@ -126,10 +127,10 @@ def rotation(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
 
 
 def perspective(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
-    """The upper side 2x pixels longer and the lower one shorter, the right side 2y pixels shorter and the left longer.
+    """Make the upper side 2x pixels longer and the lower shorter, the left side 2y pixels longer and the right shorter.
 
-    Corners of the box move by (x, y): outwards above, inwards below. The area stays what it was. Where the moved sides
-    cross, what they enclose is filled.
+    Corners of the box move by (x, y): outwards above, inwards below. The area does not change. Where the moved sides
+    cross, the enclosed area is filled.
     """
     warps, down, right = warps_of(outline, x, y)
     half_width, half_height = outline.half
@@ -138,12 +139,12 @@ def perspective(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
     return warps
 
 
-# Combined alterations are done in this order, in which their product is a warp again.
+# Combined alterations are applied in this order, in which their product is a warp again.
 ORDER = ("scale", "perspective", "rotation", "translation")
 
 
 def compose(outline: Outline, parameters: Mapping[str, ArrayLike]) -> Warps:
-    """Several alterations at once, each by one parameter along both axes (a rotation by its angle)."""
+    """Combine several alterations, each with one parameter along both axes (a rotation with its angle)."""
     result = None
     for name in sorted(parameters, key=ORDER.index):
         x = parameters[name]
@@ -154,13 +155,13 @@ def compose(outline: Outline, parameters: Mapping[str, ArrayLike]) -> Warps:
 
 
 def chain(outline: Outline, second: Warps, first: Warps) -> Warps:
-    """Both warps one after the other; the first leaves the axes where they are unless the second is linear."""
+    """Compose two warps; the first must keep the axes parallel unless the second is linear."""
     moved = first.copy()
-    moved[:, :, 0] -= outline.centre  # the second one, too, measures from the centre
+    moved[:, :, 0] -= outline.centre  # the second is also relative to the centre
     shift, linear, product = second[:, :, 0], second[:, :, 1:3], second[:, :, 3]
     result: Warps = np.matmul(linear, moved)
     result[:, :, 0] += shift
-    # (c1 u)(c6 v) of a first warp that stretches; what else the product of two sums has is 0 then.
+    # (c1 u)(c6 v) of a first warp that scales; the other terms of the product are 0 then.
     result[:, :, 3] += product * (moved[:, 0, 1] * moved[:, 1, 2])[:, None]
     return result
 
@@ -175,15 +176,15 @@ ALTERATIONS: dict[str, Alter] = {
 
 
 def alteration(name: str) -> Alter:
-    """The alteration of this name."""
+    """Return the alteration of this name."""
     if name not in ALTERATIONS:
         known = ", ".join(ALTERATIONS)
         raise BadParameter(f"alteration: expected one of {known}, found {name!r}{did_you_mean(name, ALTERATIONS)}")
     return ALTERATIONS[name]
 
 
-def draw(outline: Outline, warps: Warps) -> RLEMasks:
-    """The region moved by each warp, cut at the border of the image."""
+def rasterise_warps(outline: Outline, warps: Warps) -> RLEMasks:
+    """Return the region moved by each warp, clipped to the image."""
     height, width = outline.mask.shape
     counts, objects = _core.warp_runs(outline.edges, np.ascontiguousarray(warps), height, width)
     sizes = np.tile(np.array([height, width], dtype=np.int32), (len(warps), 1))
@@ -191,7 +192,7 @@ def draw(outline: Outline, warps: Warps) -> RLEMasks:
 
 
 def alter(mask: ArrayLike, name: str, x: float = 0.0, y: float = 0.0) -> Mask:
-    """A mask after one alteration: "translation", "scale", "rotation" (x in degrees) or "perspective".
+    """Return a mask after an alteration: "translation", "scale", "rotation" (x in degrees) or "perspective".
 
     >>> mask = np.zeros((4, 5), bool); mask[1:3, 1:3] = True
     >>> alter(mask, "translation", 1, 2).astype(int)
@@ -205,4 +206,4 @@ def alter(mask: ArrayLike, name: str, x: float = 0.0, y: float = 0.0) -> Mask:
     from verite.model.rasters import array_of
 
     outline = Outline.of(mask)
-    return array_of(draw(outline, alteration(name)(outline, x, y)), 0)
+    return array_of(rasterise_warps(outline, alteration(name)(outline, x, y)), 0)

@@ -1,7 +1,7 @@
-"""What does the paper say of its score, and does it hold? Every claim is a check on measured curves that can fail.
+"""Claims of the paper about the scene score, checked on measured curves.
 
-A claim is looked at in many cases: steps of curves, numbers of objects, altered scenes. It holds, holds except in
-some, or fails in half of them and more.
+A claim is checked in many cases: steps of curves, numbers of objects, altered scenes. It holds, holds except in some
+cases, or fails in at least half of them.
 """
 
 from __future__ import annotations
@@ -25,21 +25,22 @@ UNITS = {"rotation": "°"}
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """One claim, and what was found."""
+    """One claim with the number of cases that contradict it."""
 
     figure: int
     claim: str
     exceptions: int
     cases: int
-    found: str  # what was measured, or where it does not hold
+    found: str  # the measured values, or the first exception
 
     @property
     def passed(self) -> bool:
+        """Whether the claim holds in all cases."""
         return not self.exceptions
 
     @property
     def verdict(self) -> str:
-        """How far it holds.
+        """The verdict: holds, holds except, or fails.
 
         >>> [CheckedClaim(10, "", n, 100, "").verdict for n in (0, 3, 50)]
         ['holds', 'holds except', 'fails']
@@ -47,17 +48,19 @@ class CheckedClaim:
         return "holds" if self.passed else "holds except" if 2 * self.exceptions < self.cases else "fails"
 
     def to_dict(self) -> dict[str, object]:
+        """Return the claim for the JSON document."""
         keys = ("claim", "figure", "passed", "verdict", "exceptions", "cases", "found")
         return {key: getattr(self, key) for key in keys}
 
 
-def judge(figure: int, claim: str, problems: Sequence[str], cases: int, otherwise: str) -> CheckedClaim:
-    """A claim with its exceptions: the first of them and how many there are, or what was found instead."""
-    return CheckedClaim(figure, claim, len(problems), cases, tell(problems, cases, otherwise))
+def check_claim(figure: int, claim: str, exceptions: Sequence[str], cases: int, measured: str) -> CheckedClaim:
+    """Return a claim with the number of exceptions and the first of them, or the measured values if there is none."""
+    found = f"not in {len(exceptions)} of {cases:,} cases, e.g. {exceptions[0]}" if exceptions else measured
+    return CheckedClaim(figure, claim, len(exceptions), cases, found)
 
 
 def checks_of(curves: StudyCurves, alpha: float) -> list[CheckedClaim]:
-    """All of them, in the order of the figures."""
+    """Check all claims, in the order of the paper's figures."""
     return [
         *localization_checks(curves),
         *recognition_checks(curves, alpha),
@@ -70,6 +73,7 @@ def checks_of(curves: StudyCurves, alpha: float) -> list[CheckedClaim]:
 
 
 def localization_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+    """Check the claims about misplaced objects (figure 10)."""
     for kind, by_count in c.localization.items():
         falls = [
             f"{n} objects, power {power} to {power + 1}: {a:.6f} to {b:.6f}"
@@ -79,23 +83,23 @@ def localization_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
         ]
         rising = f"{len(by_count)} of {len(by_count)} curves rise at every step"
         steps = sum(map(len, by_count.values()))
-        yield judge(10, f"{kind}: rises strictly with the power", falls, steps, rising)
+        yield check_claim(10, f"{kind}: rises strictly with the power", falls, steps, rising)
         jumps = [f"{n} objects, at power {power}" for n, curve in by_count.items() for power in jumps_of([0.0, *curve])]
-        yield judge(10, f"{kind}: has no jump", jumps, steps, f"none in {len(by_count)} curves")
+        yield check_claim(10, f"{kind}: has no jump", jumps, steps, f"none in {len(by_count)} curves")
         yield fewer_cost_more(kind, by_count, c.errors[kind])
-    for dear, cheap in (("translation", "scale"), ("rotation", "scale"), ("scale", "perspective")):
+    for costly, cheap in (("translation", "scale"), ("rotation", "scale"), ("scale", "perspective")):
         cheaper = [
             f"{n} objects, power {power}"
-            for n, curve in c.localization[dear].items()
+            for n, curve in c.localization[costly].items()
             for power, (a, b) in enumerate(zip(curve, c.localization[cheap][n], strict=True), 1)
             if a <= b
         ]
-        steps, means = sum(map(len, c.localization[dear].values())), (c.pooled[dear], c.pooled[cheap])
+        steps, means = sum(map(len, c.localization[costly].values())), (c.pooled[costly], c.pooled[cheap])
         found = f"mean {means[0]:.4f} against {means[1]:.4f}"
         # In the mean over all objects, and at every power and number of objects.
         failed = max(len(cheaper), means[0] <= means[1])
         told = found + (f"; not at {failed} of {steps} powers and numbers of objects" if failed else "")
-        yield CheckedClaim(10, f"{dear} costs more than {cheap}", failed, steps, told)
+        yield CheckedClaim(10, f"{costly} costs more than {cheap}", failed, steps, told)
     free = sum(c.unpunished.values())
     listed = ", ".join(f"{kind} {100 * c.unpunished[kind] / max(1, c.differing[kind]):.1f} %" for kind in c.unpunished)
     cases = sum(c.differing.values())
@@ -107,7 +111,10 @@ def localization_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
 
 
 def fewer_cost_more(kind: str, by_count: Mapping[int, list[float]], errors: Mapping[int, list[float]]) -> CheckedClaim:
-    """Groups of few images differ by chance: a rise counts from two standard errors on, and the ends must differ."""
+    """Check that the cost falls with the number of objects.
+
+    Groups of few images differ by chance: a rise counts at two standard errors, and the ends must differ.
+    """
     steps, small, rises = 0, 0, []
     for (fewer, first), (more, second) in pairwise(by_count.items()):
         for i, (a, b) in enumerate(zip(first, second, strict=True)):
@@ -120,10 +127,11 @@ def fewer_cost_more(kind: str, by_count: Mapping[int, list[float]], errors: Mapp
     if len(by_count) > 1 and any(b >= a for a, b in zip(first, last, strict=True)):
         rises.append(f"{max(by_count)} objects cost no less than {min(by_count)}")
     found = f"{steps - small} of {steps} steps fall" + ", the others rise within two standard errors" * bool(small)
-    return judge(10, f"{kind}: costs less the more objects there are", rises, max(1, steps), found)
+    return check_claim(10, f"{kind}: costs less the more objects there are", rises, max(1, steps), found)
 
 
 def recognition_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
+    """Check the claims about wrong classes (figure 11)."""
     off = [
         f"{n} objects, {wrong} wrong: {value:.6f} instead of {(1 - alpha) * wrong / n:.6f}"
         for n, curve in c.recognition.items()
@@ -131,16 +139,17 @@ def recognition_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
         if abs(value - (1 - alpha) * wrong / n) > EXACT
     ]
     cases = sum(map(len, c.recognition.values()))
-    yield judge(11, "wrong classes: the score is linear in their number", off, cases, "to 1e-12")
+    yield check_claim(11, "wrong classes: the score is linear in their number", off, cases, "to 1e-12")
     last = {n: curve[-1] for n, curve in c.recognition.items()}
     off = [f"{n} objects: {value:.6f}" for n, value in last.items() if abs(value - (1 - alpha)) > EXACT]
-    yield judge(11, f"all classes wrong: exactly {1 - alpha:.3g}", off, len(last), f"{1 - alpha:.3g} everywhere")
+    yield check_claim(11, f"all classes wrong: exactly {1 - alpha:.3g}", off, len(last), f"{1 - alpha:.3g} everywhere")
 
 
 def detection_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+    """Check the claims about removed and added objects (figure 12)."""
     for word, curves in (("removed", c.removed), ("added", c.added)):
         falls = [f"{n} objects" for n, curve in curves.items() if any(b <= a for a, b in pairwise(curve))]
-        yield judge(12, f"{word} objects: rises with their number", falls, len(curves), "at every step")
+        yield check_claim(12, f"{word} objects: rises with their number", falls, len(curves), "at every step")
         above = [
             f"{more} objects cost as much as {fewer}, {k} {word}"
             for (fewer, first), (more, second) in pairwise(curves.items())
@@ -148,7 +157,7 @@ def detection_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
             if k and b >= a
         ]
         cases = sum(len(curve) - 1 for curve in curves.values())
-        yield judge(12, f"{word} objects: cost more the fewer there are", above, cases, "for every number")
+        yield check_claim(12, f"{word} objects: cost more the fewer there are", above, cases, "for every number")
     cheaper = [
         f"{n} objects, {k}: {gone:.4f} removed, {new:.4f} added"
         for n, curve in c.removed.items()
@@ -158,10 +167,11 @@ def detection_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     first = next(iter(c.removed))
     example = f"e.g. {c.removed[first][1]:.3f} against {c.added[first][1]:.3f} for one of {first}"
     cases = sum(len(curve) - 1 for curve in c.removed.values())
-    yield judge(12, "a removal costs more than an addition", cheaper, cases, example)
+    yield check_claim(12, "a removal costs more than an addition", cheaper, cases, example)
 
 
 def matching_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+    """Check the claims about multiple and one-to-one matching (figure 13)."""
     milder, unsteady = [], []
     for kind, modes in c.matching.items():
         one, *multiple = modes.items()
@@ -186,21 +196,21 @@ def matching_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     shown = ", ".join(f"{name} {value:.3f}" for name, value in ends["rotation"].items())
     cases = sum(len(curve) for modes in c.matching.values() for curve in modes.values())
     claim = "multiple matching is more severe than one to one"
-    yield judge(13, claim, milder + strict, cases, f"rotation 20: {shown}")
+    yield check_claim(13, claim, milder + strict, cases, f"rotation 20: {shown}")
     same = [f"{kind}: thresholds 0.2 and 0.5 alike at power 20" for kind in ("translation", "rotation")
             if not list(ends[kind].values())[-1] > list(ends[kind].values())[1]]  # fmt: skip
-    yield judge(13, "a higher threshold is more severe", unsteady + same, cases, "at every power")
+    yield check_claim(13, "a higher threshold is more severe", unsteady + same, cases, "at every power")
     modes = c.matching["perspective"]
     lost = [
         f"{name}: {max(curve):.4f}" for name, curve in modes.items() if abs(curve[-1] - modes["one-to-one"][-1]) > EXACT
     ]
-    yield judge(13, "perspective up to 20 never loses a match", lost, len(modes), "all ways of matching agree")
+    yield check_claim(13, "perspective up to 20 never loses a match", lost, len(modes), "all ways of matching agree")
     for kind in ("rotation", "translation"):
         yield lost_sooner(c, kind, "scale")
 
 
 def lost_sooner(c: StudyCurves, soon: str, late: str) -> CheckedClaim:
-    """Does one alteration lose matches at a lower power than another? By every threshold, and not at once."""
+    """Check that one alteration loses matches at a lower power than another, at every threshold."""
     later = [
         f"{threshold}, power {power}: {a:.3f} of the objects lost, {b:.3f} by {late}"
         for threshold, curve in c.lost[soon].items()
@@ -213,10 +223,11 @@ def lost_sooner(c: StudyCurves, soon: str, late: str) -> CheckedClaim:
     claim = f"matches are lost sooner by {soon} than by {late}"
     if not any(a or b for a, b in ends.values()):
         return CheckedClaim(13, claim, cases, cases, f"no match is lost up to power {POWERS}")
-    return judge(13, claim, later, cases, f"lost at power {POWERS}: {shown}")
+    return check_claim(13, claim, later, cases, f"lost at power {POWERS}: {shown}")
 
 
 def confidence_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+    """Check the claim about the weight of a wrong class (figure 14)."""
     below = [
         i
         for i, (right, wrong) in enumerate(zip(c.right, c.wrong, strict=True))
@@ -224,10 +235,11 @@ def confidence_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     ]
     found = f"equal at 0 ({c.right[0]:g}), then {c.wrong[-1] - c.right[-1]:g} apart at 1"
     steps = [f"step {i}" for i in below]
-    yield judge(14, "a wrong class weighs more than a right one", steps, len(c.right), found)
+    yield check_claim(14, "a wrong class weighs more than a right one", steps, len(c.right), found)
 
 
 def class_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+    """Check the claims about class distances (figure 15)."""
     for name, curve, plain in (
         (f"{c.example['class'][0]}", c.example["with"], c.example["without"]),
         ("all classes", c.mean["with"], c.mean["without"]),
@@ -241,22 +253,23 @@ def class_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
 
 
 def order_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+    """Check the order of costs: detection, recognition, localization."""
     n = next(iter(c.removed))
     missing, wrong = c.removed[n][1], c.recognition[n][1]
     misplaced = max(curves[n][-1] for curves in c.localization.values())
     found = f"of {n}: missing {missing:.3f}, wrong class {wrong:.3f}, misplaced at most {misplaced:.3f}"
-    dear = {kind: [power for power, cost in enumerate(curves[n], 1) if cost >= wrong]
+    costly = {kind: [power for power, cost in enumerate(curves[n], 1) if cost >= wrong]
             for kind, curves in c.localization.items()}  # fmt: skip
-    above = [f"{kind} from {min(powers)}{UNITS.get(kind, ' px')} on" for kind, powers in dear.items() if powers]
+    above = [f"{kind} from {min(powers)}{UNITS.get(kind, ' px')} on" for kind, powers in costly.items() if powers]
     cases = sum(len(curves[n]) for curves in c.localization.values())
-    failed = sum(map(len, dear.values())) if missing > wrong else cases
+    failed = sum(map(len, costly.values())) if missing > wrong else cases
     told = found + (f"; not for {', '.join(above)}" if above else "")
     claim = "detection weighs more than recognition, recognition than localization"
     yield CheckedClaim(12, claim, failed, cases, told)
 
 
 def jumps_of(curve: Sequence[float]) -> list[int]:
-    """Powers at which a curve leaps, a missing neighbour counting as small.
+    """Return the powers at which a curve jumps; a missing neighbour counts as small.
 
     >>> jumps_of([0, 1, 2, 3, 20, 21, 22, 23, 24])
     [4]
@@ -270,8 +283,3 @@ def jumps_of(curve: Sequence[float]) -> list[int]:
         and (i == 0 or step > TIMES * steps[i - 1])
         and (i + 1 == len(steps) or step > TIMES * steps[i + 1])
     ]
-
-
-def tell(problems: Sequence[str], cases: int, otherwise: str) -> str:
-    """How many problems there are and the first, or what was found instead."""
-    return f"not in {len(problems)} of {cases:,} cases, e.g. {problems[0]}" if problems else otherwise

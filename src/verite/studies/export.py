@@ -1,4 +1,4 @@
-"""The data base of a study: every altered region with its parameters, as runs, and every raw value, in one table."""
+"""Export a study as one table: every altered region with its parameters and mask, and every value of every metric."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ Columns = dict[str, Any]
 
 
 def export(study: Study, folder: str | Path, *, format: ExportFormat = "parquet", pictures: bool = False) -> Path:
-    """Write results.parquet or results.csv, and with `pictures` every mask as a PNG; where the table is.
+    """Write results.parquet or results.csv, and with `pictures` every mask as a PNG; return the path of the table.
 
-    A row for every altered region, the unaltered one included: truth, alteration, its parameters (x and y; of changes
-    that grow, place and size), height, width and runs of the mask as COCO compresses them, and for each metric
-    M(truth, result) and M(result, truth) as it returned them.
+    There is a row per altered region, the unaltered one included: ground truth, alteration, its parameters (x and y, or
+    place and size of a local change), height, width and COCO run-length encoding of the mask, and for each metric
+    M(truth, result) and M(result, truth).
     """
     if format not in ("parquet", "csv"):
         raise BadParameter(f"format: expected parquet or csv, found {format!r}")
@@ -41,9 +41,9 @@ def export(study: Study, folder: str | Path, *, format: ExportFormat = "parquet"
 
 
 def parts_of(study: Study, pictures: Path | None) -> Iterator[Columns]:
-    """The columns of one truth under one alteration after the other."""
+    """Yield the columns of each ground truth under each alteration."""
     for truth, sweep in tasks_of(study.truths, study.sweeps):
-        results, values = sweep.draw(truth), study.evidence.measured[truth.name, sweep.name]
+        results, values = sweep.rasterise(truth), study.evidence.measured[truth.name, sweep.name]
         first, second = parameters_of(sweep, truth)
         height, width = truth.mask.shape
         columns: Columns = {
@@ -59,12 +59,12 @@ def parts_of(study: Study, pictures: Path | None) -> Iterator[Columns]:
             columns[row.label] = values.forward[i].ravel()
             columns[f"{row.label}, exchanged"] = values.backward[i].ravel()
         if pictures is not None:
-            draw_masks(results, first, second, make_folder(pictures / file_name(truth.name) / file_name(sweep.name)))
+            save_masks(results, first, second, make_folder(pictures / file_name(truth.name) / file_name(sweep.name)))
         yield columns
 
 
 def parameters_of(sweep: Sweep, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
-    """x and y of every result; of changes that grow, the number of the place and of the size."""
+    """Return x and y of every result; of local changes the numbers of place and size."""
     if isinstance(sweep, Grid):
         return sweep.parameters
     places, sizes = sweep.shape(truth)
@@ -72,6 +72,7 @@ def parameters_of(sweep: Sweep, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
 
 
 def to_csv(parts: Iterator[Columns]) -> str:
+    """Write the columns as CSV."""
     texts = []
     for k, columns in enumerate(parts):
         lists = [c if isinstance(c, list) else [repr(v) for v in c.tolist()] for c in columns.values()]
@@ -80,6 +81,7 @@ def to_csv(parts: Iterator[Columns]) -> str:
 
 
 def to_parquet(parts: Iterator[Columns]) -> bytes:
+    """Write the columns as Parquet; BadParameter without pyarrow."""
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -97,8 +99,8 @@ def to_parquet(parts: Iterator[Columns]) -> bytes:
     return out.getvalue()
 
 
-def draw_masks(results: RLEMasks, first: np.ndarray, second: np.ndarray, folder: Path) -> None:
-    """Every mask as a picture of black and white, named by its parameters."""
+def save_masks(results: RLEMasks, first: np.ndarray, second: np.ndarray, folder: Path) -> None:
+    """Save every mask as a black and white PNG, named by its parameters."""
     from PIL import Image
 
     for i, (x, y) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
@@ -108,7 +110,7 @@ def draw_masks(results: RLEMasks, first: np.ndarray, second: np.ndarray, folder:
 
 
 def file_name(name: str) -> str:
-    """A name that every file system takes.
+    """Return a name as a portable file name.
 
     >>> file_name("translation(reach=12)"), file_name("small square")
     ('translation-reach-12', 'small-square')

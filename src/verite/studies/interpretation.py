@@ -1,8 +1,13 @@
-"""What is the interpretation score worth? The validation of the paper: what each error costs, on many scenes."""
+"""Study of the scene score: the cost of each kind of error on many scenes, as in the validation of the paper.
+
+Every object of every scene is altered in 160 ways; classes are changed, objects removed and added. The curves of
+figures 10 to 15 of the paper, and its claims, are measured on VOC segmentations or on synthetic scenes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -16,35 +21,30 @@ from verite.model.annotations import Annotations
 from verite.model.classes import Labels
 from verite.model.images import Images
 from verite.model.polygons import RLEMasks
-from verite.model.rasters import array_of, frames_of, runs_of
+from verite.model.rasters import array_of, frames_of, rasterise, runs_of
 from verite.model.regions import Regions
+from verite.model.shapes import Shapes as RegionShapes
 from verite.model.tables import Display, Part, Table
+from verite.pairs import Pairs
 from verite.scene.class_distances import ClassDistances, class_distances
 from verite.scene.score import (
-    Objects,
-    Possible,
+    MARTIN,
+    CandidateMatches,
+    SceneObjects,
     ScoreRules,
-    indicator,
-    judge,
+    confidence_weight,
     localization_metric,
+    localization_score,
     recognition_score,
+    score_scenes,
 )
 from verite.signature import Signature
-from verite.studies.alterations import ALTERATIONS
+from verite.studies.alterations import ALTERATIONS, Outline, Warps, rasterise_warps
 from verite.studies.claims import EXACT, CheckedClaim, checks_of
-from verite.studies.localization_errors import (
-    ANCHORS,
-    DIRECTIONS,
-    POWERS,
-    WAYS,
-    Altered,
-    Anchor,
-    alter_scenes,
-    box_masks,
-    masks_of,
-)
+from verite.threads import thread_count
 
-# How many images have so many objects: VOC 2008's segmentation set, images with more than eight left out.
+Floats = NDArray[np.float64]
+# Number of images by number of objects: VOC 2008's segmentation set without images of more than eight.
 COUNTS = {1: 498, 2: 237, 3: 106, 4: 61, 5: 40, 6: 32, 7: 16, 8: 12}
 
 CLASSES = (
@@ -52,13 +52,13 @@ CLASSES = (
     "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
 )  # fmt: skip
 
-SIZES = ((500, 375), (375, 500))  # width and height, lying or standing
+SIZES = ((500, 375), (375, 500))  # width and height, landscape or portrait
 
-COVERED = (0.1, 0.6)  # share of the image that its objects would cover if none hid another
+COVERED = (0.1, 0.6)  # share of the image that its objects would cover without occlusion
 
-EVENNESS = 8.0  # how alike the objects of one image are in size
+EVENNESS = 8.0  # how similar the objects of one image are in size
 
-CANDIDATES = 12  # places to choose the farthest from
+CANDIDATES = 12  # positions of which the farthest from other objects is chosen
 
 SMALLEST = 400  # pixels
 
@@ -70,7 +70,7 @@ Mask = NDArray[np.bool_]
 
 
 def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> Annotations:
-    """Images with as many objects as the paper's, of irregular outline, some of them partly hidden by others.
+    """Make images with as many objects as the paper's, of irregular outline, some of them partly occluded.
 
     >>> scenes = synthetic_scenes(counts={1: 2, 3: 1})
     >>> len(scenes.images), len(scenes)
@@ -83,7 +83,7 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
     for count, images in (COUNTS if counts is None else counts).items():
         for _ in range(images):
             width, height = SIZES[int(rng.random() < 0.3)]
-            for mask in draw_silhouettes(count, width, height, rng):
+            for mask in sample_silhouettes(count, width, height, rng):
                 masks.append((runs_of(mask[None]).counts, (height, width)))
                 image.append(len(sizes))
             sizes.append((width, height))
@@ -98,10 +98,10 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
     )
 
 
-def draw_silhouettes(count: int, width: int, height: int, rng: np.random.Generator) -> list[Mask]:
-    """So many regions that share no pixel: what lies behind is cut, as annotators mark what can be seen.
+def sample_silhouettes(count: int, width: int, height: int, rng: np.random.Generator) -> list[Mask]:
+    """Sample disjoint regions: occluded parts are cut off, as annotators mark visible pixels.
 
-    Together they would cover 10 to 60 % of the image, each of them a part drawn by chance, far from the others.
+    Together they would cover 10 to 60 % of the image, each a random share, far from the others.
     """
     while True:
         taken = np.zeros((height, width), dtype=np.bool_)
@@ -117,7 +117,7 @@ def draw_silhouettes(count: int, width: int, height: int, rng: np.random.Generat
                 distances = np.abs(places[:, None] - middles[None]).sum(axis=2).min(axis=1)
                 places = places[[int(distances.argmax())]]
             middles = np.concatenate([middles, places[:1]])
-            mask = draw_ring(blob(rng) * size / 2 + places[0], width, height) & ~taken
+            mask = rasterise_ring(blob(rng) * size / 2 + places[0], width, height) & ~taken
             taken |= mask
             masks.append(mask)
         if all(mask.sum() >= SMALLEST for mask in masks):
@@ -125,7 +125,7 @@ def draw_silhouettes(count: int, width: int, height: int, rng: np.random.Generat
 
 
 def blob(rng: np.random.Generator) -> NDArray[np.float64]:
-    """A closed line around the origin with bays and limbs, at most 1 away from it on either axis."""
+    """Sample a closed line around the origin with bays and limbs, within -1 to 1 on either axis."""
     angle = np.linspace(0, 2 * np.pi, CORNERS, endpoint=False)
     height = rng.uniform(0.0, 0.55, len(WAVES)) / WAVES**0.5
     phase = rng.uniform(0, 2 * np.pi, len(WAVES))
@@ -134,15 +134,164 @@ def blob(rng: np.random.Generator) -> NDArray[np.float64]:
     return np.asarray(points / np.abs(points).max(axis=0))
 
 
-def draw_ring(points: NDArray[np.float64], width: int, height: int) -> Mask:
-    """The pixels whose middle lies inside a ring."""
+def rasterise_ring(points: NDArray[np.float64], width: int, height: int) -> Mask:
+    """Return the pixels whose centre lies inside a ring."""
     size = np.array([[height, width]], dtype=np.int32)
     one = np.array([0, 1], dtype=np.int64)
     runs = RLEMasks(*_core.polygon_runs(np.ascontiguousarray(points), one * len(points), one, size, False), size)
     return array_of(runs, 0)
 
 
-Floats = NDArray[np.float64]
+POWERS = np.arange(1, 21)
+DIRECTIONS = 2  # down and to the right, or both ways round
+WAYS = len(ALTERATIONS) * DIRECTIONS * len(POWERS)
+
+
+@dataclass(frozen=True, eq=False)
+class Altered:
+    """IoU and localization error of all images with the same number of objects, before and after alteration.
+
+    Axes: image, altered object, kind of alteration × direction × power, ground truth.
+    """
+
+    count: int
+    images: NDArray[np.int64]
+    base_overlap: Floats  # [image, truth, object]
+    base_localization: Floats
+    overlap: Floats  # [image, object, way, truth]
+    localization: Floats
+    base_exchanged: Floats  # localization with truth and pred exchanged, in the same places
+    exchanged: Floats
+
+    def scores(self, rules: ScoreRules, *, exchanged: bool = False) -> Floats:
+        """Return the score of every altered scene, [image, object, kind, direction, power].
+
+        `exchanged` takes the altered scene as ground truth.
+        """
+        images, count = len(self.images), self.count
+        # Column k of a scene's matrix is the altered object, the others are as in the truth.
+        shape = (images, count, WAYS, count, count)
+        matrices = []
+        places = (self.base_exchanged, self.exchanged) if exchanged else (self.base_localization, self.localization)
+        for base, altered in ((self.base_overlap, self.overlap), places):
+            whole = np.broadcast_to(base[:, None, None], shape).copy()
+            for k in range(count):
+                whole[:, k, :, :, k] = altered[:, k]
+            matrices.append(whole.reshape(-1, count, count))
+        overlap, localization = (matrix.transpose(0, 2, 1) for matrix in matrices) if exchanged else matrices
+        scene, truth, pred = np.nonzero(overlap)
+        of_object = np.repeat(np.arange(len(overlap)), count)
+        possible = CandidateMatches(
+            scene * count + truth,
+            scene * count + pred,
+            overlap[scene, truth, pred],
+            localization[scene, truth, pred],
+            np.zeros(len(scene)),
+        )
+        score = score_scenes(SceneObjects(len(overlap), of_object, of_object), possible, rules).score
+        return score.reshape(images, count, len(ALTERATIONS), DIRECTIONS, len(POWERS))
+
+
+def masks_of(truth: Annotations) -> RLEMasks:
+    """Rasterise every object; DataError where the size of an image is unknown."""
+    sizes = np.stack([truth.images.heights, truth.images.widths], axis=1)[truth.image]
+    unsized = np.flatnonzero((sizes <= 0).any(axis=1))
+    if len(unsized):
+        name = truth.images.name(int(truth.image[unsized[0]]))
+        raise DataError(f"{truth.source.path or 'scenes'}: expected the size of every image, found none for {name!r}")
+    return rasterise(truth.regions, sizes.astype(np.int32))
+
+
+def box_masks(masks: RLEMasks) -> RLEMasks:
+    """Return the bounding boxes of masks, as masks."""
+    return rasterise(Regions(frames_of(masks)), masks.sizes)
+
+
+Anchor = Literal["centre", "corner"]
+ANCHORS = ("centre", "corner")
+
+
+def ways(outline: Outline, anchor: Anchor = "centre") -> Warps:
+    """Return the warps of every alteration of one object: kinds, then directions, then powers."""
+    found = []
+    for name, alter in ALTERATIONS.items():
+        if name == "rotation":
+            found += [alter(outline, POWERS, 0.0), alter(outline, -POWERS, 0.0)]
+        else:
+            found += [alter(outline, POWERS, 0.0), alter(outline, 0.0, POWERS)]
+    warps = np.concatenate(found)
+    if anchor == "corner":  # one side moves by twice the power, the opposite one stays
+        first = list(ALTERATIONS).index("scale") * DIRECTIONS * len(POWERS)
+        warps[first : first + len(POWERS), 1, 0] += POWERS
+        warps[first + len(POWERS) : first + 2 * len(POWERS), 0, 0] += POWERS
+    return warps
+
+
+def pairs_between(truths: RLEMasks, preds: RLEMasks, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
+    mine, theirs = (RegionShapes(Regions(frames_of(side), runs=side), side.sizes) for side in (truths, preds))
+    return Pairs.from_shapes(mine, theirs, rows, columns)
+
+
+def compare(truths: RLEMasks, preds: RLEMasks, metric: Metric) -> tuple[Floats, Floats, Floats]:
+    """Return IoU, localization error and that with exchanged sides of every pair, [pred, truth]."""
+    rows = np.tile(np.arange(len(truths)), len(preds))
+    columns = np.repeat(np.arange(len(preds)), len(truths))
+    pairs = pairs_between(truths, preds, rows, columns)
+    union = pairs.truth_area + pairs.pred_area - pairs.shared_area
+    overlap = np.divide(pairs.shared_area, union, out=np.zeros(len(union)), where=union > 0)
+    localization, exchanged = np.zeros((2, len(overlap)))
+    touching = np.flatnonzero(overlap)
+    chosen = pairs.take(touching)
+    localization[touching] = localization_score(metric, chosen)
+    exchanged[touching] = localization_score(metric, chosen.swapped)
+    shape = len(preds), len(truths)
+    return overlap.reshape(shape), localization.reshape(shape), exchanged.reshape(shape)
+
+
+def alter_image(truths: RLEMasks, metric: Metric, anchor: Anchor = "centre") -> tuple[Floats, ...]:
+    """Compare the objects of one image with each other and with each of them altered; in the order of `Altered`."""
+    base = [part.T for part in compare(truths, truths, metric)]
+    outlines = [Outline.of(array_of(truths, k)) for k in range(len(truths))]
+    altered = [compare(truths, rasterise_warps(outline, ways(outline, anchor)), metric) for outline in outlines]
+    overlap, localization, exchanged = (np.array(part) for part in zip(*altered, strict=True))
+    return base[0], base[1], overlap, localization, base[2], exchanged
+
+
+def alter_scenes(
+    image: NDArray[np.integer],
+    masks: RLEMasks,
+    metric: Metric = MARTIN,
+    *,
+    anchor: Anchor = "centre",
+    threads: int | None = None,
+    report: Callable[[int], None] | None = None,
+) -> list[Altered]:
+    """Alter every object of every image in every way; images are grouped by their number of objects."""
+    order = np.argsort(image, kind="stable")
+    names, starts, counts = np.unique(image[order], return_index=True, return_counts=True)
+    rows = np.split(order, starts[1:])
+
+    def one(i: int) -> tuple[Floats, ...]:
+        found = alter_image(masks.take(rows[i]), metric, anchor)
+        if report is not None:
+            report(len(rows[i]))
+        return found
+
+    with ThreadPoolExecutor(thread_count(threads)) as pool:
+        futures = [pool.submit(one, i) for i in range(len(rows))]
+        try:
+            found = [future.result() for future in futures]
+        except BaseException:  # a wrong image or Ctrl-C: cancel the others
+            for future in futures:
+                future.cancel()
+            raise
+    groups = []
+    for count in np.unique(counts).tolist():
+        members = np.flatnonzero(counts == count)
+        parts = [np.stack([found[i][part] for i in members]) for part in range(6)]
+        groups.append(Altered(count, names[members], *parts))
+    return groups
+
 
 Shapes = Literal["masks", "boxes"]
 
@@ -159,11 +308,11 @@ EXAMPLE = "pottedplant"  # the class of figure 15a
 
 @dataclass(frozen=True, eq=False)
 class StudyCurves:
-    """What was measured, figure by figure."""
+    """The measured curves, by figure of the paper."""
 
     localization: dict[str, dict[int, list[float]]]  # figure 10: kind, number of objects, power
     errors: dict[str, dict[int, list[float]]]  # standard errors of these means, over images
-    differing: dict[str, int]  # of each kind: altered regions that differ from the truth, ...
+    differing: dict[str, int]  # of each kind: altered regions that differ from the ground truth, ...
     unpunished: dict[str, int]  # ... and those of them whose scene scores 0
     alterations: dict[str, int]
     pooled: dict[str, float]  # mean over all objects and powers
@@ -182,10 +331,10 @@ class StudyCurves:
 
 @dataclass(frozen=True, eq=False)
 class InterpretationStudy(Display):
-    """The curves of figures 10 to 15, and which of the paper's claims hold on them."""
+    """The curves of figures 10 to 15, and the paper's claims checked on them."""
 
     source: str
-    images: dict[int, int]  # how many images have so many objects
+    images: dict[int, int]  # number of images by number of objects
     rejected: int  # images with more objects than are studied, or none
     classes: int
     signature: Signature
@@ -194,10 +343,12 @@ class InterpretationStudy(Display):
 
     @property
     def objects(self) -> int:
+        """Number of objects."""
         return sum(count * images for count, images in self.images.items())
 
     @property
     def alterations(self) -> int:
+        """Number of altered scenes."""
         return self.objects * WAYS
 
     def contents(self) -> list[Part]:
@@ -215,15 +366,15 @@ class InterpretationStudy(Display):
         ]
 
     def tally(self) -> str:
-        """How many claims hold, hold except somewhere, and fail."""
+        """Count the claims that hold, hold with exceptions, and fail."""
         words = [check.verdict for check in self.checks]
-        parts = [f"{words.count('preserves')} of {len(words)} claims hold"]
-        parts += [f"{words.count('preserves except')} with exceptions"] * ("holds except" in words)
+        parts = [f"{words.count('holds')} of {len(words)} claims hold"]
+        parts += [f"{words.count('holds except')} with exceptions"] * ("holds except" in words)
         failing = words.count("fails")
         return ", ".join([*parts, *[f"{failing} fail" + "s" * (failing == 1)] * (failing > 0)])
 
     def cost_table(self) -> Table:
-        """What an altered object costs its scene, by how many objects there are."""
+        """Return the cost of an altered object by the number of objects in the scene."""
         counts = list(self.images)
         columns: dict[str, list[Any]] = {"images": [self.images[n] for n in counts]}
         for kind, curves in self.curves.localization.items():
@@ -232,11 +383,13 @@ class InterpretationStudy(Display):
         return Table.of("objects", [str(n) for n in counts], columns)
 
     def check_table(self) -> Table:
+        """Return the claims with their verdicts."""
         rows = tuple((check.claim, check.verdict, check.found) for check in self.checks)
         widest = max(len(row[2]) for row in rows)
         return Table(("claim", "", "found".ljust(widest)), tuple((a, b, c.ljust(widest)) for a, b, c in rows))
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document."""
         c = self.curves
         return {
             "signature": str(self.signature),
@@ -267,6 +420,7 @@ class InterpretationStudy(Display):
 
 
 def by_number(curves: dict[int, list[float]]) -> dict[str, list[float]]:
+    """Return curves with the number of objects as text, for JSON."""
     return {str(n): values for n, values in curves.items()}
 
 
@@ -281,17 +435,17 @@ def study_interpretation(
     threads: int | None = None,
     report: Callable[[int], None] | None = None,
 ) -> InterpretationStudy:
-    """Alter every object of every image, and hold the paper's claims against what the score then says.
+    """Alter every object of every image, score the scenes, and check the paper's claims.
 
-    `shapes="boxes"` takes the box around each object instead of its pixels; `anchor` is what a scale change leaves in
-    place, the centre of an object's box or its upper left corner. `report` is told of objects done.
+    `shapes="boxes"` takes the bounding box of each object instead of its pixels; `anchor` is the point that a scale
+    change keeps, the centre of an object's box or its upper left corner. `report` is called with the objects done.
     """
     if anchor not in ANCHORS:
         raise BadParameter(f"anchor: expected {' or '.join(ANCHORS)}, found {anchor!r}{did_you_mean(anchor, ANCHORS)}")
     if shapes not in ("masks", "boxes"):
         raise BadParameter(f"shapes: expected masks or boxes, found {shapes!r}")
     rules, metric, distances = ScoreRules(alpha=alpha), localization_metric(localization), class_distances(distance)
-    truth = truth.where(~truth.ignored)  # crowds and the like are no objects
+    truth = truth.where(~truth.ignored)  # crowds and other ignored objects are left out
     per_image = np.bincount(truth.image, minlength=len(truth.images))
     kept = (per_image >= 1) & (per_image <= MOST_OBJECTS)
     if not kept.any():
@@ -319,10 +473,10 @@ def study_interpretation(
         signature=Signature.of(
             "study_interpretation",
             matching=rules.matching,
-            threshold=rules.least,
+            threshold=rules.iou_threshold,
             alpha=float(alpha),
             localization=metric.name,
-            distance=distances.spelled,
+            distance=distances.signature_value,
             shapes=shapes,
             powers="1-20",
             scale="each-side",
@@ -336,7 +490,7 @@ def study_interpretation(
 
 
 def labels_of(truth: Annotations, group: Altered) -> NDArray[np.int64]:
-    """The labels of a group's objects, [image, object]."""
+    """Return the classes of a group's objects, [image, object]."""
     order = np.argsort(truth.image, kind="stable")
     inside = np.isin(truth.image[order], group.images)
     return truth.label[order][inside].astype(np.int64).reshape(-1, group.count)
@@ -345,6 +499,7 @@ def labels_of(truth: Annotations, group: Altered) -> NDArray[np.int64]:
 def measure(
     groups: list[Altered], labels: dict[int, NDArray[np.int64]], rules: ScoreRules, distances: ClassDistances
 ) -> StudyCurves:
+    """Measure all curves."""
     kinds = list(ALTERATIONS)
     localization: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
     errors: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
@@ -376,12 +531,12 @@ def measure(
         asymmetry=asymmetry,
         lost=lost_matches(groups[0]),
         pooled={kind: total[kind] / alterations[kind] for kind in kinds},
-        recognition={g.count: wrong_classes(g, labels[g.count], rules) for g in groups},
-        removed={g.count: removed_objects(g, labels[g.count], rules) for g in groups},
-        added={g.count: added_objects(g, labels[g.count], rules) for g in groups},
+        recognition={g.count: cost_of_wrong_classes(g, labels[g.count], rules) for g in groups},
+        removed={g.count: cost_of_removed_objects(g, labels[g.count], rules) for g in groups},
+        added={g.count: cost_of_added_objects(g, labels[g.count], rules) for g in groups},
         matching=matching_modes(groups, rules),
-        right=indicator(np.ones(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
-        wrong=indicator(np.zeros(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
+        right=confidence_weight(np.ones(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
+        wrong=confidence_weight(np.zeros(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
         **class_curves(distances),
     )
 
@@ -394,44 +549,45 @@ def mean_score(
     kept: int,
     added: int,
 ) -> float:
-    """The mean over a group's images with the first objects found exactly, the others not, and some made up."""
+    """Return the mean score of a group with the first `kept` objects detected exactly, and `added` spurious ones."""
     images, count = len(group.images), group.count
     overlap = group.base_overlap[:, :, :kept]
     image, truth, pred = np.nonzero(overlap)
     preds = kept + added
     wrong = truth_labels[image, truth] != pred_labels[image, pred]
-    possible = Possible(
+    possible = CandidateMatches(
         image * count + truth,
         image * preds + pred,
         overlap[image, truth, pred],
         group.base_localization[image, truth, pred],
         recognition_score(wrong.astype(np.float64), ~wrong),
     )
-    objects = Objects(images, np.repeat(np.arange(images), count), np.repeat(np.arange(images), preds))
-    return float(judge(objects, possible, rules).score.mean())
+    objects = SceneObjects(images, np.repeat(np.arange(images), count), np.repeat(np.arange(images), preds))
+    return float(score_scenes(objects, possible, rules).score.mean())
 
 
-def wrong_classes(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
-    """Nobody's class wrong, one object's, …, everybody's."""
+def cost_of_wrong_classes(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
+    """Return the mean score with no wrong class, one, …, all."""
     values = []
     for count in range(group.count + 1):
-        told = labels.copy()
-        told[:, :count] = -1  # a class that nobody has
-        values.append(mean_score(group, rules, labels, told, group.count, 0))
+        predicted = labels.copy()
+        predicted[:, :count] = -1  # a class that no object has
+        values.append(mean_score(group, rules, labels, predicted, group.count, 0))
     return values
 
 
-def removed_objects(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
+def cost_of_removed_objects(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
+    """Return the mean score with no object removed, one, …, all."""
     return [mean_score(group, rules, labels, labels, group.count - gone, 0) for gone in range(group.count + 1)]
 
 
-def added_objects(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
-    """Objects that overlap nothing."""
+def cost_of_added_objects(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
+    """Return the mean score with spurious objects that overlap nothing."""
     return [mean_score(group, rules, labels, labels, group.count, new) for new in range(MOST_ADDED + 1)]
 
 
 def matching_modes(groups: list[Altered], rules: ScoreRules) -> dict[str, dict[str, list[float]]]:
-    """On the images with the fewest objects, one in the paper: each way of matching, by kind and power."""
+    """Return the score by kind, matching and power on the images with the fewest objects (one in the paper)."""
     group = groups[0]
     modes = {"one-to-one": replace(rules, matching="one-to-one", threshold=None)}
     modes |= {f"multiple {t:g}": replace(rules, matching="multiple", threshold=t) for t in THRESHOLDS}
@@ -440,7 +596,7 @@ def matching_modes(groups: list[Altered], rules: ScoreRules) -> dict[str, dict[s
 
 
 def lost_matches(group: Altered) -> dict[str, dict[str, list[float]]]:
-    """On the images with the fewest objects: the share of altered objects that no longer overlap their truth enough."""
+    """Return the share of altered objects below each IoU threshold, on the images with the fewest objects."""
     own = np.stack([group.overlap[:, k, :, k] for k in range(group.count)], axis=1)
     own = own.reshape(*own.shape[:2], len(ALTERATIONS), DIRECTIONS, len(POWERS))
     return {
@@ -450,7 +606,7 @@ def lost_matches(group: Altered) -> dict[str, dict[str, list[float]]]:
 
 
 def class_curves(distances: ClassDistances) -> dict[str, Any]:
-    """Recognition scores of a wrong class, from the nearest to the farthest: of one class, and the mean over all."""
+    """Return recognition scores of wrong classes by distance: of one class, and the mean over all."""
     names, matrix = distances.names, distances.square
     if names is None:
         raise BadParameter("distance: expected a matrix or taxonomy to compare with the default, found the default")

@@ -1,6 +1,7 @@
-"""What else goes wrong? A bite, a bump, a rough edge, one object of several: beyond the comparative study.
+"""Local changes of a region: a bite, a bump, a rough edge, one object of several missing or displaced.
 
-Each grows from nothing: curves are [place, size], the first of the sizes being the unaltered truth.
+They go beyond the comparative study. Each grows from nothing: curves are [place, size], and the first size is the
+unaltered ground truth.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from verite.errors import BadParameter
 from verite.metrics import metric as names
 from verite.model.polygons import RLEMasks
 from verite.model.rasters import array_of, outlines_of, runs_of
-from verite.studies.alterations import Mask, Outline, draw, translation
+from verite.studies.alterations import Mask, Outline, rasterise_warps, translation
 from verite.studies.truths import Truth, box, disc
 
 GROWTH = ("noticed", "monotony", "continuity", "evenness")
 
 
 @dataclass(frozen=True)
-class Growing:
-    """What bites, bumps and rough edges share: places along the contour, and sizes from nothing to the largest."""
+class LocalChange:
+    """A change that grows: several places, and sizes from nothing to the largest."""
 
     alteration: ClassVar[str]
     is_comparable: ClassVar[bool] = False
@@ -32,32 +33,39 @@ class Growing:
 
     @property
     def name(self) -> str:
-        usual = type(self)()
-        given = {k: v for k, v in vars(self).items() if v != getattr(usual, k)}
-        return names.spell_metric(self.alteration, given)
+        """The name with the parameters that differ from their defaults."""
+        default = type(self)()
+        given = {k: v for k, v in vars(self).items() if v != getattr(default, k)}
+        return names.format_call(self.alteration, given)
 
     @property
     def truths(self) -> tuple[Truth, ...]:
-        """Truths of its own; none: it alters those that are given."""
+        """Ground truths of its own; empty if it alters those that are given."""
         return ()
 
     @property
     def sizes(self) -> list[float]:
+        """The sizes of the change, without 0."""
         raise NotImplementedError
 
     def places(self, truth: Truth) -> NDArray[np.int64]:
+        """Return the places of the change, one row each."""
         raise NotImplementedError
 
     def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
+        """Return the ground truth with a change of this size at this place."""
         raise NotImplementedError
 
     def shape(self, truth: Truth) -> tuple[int, ...]:
+        """Return the shape of the curve: places and sizes, 0 included."""
         return len(self.places(truth)), len(self.sizes) + 1
 
     def origin(self, truth: Truth) -> tuple[int | slice, ...]:
+        """Return the position of the unaltered ground truth in the curve: the first size."""
         return (slice(None), 0)
 
-    def draw(self, truth: Truth) -> RLEMasks:
+    def rasterise(self, truth: Truth) -> RLEMasks:
+        """Return the altered regions as masks, in the order of the curve."""
         masks = [
             truth.mask if size == 0 else self.change(truth, place, size)
             for place in self.places(truth)
@@ -67,7 +75,7 @@ class Growing:
 
 
 def check_steps(sweep: Any) -> None:
-    """Sizes go in whole steps up to the reach."""
+    """Raise BadParameter unless the reach is a multiple of the step."""
     if min(sweep.reach, sweep.step) <= 0 or sweep.reach % sweep.step:
         found = f"reach {sweep.reach} and step {sweep.step}"
         raise BadParameter(f"{sweep.alteration}: expected a reach that is a multiple of the step, found {found}")
@@ -75,7 +83,7 @@ def check_steps(sweep: Any) -> None:
 
 @lru_cache(maxsize=64)
 def contour_places(truth: Truth, every: int) -> NDArray[np.int64]:
-    """Row and column of pixels all along the contour, no two closer than `every`."""
+    """Return rows and columns of pixels along the contour, no two closer than `every`."""
     chosen: list[NDArray[np.int64]] = []
     for pixel in np.argwhere(array_of(outlines_of(runs_of(truth.mask[None])), 0)):
         if all(((pixel - other) ** 2).sum() >= every**2 for other in chosen):
@@ -84,12 +92,12 @@ def contour_places(truth: Truth, every: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Disc(Growing):
-    """A disc taken from the object, or added to it, at places all along its contour."""
+class Disc(LocalChange):
+    """A disc removed from the object, or added to it, at places along its contour."""
 
     reach: int = 8  # largest radius
     step: int = 2
-    every: int = 8  # the least distance of two places; 1 is every pixel of the contour
+    every: int = 8  # smallest distance of two places; 1 is every pixel of the contour
 
     def __post_init__(self) -> None:
         check_steps(self)
@@ -104,6 +112,7 @@ class Disc(Growing):
         return contour_places(truth, self.every)
 
     def disc(self, truth: Truth, place: NDArray[np.int64], radius: float) -> Mask:
+        """Return the disc around a place."""
         y, x = np.ogrid[: truth.mask.shape[0], : truth.mask.shape[1]]
         found: Mask = (y - place[0]) ** 2 + (x - place[1]) ** 2 <= radius**2
         return found
@@ -111,6 +120,8 @@ class Disc(Growing):
 
 @dataclass(frozen=True)
 class Bite(Disc):
+    """A disc removed from the object."""
+
     alteration: ClassVar[str] = "bite"
 
     def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
@@ -119,6 +130,8 @@ class Bite(Disc):
 
 @dataclass(frozen=True)
 class Bump(Disc):
+    """A disc added to the object."""
+
     alteration: ClassVar[str] = "bump"
 
     def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
@@ -126,12 +139,12 @@ class Bump(Disc):
 
 
 @dataclass(frozen=True)
-class Noise(Growing):
-    """A rough edge: pixels on either side of the contour change sides, the more the larger; a place is a draw."""
+class Noise(LocalChange):
+    """A rough edge: a share of the pixels on either side of the contour is flipped; a place is a random draw."""
 
     alteration: ClassVar[str] = "noise"
     draws: int = 8
-    reach: int = 50  # per cent of the rim's pixels
+    reach: int = 50  # percentage of the rim's pixels
     step: int = 5
     seed: int = 0
 
@@ -148,14 +161,14 @@ class Noise(Growing):
         return np.arange(self.draws)[:, None]
 
     def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
-        # One draw for every size: a pixel that changed sides stays there.
+        # The same random numbers for every size: a pixel that is flipped stays flipped.
         chance = np.random.default_rng([self.seed, int(place[0])]).random(truth.mask.shape)
         return truth.mask ^ (rim(truth) & (chance < size))
 
 
 @lru_cache(maxsize=64)
 def rim(truth: Truth) -> Mask:
-    """Pixels on either side of the contour."""
+    """Return the pixels on either side of the contour."""
     both: Mask = np.zeros_like(truth.mask)
     for region in (truth.mask, ~truth.mask):
         both |= array_of(outlines_of(runs_of(region[None])), 0)
@@ -171,19 +184,20 @@ MIXED = [(54, 66, 64, 40), (150, 54, 40, 64), (62, 150, 48, 48), (142, 146, 60, 
 
 @cache
 def scenes() -> dict[str, tuple[Mask, ...]]:
-    """Four equal squares, and four different objects."""
+    """Return two scenes as the masks of their objects: four equal squares, and four different objects."""
     different = tuple(box(*sides) for sides in MIXED[:3])
     return {"four squares": tuple(box(*sides) for sides in FOUR), "four objects": (*different, disc(172, 172, 28))}
 
 
 @cache
 def scene_truths() -> tuple[Truth, ...]:
+    """Return the scenes as ground truths, the union of their objects."""
     return tuple(Truth(name, np.logical_or.reduce(parts)) for name, parts in scenes().items())
 
 
 @dataclass(frozen=True)
-class Missing(Growing):
-    """Several objects, of which one after the other is missed; a place is the one that is missed first."""
+class Missing(LocalChange):
+    """Several objects that are missed one after the other; a place is the object that is missed first."""
 
     alteration: ClassVar[str] = "missing"
 
@@ -206,8 +220,8 @@ class Missing(Growing):
 
 
 @dataclass(frozen=True)
-class Stray(Growing):
-    """Several objects, of which one strays from its place; a place is the direction."""
+class Stray(LocalChange):
+    """Several objects, one of which is displaced; a place is the direction."""
 
     alteration: ClassVar[str] = "stray"
     reach: int = 16
@@ -230,11 +244,11 @@ class Stray(Growing):
     def change(self, truth: Truth, place: NDArray[np.int64], size: float) -> Mask:
         *others, last = scenes()[truth.name]
         outline = Outline(last)
-        moved = array_of(draw(outline, translation(outline, size * place[0], size * place[1])), 0)
+        moved = array_of(rasterise_warps(outline, translation(outline, size * place[0], size * place[1])), 0)
         found: Mask = np.logical_or.reduce([*others, moved])
         return found
 
 
-LOCAL: dict[str, type[Growing]] = {kind.alteration: kind for kind in (Bite, Bump, Noise, Missing, Stray)}
-# The list of future work of the study, done: local changes, rough edges, several objects, two alterations at once.
+LOCAL: dict[str, type[LocalChange]] = {kind.alteration: kind for kind in (Bite, Bump, Noise, Missing, Stray)}
+# The future work of the comparative study: local changes, rough edges, several objects, two alterations at once.
 BEYOND = ("bite", "bump", "noise", "missing", "stray", "translation+scale(step=4)", "scale+rotation(step=4)")

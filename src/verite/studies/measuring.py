@@ -1,4 +1,4 @@
-"""What does each metric say of each result? The long part of a study, drawn and measured both ways in threads."""
+"""Measure every metric on every altered region of a study, in both directions, in threads or processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from verite.model.rasters import frames_of, runs_of
 from verite.model.regions import Regions
 from verite.model.shapes import Shapes
 from verite.pairs import Pairs
-from verite.studies.rows import Row, Turn
+from verite.studies.rows import PenaltyRule, Row
 from verite.studies.sweeps import Sweep
 from verite.studies.truths import Truth
 
@@ -29,35 +29,37 @@ T = TypeVar("T")
 Named = tuple[tuple[str, str, bool], ...]  # label, path and direction of each row
 
 
-def can_move(row: Row) -> bool:
-    """Can a new process find this row's function?"""
+def can_be_imported(row: Row) -> bool:
+    """Whether a new process can import this row's function."""
     path = row.metric.path
     return row.is_own and ":" in path and "<" not in path and not path.startswith("__main__:")
 
 
 def name_rows(rows: Sequence[Row]) -> Named:
+    """Return rows as names that a new process can look up."""
     return tuple((row.label, row.metric.path, row.is_penalty) for row in rows)
 
 
 @cache
 def find_rows(named: Named) -> tuple[Row, ...]:
-    """The rows behind names, in the process that was told them."""
+    """Look up rows by name, in a new process."""
     return tuple(Row(label, metric(path), is_penalty) for label, path, is_penalty in named)
 
 
-def leave_interrupts_to_the_parent() -> None:
+def ignore_interrupts() -> None:
+    """Leave Ctrl-C to the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def run_in_processes(
     function: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int
 ) -> Iterator[tuple[int, T]]:
-    """Do tasks in so many new processes and give what is done as it comes, with its place."""
+    """Run tasks in new processes; yield the position and result of each as it finishes."""
     if not tasks:
         return
     before = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(tasks)), context, leave_interrupts_to_the_parent) as pool:
+    with ProcessPoolExecutor(min(jobs, len(tasks)), context, ignore_interrupts) as pool:
         try:
             waiting: dict[Future[T], int] = {pool.submit(function, *task): i for i, task in enumerate(tasks)}
             while waiting:
@@ -67,14 +69,14 @@ def run_in_processes(
         except BaseException:
             for child in set(multiprocessing.active_children()) - before:
                 child.terminate()
-            # Waited for: a pool that ends while Python does complains about its closed pipe.
+            # Wait: a pool that ends during interpreter exit prints an error about its closed pipe.
             pool.shutdown(wait=True, cancel_futures=True)
             raise
 
 
 Floats = NDArray[np.float64]
 
-# Results measured together: between two parts somebody may interrupt, and functions of people may be slow.
+# Results measured together: an interrupt takes effect between two chunks, and users' functions may be slow.
 PART, OWN_PART = 1024, 128
 
 Progress = Callable[[int], None]  # called with the number of results that were measured
@@ -82,16 +84,16 @@ Progress = Callable[[int], None]  # called with the number of results that were 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Every row's values of one truth under one sweep."""
+    """The values of every row for one ground truth under one sweep."""
 
     forward: Floats  # [row, …]: M(truth, result)
     backward: Floats  # M(result, truth)
-    is_same: NDArray[np.bool_]  # […]: the result is the truth, pixel by pixel
+    is_same: NDArray[np.bool_]  # […]: the result equals the ground truth
     origin: tuple[int | slice, ...]
 
     @property
     def itself(self) -> Floats:
-        """M(truth, truth), one value a row."""
+        """M(truth, truth), one value per row."""
         at = self.forward[(slice(None), *self.origin)]
         return at if at.ndim == 1 else at[:, 0]
 
@@ -100,16 +102,17 @@ Measured = Mapping[tuple[str, str], Values]  # by truth and sweep
 
 
 def tasks_of(truths: Sequence[Truth], sweeps: Sequence[Sweep]) -> list[tuple[Truth, Sweep]]:
-    """What is to be measured: every sweep on the truths, or on its own."""
+    """Return every pair of ground truth and sweep to measure; a sweep may have ground truths of its own."""
     return [(truth, sweep) for sweep in sweeps for truth in (sweep.truths or truths)]
 
 
 def count_results(truths: Sequence[Truth], sweeps: Sequence[Sweep]) -> int:
-    """How many altered regions there are; the unaltered truth is none of them."""
+    """Return the number of altered regions, without the unaltered ones."""
     return sum(results_of(truth, sweep) for truth, sweep in tasks_of(truths, sweeps))
 
 
 def results_of(truth: Truth, sweep: Sweep) -> int:
+    """Return the number of altered regions of one ground truth under one sweep."""
     shape = sweep.shape(truth)
     unaltered = np.zeros(shape)[sweep.origin(truth)].size
     return int(np.prod(shape)) - unaltered
@@ -124,11 +127,11 @@ def measure_all(
     progress: Progress | None = None,
     processes: bool = False,
 ) -> dict[tuple[str, str], Values]:
-    """The values of every row, truth and sweep; the same bits for any number of jobs.
+    """Measure every row, ground truth and sweep; the values are identical for any number of jobs.
 
-    With `processes`, functions of one's own are called in as many new processes, the others in threads.
+    With `processes`, users' functions run in as many new processes, the metrics of the catalogue in threads.
     """
-    away = [i for i, row in enumerate(rows) if processes and jobs > 1 and can_move(row)]
+    away = [i for i, row in enumerate(rows) if processes and jobs > 1 and can_be_imported(row)]
     here = [i for i in range(len(rows)) if i not in away]
     tasks, stop = tasks_of(truths, sweeps), Stop()
     parts: list[dict[tuple[str, str], Values]] = []
@@ -145,7 +148,7 @@ def measure_all(
 def collect(
     done: Iterator[tuple[int, Values]], tasks: Sequence[tuple[Truth, Sweep]], progress: Progress | None
 ) -> dict[tuple[str, str], Values]:
-    """What comes as it is done, in the order of the tasks."""
+    """Collect results as they finish, and return them in the order of the tasks."""
     found: dict[tuple[str, str], Values] = {}
     for i, values in done:
         truth, sweep = tasks[i]
@@ -158,7 +161,7 @@ def collect(
 def merge_rows(
     parts: Sequence[dict[tuple[str, str], Values]], order: NDArray[np.integer]
 ) -> dict[tuple[str, str], Values]:
-    """Rows that were measured apart, in their order."""
+    """Merge rows that were measured separately, in their order."""
     if len(parts) == 1:
         return parts[0]
     return {
@@ -172,18 +175,18 @@ def merge_rows(
 
 
 def measure_named(named: Named, truth: Truth, sweep: Sweep) -> Values:
-    """One truth under one sweep, in a process that finds the functions itself."""
+    """Measure one ground truth under one sweep in a new process."""
     return measure(find_rows(named), truth, sweep, Stop())
 
 
 def run_all(work: Sequence[Callable[[], T]], jobs: int, stop: Stop) -> Iterator[tuple[int, T]]:
-    """Do the work in so many threads and give what is done as it comes, with its place."""
+    """Run the work in threads; yield the position and result of each as it finishes."""
     if jobs == 1:
         yield from ((i, todo()) for i, todo in enumerate(work))
         return
 
     def run_one(todo: Callable[[], T]) -> T:
-        with stop:  # so that the core's loops end with it, too
+        with stop:  # so that the loops of the core stop with it
             return todo()
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -199,14 +202,14 @@ def run_all(work: Sequence[Callable[[], T]], jobs: int, stop: Stop) -> Iterator[
             raise
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: somebody else has failed or was interrupted
-    """The work is no longer wanted."""
+class Stopped(Exception):  # noqa: N818 - not an error: another thread failed or was interrupted
+    """The work was cancelled."""
 
 
 def measure(rows: Sequence[Row], truth: Truth, sweep: Sweep, stop: Stop) -> Values:
-    """One truth under one sweep."""
+    """Measure one ground truth under one sweep."""
     shape = sweep.shape(truth)
-    forward, backward, is_same = values_of(rows, truth.mask[None], sweep.draw(truth), stop)
+    forward, backward, is_same = values_of(rows, truth.mask[None], sweep.rasterise(truth), stop)
     full = (len(rows), *shape)
     return Values(forward.reshape(full), backward.reshape(full), is_same.reshape(shape), sweep.origin(truth))
 
@@ -219,7 +222,7 @@ def values_of(
     *,
     both_ways: bool = True,
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """M(truth, result) and M(result, truth) of every row, and where both are the same region."""
+    """Return M(truth, result) and M(result, truth) of every row, and flags of results equal to the ground truth."""
     pairs = pairs_of(runs_of(truth), results)
     both = np.empty((2, len(rows), len(pairs)))
     is_same = np.empty(len(pairs), dtype=np.bool_)
@@ -236,24 +239,25 @@ def values_of(
     return both[0], both[1], is_same
 
 
-def mean_query(measured: Measured, rows: slice | NDArray[np.integer]) -> dict[tuple[str, str], Values]:
-    """The values of some of the rows."""
+def select_rows(measured: Measured, rows: slice | NDArray[np.integer]) -> dict[tuple[str, str], Values]:
+    """Return the values of some of the rows."""
     return {key: replace(v, forward=v.forward[rows], backward=v.backward[rows]) for key, v in measured.items()}
 
 
-def turns_of(rows: Sequence[Row], measured: Measured) -> list[Turn]:
-    """Which way round each row is, by what it declares or by all it said."""
+def penalty_rules_of(rows: Sequence[Row], measured: Measured) -> list[PenaltyRule]:
+    """Return the conversion to penalties of each row, from its declaration or from all of its values."""
     parts = list(measured.values())
     itself = np.stack([part.itself for part in parts])
     means = np.mean([part.forward.reshape(len(rows), -1).mean(axis=1) for part in parts], axis=0)
-    return [row.turn(itself[:, i], float(means[i])) for i, row in enumerate(rows)]
+    return [row.penalty_rule(itself[:, i], float(means[i])) for i, row in enumerate(rows)]
 
 
 def pairs_of(truth: RLEMasks, results: RLEMasks) -> Pairs:
-    """Results against one truth, or against as many."""
+    """Pair results with one ground truth, or with as many."""
     mine = np.zeros(len(results), dtype=np.int64) if len(truth) == 1 else np.arange(len(results), dtype=np.int64)
     return Pairs.from_shapes(shapes_of(truth), shapes_of(results), mine, np.arange(len(results), dtype=np.int64))
 
 
 def shapes_of(runs: RLEMasks) -> Shapes:
+    """Return masks as regions with their image sizes."""
     return Shapes(Regions(frames_of(runs), runs=runs), runs.sizes)

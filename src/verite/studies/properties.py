@@ -1,8 +1,8 @@
-"""What should a metric do? Eight properties, each a small function of the values a metric gave.
+"""Properties of a metric: symmetry, separation, triangle inequality, monotony, continuity, scale and shape dependency.
 
-Values are penalties: 0 for identical regions, larger is worse. A curve holds the penalties of one truth under one
-alteration, its parameters running from one side of the origin to the other: [x, y], or [angle] for a rotation. The
-middle of the array is the unaltered truth. Every tolerance is a named parameter.
+Each is a function of penalties: 0 for identical regions, larger is worse. A curve holds the penalties of one ground
+truth under one alteration, [x, y], or [angle] for a rotation, with the unaltered ground truth in the middle. Every
+tolerance is a named parameter.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite._core import Stop
-from verite.studies.alterations import draw, translation
+from verite.studies.alterations import rasterise_warps, translation
 from verite.studies.measuring import (
     Named,
-    can_move,
+    can_be_imported,
     find_rows,
     name_rows,
     pairs_of,
@@ -27,68 +27,75 @@ from verite.studies.measuring import (
     run_in_processes,
     values_of,
 )
-from verite.studies.rows import Row, Turn
+from verite.studies.rows import PenaltyRule, Row
 from verite.studies.truths import Truth, boxes
 
 Floats = NDArray[np.float64]
 
 ON = ("small square", "large square", "wide")
 
-TRIED = 5  # translations a side on which a metric is tried, and asked directly where it cares for places
+TRIED = 5  # translations per axis on which a metric is tested for dependence on the position
 
 
 def triangle_shares(
     rows: Sequence[Row],
-    turns: Sequence[Turn],
+    rules: Sequence[PenaltyRule],
     *,
     reach: int = 24,
     slack: float = 1e-9,
     jobs: int = 1,
     processes: bool = False,
 ) -> Floats:
-    """For each row the share of couples that violate the inequality."""
+    """Return for each row the share of pairs of translations that violate the triangle inequality."""
     chosen = [truth for truth in boxes() if truth.name in ON]
-    away = [i for i, row in enumerate(rows) if processes and jobs > 1 and can_move(row)]
+    away = [i for i, row in enumerate(rows) if processes and jobs > 1 and can_be_imported(row)]
     here = [i for i in range(len(rows)) if i not in away]
     found, stop = np.empty((len(chosen), len(rows))), Stop()
     if here:
-        mine, how = [rows[i] for i in here], [turns[i] for i in here]
+        mine, how = [rows[i] for i in here], [rules[i] for i in here]
         work = [partial(shares_on, mine, how, truth, reach, slack, stop) for truth in chosen]
         for k, shares in run_all(work, jobs, stop):
             found[k, here] = shares
     if away:
-        named, how = name_rows([rows[i] for i in away]), [turns[i] for i in away]
+        named, how = name_rows([rows[i] for i in away]), [rules[i] for i in away]
         for k, shares in run_in_processes(shares_named, [(named, how, truth, reach, slack) for truth in chosen], jobs):
             found[k, away] = shares
     mean: Floats = found.mean(axis=0)
     return mean
 
 
-def shares_named(named: Named, turns: Sequence[Turn], truth: Truth, reach: int, slack: float) -> Floats:
-    """One truth, in a process that finds the functions itself."""
-    return shares_on(find_rows(named), turns, truth, reach, slack, Stop())
+def shares_named(named: Named, rules: Sequence[PenaltyRule], truth: Truth, reach: int, slack: float) -> Floats:
+    """Measure one ground truth in a new process."""
+    return shares_on(find_rows(named), rules, truth, reach, slack, Stop())
 
 
-def shares_on(rows: Sequence[Row], turns: Sequence[Turn], truth: Truth, reach: int, slack: float, stop: Stop) -> Floats:
-    """One truth. It must lie at least 2 · reach from the border for shifts to stand for couples."""
+def shares_on(
+    rows: Sequence[Row], rules: Sequence[PenaltyRule], truth: Truth, reach: int, slack: float, stop: Stop
+) -> Floats:
+    """Return the share of violations of each row for one ground truth.
+
+    M(1, 2) of two translations is that of the ground truth and their difference, if the metric does not depend on the
+    position; the ground truth must lie at least 2 · reach from the border. Otherwise it is measured directly.
+    """
     outline = truth.outline
     marks = np.arange(-2 * reach, 2 * reach + 1).astype(np.float64)
     x, y = (grid.ravel() for grid in np.meshgrid(marks, marks, indexing="ij"))
-    forward = values_of(rows, truth.mask[None], draw(outline, translation(outline, x, y)), stop, both_ways=False)[0]
+    forward = values_of(
+        rows, truth.mask[None], rasterise_warps(outline, translation(outline, x, y)), stop, both_ways=False
+    )[0]
     steps = np.linspace(-reach, reach, TRIED).round()
     a, b = (grid.ravel() for grid in np.meshgrid(steps, steps, indexing="ij"))
     one, two = (grid.ravel() for grid in np.meshgrid(np.arange(len(a)), np.arange(len(a)), indexing="ij"))
-    shifted = draw(outline, translation(outline, a, b))
+    shifted = rasterise_warps(outline, translation(outline, a, b))
     pairs = pairs_of(shifted.take(one), shifted.take(two))
     size = len(marks)
     shares = np.empty(len(rows))
     for i, row in enumerate(rows):
-        penalties = turns[i](forward[i]).reshape(size, size)
-        # M(1, 2) itself, and what stands for it.
-        direct = turns[i](row.values(pairs))
+        penalties = rules[i](forward[i]).reshape(size, size)
+        direct = rules[i](row.values(pairs))
         at = [(2 * reach + c[two] - c[one]).astype(np.int64) for c in (a, b)]
-        cares = not np.allclose(direct, penalties[at[0], at[1]], rtol=1e-9, atol=1e-12)
-        if cares:
+        depends_on_position = not np.allclose(direct, penalties[at[0], at[1]], rtol=1e-9, atol=1e-12)
+        if depends_on_position:
             alone = penalties[(2 * reach + a).astype(np.int64), (2 * reach + b).astype(np.int64)]
             shares[i] = triangle_violations(alone, direct.reshape(len(a), len(a)), slack=slack)
         else:
@@ -101,12 +108,12 @@ Sign = Literal["", "+", "-", "+/-"]
 
 
 def amplitude(curve: Floats) -> float:
-    """The span of the values."""
+    """Return the range of the values."""
     return float(curve.max() - curve.min())
 
 
 def is_symmetric(forward: Floats, backward: Floats, *, tolerance: float = 1e-9) -> bool:
-    """Does exchanging truth and pred change nothing? The tolerance is relative to the larger of both values.
+    """Whether exchanging ground truth and prediction changes nothing, relative to the larger of both values.
 
     >>> is_symmetric(np.array([1.0, 2.0]), np.array([1.0, 2.0])), is_symmetric(np.array([1.0]), np.array([1.1]))
     (True, False)
@@ -116,7 +123,7 @@ def is_symmetric(forward: Floats, backward: Floats, *, tolerance: float = 1e-9) 
 
 
 def separates(itself: float, values: Floats, is_same: NDArray[np.bool_], *, zero: float = 1e-12) -> bool:
-    """Is the value 0 for identical regions, and for them alone? `is_same` says where the altered region is the truth.
+    """Whether the value is 0 for identical regions only; `is_same` flags results equal to the ground truth.
 
     >>> separates(0.0, np.array([0.0, 0.5]), np.array([True, False])), separates(0.0, np.zeros(1), np.array([False]))
     (True, False)
@@ -125,7 +132,7 @@ def separates(itself: float, values: Floats, is_same: NDArray[np.bool_], *, zero
 
 
 def triangle_violations(alone: Floats, between: Floats, *, slack: float = 1e-9) -> float:
-    """The share of couples (1, 2) of altered regions with M(truth, 2) > M(truth, 1) + M(1, 2).
+    """Return the share of pairs (1, 2) of altered regions with M(truth, 2) > M(truth, 1) + M(1, 2).
 
     `alone[i]` is M(truth, i), `between[i, j]` is M(i, j); the slack is relative to the left side.
 
@@ -136,7 +143,7 @@ def triangle_violations(alone: Floats, between: Floats, *, slack: float = 1e-9) 
 
 
 def obeys_triangle(violations: float, separated: bool, *, share: float = 0.025, separate: bool = True) -> bool:
-    """Do few enough couples violate the triangle inequality? Credited only to a metric that separates.
+    """Whether few enough pairs violate the triangle inequality, and the metric separates.
 
     >>> obeys_triangle(0.02, True), obeys_triangle(0.03, True), obeys_triangle(0.0, False)
     (True, False, False)
@@ -145,7 +152,7 @@ def obeys_triangle(violations: float, separated: bool, *, share: float = 0.025, 
 
 
 def is_indifferent(amplitudes: Floats, largest: float, *, share: float = 0.05) -> bool:
-    """Does an alteration leave the metric cold? On every truth it moves less than this share of its largest span.
+    """Whether a metric ignores an alteration: on every ground truth its amplitude is below a share of the largest.
 
     >>> is_indifferent(np.array([0.01, 0.0]), 1.0), is_indifferent(np.array([0.01, 0.05]), 1.0)
     (True, False)
@@ -154,7 +161,7 @@ def is_indifferent(amplitudes: Floats, largest: float, *, share: float = 0.05) -
 
 
 def is_axially_symmetric(curve: Floats, *, tolerance: float = 0.01) -> bool:
-    """Are an alteration and its opposite penalised alike? The tolerance is relative to the curve's amplitude.
+    """Whether an alteration and its opposite get the same penalty, relative to the curve's amplitude.
 
     >>> is_axially_symmetric(np.array([2.0, 1.0, 0.0, 1.0, 2.0])), is_axially_symmetric(np.array([2.0, 0.0, 1.0]))
     (True, False)
@@ -163,17 +170,17 @@ def is_axially_symmetric(curve: Floats, *, tolerance: float = 0.01) -> bool:
 
 
 def outward(curve: Floats) -> Iterator[Floats]:
-    """The two parts from the origin outwards: both parameters rising, and both falling."""
+    """Yield the two parts of a curve from the origin outwards: both parameters rising, and both falling."""
     middle = tuple(slice(n // 2, None) for n in curve.shape)
     yield curve[middle]
     yield np.flip(curve)[middle]
 
 
 def monotony_failures(curve: Floats, *, until: int | None = None) -> float:
-    """The share of steps away from the origin that are not penalised more.
+    """Return the share of steps away from the origin whose penalty does not rise.
 
     From a point one of its two neighbours, and the next point on the diagonal, must have larger values; on a curve of
-    one parameter, the next point. `until` is the number of steps looked at.
+    one parameter, the next point. `until` is the number of steps that count.
 
     >>> monotony_failures(np.array([2.0, 1.0, 0.0, 1.0, 1.0]))      # one of four steps does not rise
     0.25
@@ -194,10 +201,10 @@ def monotony_failures(curve: Floats, *, until: int | None = None) -> float:
 def is_strictly_monotonous(
     curve: Floats, *, allowed: float = 0.0, allowed_turning: float = 0.2, until: int | None = 45
 ) -> bool:
-    """Is more alteration always penalised more?
+    """Whether more alteration always gets a higher penalty.
 
-    A curve of two parameters may have this share of steps that do not rise: none. Turned pixels are noisy, so a curve
-    of one parameter may have `allowed_turning` of them, over its first `until` steps.
+    `allowed` is the share of steps of a curve of two parameters that may fail to rise. Rotated pixels are noisy, so a
+    curve of one parameter may have `allowed_turning` of them, over its first `until` steps.
 
     >>> bowl = np.add.outer(np.abs(np.arange(-3.0, 4)), np.abs(np.arange(-3.0, 4)))
     >>> is_strictly_monotonous(bowl), is_strictly_monotonous(np.minimum(bowl, 4))
@@ -209,10 +216,10 @@ def is_strictly_monotonous(
 
 
 def gaps(curve: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) -> int:
-    """How many steps away from the origin, along one axis, are jumps?
+    """Return the number of jumps among the steps away from the origin, along either axis.
 
-    A step is one if it exceeds the share of the curve's amplitude, and `factor` times the step before it and the step
-    after it; where there is none, the first and the last step, nothing is asked of it.
+    A step is a jump if it exceeds the share of the curve's amplitude, and `factor` times the steps before and after it,
+    where there are such.
 
     >>> gaps(np.array([2.0, 1.0, 0.0, 1.0, 2.0])), gaps(np.array([0.0, 0, 0, 0, 0, 0, 5.0, 5, 5]))
     (0, 1)
@@ -223,7 +230,7 @@ def gaps(curve: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) 
 
 
 def jumps(values: Floats, threshold: float, factor: float) -> NDArray[np.bool_]:
-    """Which steps along the last axis are gaps."""
+    """Flag the steps along the last axis that are jumps."""
     steps = np.abs(np.diff(values, axis=-1))
     is_gap: NDArray[np.bool_] = steps > threshold
     is_gap[..., 1:] &= steps[..., 1:] > factor * steps[..., :-1]
@@ -232,14 +239,14 @@ def jumps(values: Floats, threshold: float, factor: float) -> NDArray[np.bool_]:
 
 
 def is_uniformly_continuous(curve: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) -> bool:
-    """Do close results get close values? See :func:`gaps`."""
+    """Whether close results get close values, without jumps; see :func:`gaps`."""
     return gaps(curve, amplitude_share=amplitude_share, factor=factor) == 0
 
 
 def scale_dependency(small: Floats, large: Floats, *, tie: float = 1e-5) -> Sign:
-    """Does the size of the object matter? "+": the smaller one is penalised more, "-": less, "+/-": now more, now less.
+    """Return the scale dependency: "+" if the smaller object is penalised more, "-" if less, "+/-" if both occur.
 
-    Differences up to `tie` times the larger amplitude are none.
+    Differences up to `tie` times the larger amplitude do not count.
 
     >>> one, two = np.array([1.0, 0.0, 1.0]), np.array([2.0, 0.0, 2.0])
     >>> scale_dependency(two, one), scale_dependency(one, two), scale_dependency(one, one)
@@ -253,7 +260,7 @@ def scale_dependency(small: Floats, large: Floats, *, tie: float = 1e-5) -> Sign
 
 
 def depends_on_shape(first: Floats, second: Floats, *, tolerance: float = 1e-9) -> bool:
-    """Does the shape matter? The tolerance is relative to the larger of both values.
+    """Whether the penalty depends on the shape of the object, relative to the larger of both values.
 
     >>> depends_on_shape(np.array([1.0]), np.array([1.0])), depends_on_shape(np.array([1.0]), np.array([1.5]))
     (False, True)
@@ -261,11 +268,11 @@ def depends_on_shape(first: Floats, second: Floats, *, tolerance: float = 1e-9) 
     return not is_symmetric(first, second, tolerance=tolerance)
 
 
-# Of changes that grow from nothing, at several places: curves [place, size], the first size being the unaltered truth.
+# Local changes at several places: curves [place, size], the first size being the unaltered ground truth.
 
 
 def is_noticed(growth: Floats, *, zero: float = 1e-12) -> bool:
-    """Is every change penalised, however small and wherever?
+    """Whether every change is penalised, of any size and at any place.
 
     >>> is_noticed(np.array([[0.0, 1.0, 2.0]])), is_noticed(np.array([[0.0, 0.0, 2.0]]))
     (True, False)
@@ -274,7 +281,7 @@ def is_noticed(growth: Floats, *, zero: float = 1e-12) -> bool:
 
 
 def grows(growth: Floats, *, allowed: float = 0.2) -> bool:
-    """Is a larger change penalised more? This share of the steps may not rise: small changes of pixels are noisy.
+    """Whether a larger change is penalised more, but for a share of the steps: few pixels are noisy.
 
     >>> grows(np.array([[0.0, 1.0, 2.0]])), grows(np.array([[0.0, 1.0, 1.0]]))
     (True, False)
@@ -283,12 +290,12 @@ def grows(growth: Floats, *, allowed: float = 0.2) -> bool:
 
 
 def grows_continuously(growth: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) -> bool:
-    """Does it grow without jumps? As :func:`gaps`, along the sizes."""
+    """Whether the penalty grows without jumps along the sizes; see :func:`gaps`."""
     return not jumps(growth, amplitude_share * amplitude(growth), factor).any()
 
 
 def is_even(growth: Floats, *, tolerance: float = 0.1) -> bool:
-    """Is the same change penalised alike wherever it is? The tolerance is relative to the mean over all places.
+    """Whether the same change gets the same penalty at every place, relative to the mean over all places.
 
     >>> is_even(np.array([[0.0, 1.0], [0.0, 1.05]])), is_even(np.array([[0.0, 1.0], [0.0, 2.0]]))
     (True, False)

@@ -1,12 +1,9 @@
-"""Which metrics are studied, and which way round? Every row gives penalties: larger is worse."""
+"""The rows of a study: metrics with their labels, and the conversion of their values to penalties (larger is worse)."""
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any, Literal
 
 import numpy as np
@@ -15,34 +12,63 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, DataError
 from verite.metrics.catalogue import every_metric, metric
 from verite.metrics.metric import Metric
-from verite.metrics.tables import JEI_2010_AS_RUN
 from verite.pairs import Pairs
 
-# Tables of Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
-# interpretation systems, Journal of Electronic Imaging 19(2), 2010, by the table of a study they answer to.
-JEI_TABLES = {"T3": "distance", "T4": "translation", "T5": "scale", "T6": "rotation", "T7": "perspective"}
+# Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
+# interpretation systems, Journal of Electronic Imaging 2010, table 2 with its parameters: 38 rows.
+JEI_2010 = {
+    "ROBloc": "robin_loc",
+    "ROBcom": "robin_com",
+    "ROBcor": "robin_cor",
+    "ErrLoc": "err_loc",
+    "ErrSous": "err_under",
+    "ErrSur": "err_over",
+    "SNR": "snr",
+    "RMS": "rms",
+    "L1": "lq(q=1)",
+    "L3": "lq(q=3)",
+    "KUL": "kullback",
+    "BAH": "bhattacharyya",
+    "JEN": "jensen",
+    "DMoy": "mean_distance",
+    "DMoC": "mean_squared_distance",
+    "FOM": "figure_of_merit",
+    "HAU": "hausdorff",
+    "BAD1": "baddeley(p=1)",
+    "BAD2": "baddeley(p=2)",
+    "BAD3": "baddeley(p=3)",
+    "ODI1": "odet_over(n=1)",
+    "ODI2": "odet_over(n=2)",
+    "UDI1": "odet_under(n=1)",
+    "UDI2": "odet_under(n=2)",
+    "PAS": "pascal",
+    "HEN1": "hen1",
+    "HEN2": "hen2",
+    "YAS1": "yasnoff1",
+    "YAS2": "yasnoff2",
+    "YAS3": "yasnoff3",
+    "MARgce": "gce",
+    "MARlce": "lce",
+    "HAM": "hamming",
+    "HAF1": "hafiane1",
+    "HAF2": "hafiane2",
+    "VIN": "vinet",
+    "Ppx": "pixel_precision",
+    "Rpx": "pixel_recall",
+}
 
-# Hemery, Laurent, Rosenberger, Étude comparative de métriques d'évaluation d'algorithmes de localisation, GRETSI 2009.
-GRETSI_TABLES = {"T2": "stars"}
+# Rows whose published cells show that another formula was computed than the source of the metric defines.
+AS_RUN = {
+    "BAH": "bhattacharyya(variant='as-run')",
+    "BAD1": "baddeley(p=1, variant='as-run')",
+    "BAD2": "baddeley(p=2, variant='as-run')",
+    "BAD3": "baddeley(p=3, variant='as-run')",
+    "YAS1": "yasnoff1(variant='as-run')",
+    "YAS2": "yasnoff2(variant='as-run')",
+}
+JEI_2010_AS_RUN = JEI_2010 | AS_RUN
 
-
-@cache
-def read_table(name: str) -> dict[str, dict[str, str]]:
-    """A transcribed table by its metrics: cells as files have them, 1, 0, +, - and +/-."""
-    text = (files("verite") / "data" / "studies" / f"{name}.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(text.splitlines())
-    return {row.pop("metric"): {k: v for k, v in row.items() if k != "representation"} for row in rows}
-
-
-def jei_table(table: str) -> dict[str, dict[str, str]]:
-    return read_table(f"jei-table{table[1:]}")
-
-
-def jei_scores() -> dict[str, int]:
-    """The printed final scores of table 8."""
-    return {name: int(row["final"]) for name, row in read_table("jei-table8").items()}
-
-
+# The rows with the formulas as the paper prints them.
 JEI_PRINTED = JEI_2010_AS_RUN | {
     "SNR": "snr(variant='raw')",
     "BAH": "bhattacharyya(variant='raw')",
@@ -54,7 +80,7 @@ JEI_PRINTED = JEI_2010_AS_RUN | {
 
 @dataclass(frozen=True)
 class Switch:
-    """Rows that are read otherwise than they are printed, and why."""
+    """Rows whose formula is read otherwise than printed, and why."""
 
     rows: dict[str, str]  # metrics by the study's label
     what: str
@@ -90,10 +116,10 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Turn:
-    """How values become penalties, of which larger is worse.
+class PenaltyRule:
+    """The conversion of a metric's values to penalties, of which larger is worse.
 
-    >>> Turn("turned", 1.0)(np.array([1.0, 0.25]))
+    >>> PenaltyRule("turned", 1.0)(np.array([1.0, 0.25]))
     array([0.  , 0.75])
     """
 
@@ -108,24 +134,24 @@ class Turn:
 
 @dataclass(frozen=True)
 class Row:
-    """A metric under the name that tables show."""
+    """A metric with its label in tables."""
 
     label: str
     metric: Metric
-    is_penalty: bool = False  # values are penalties as they are, whatever the metric declares
+    is_penalty: bool = False  # values are penalties already, whatever the metric declares
 
     @property
     def is_own(self) -> bool:
-        """Is it somebody's own, rather than of the catalogue?"""
-        return not self.metric.record.is_ours
+        """Whether it is a user's metric, not one of the catalogue."""
+        return not self.metric.record.is_builtin
 
     @property
     def on(self) -> str:
-        """What it looks at, in the words of the study."""
+        """What it compares, in the words of the study: box, contour or mask."""
         return "mask" if self.metric.record.on == "region" else self.metric.record.on
 
     def values(self, pairs: Pairs) -> Floats:
-        """What the metric says, every value a number."""
+        """Return the values of the metric; DataError if one is not finite."""
         found = self.metric.values(pairs)
         wrong = np.flatnonzero(~np.isfinite(found))
         if len(wrong):
@@ -135,29 +161,29 @@ class Row:
             )
         return found
 
-    def turn(self, itself: Floats, mean: float) -> Turn:
-        """How values become penalties: by the metric's declared best, or by what it does.
+    def penalty_rule(self, itself: Floats, mean: float) -> PenaltyRule:
+        """Return how values become penalties: by the declared best value, or by the values themselves.
 
-        `itself` is what identical regions get, `mean` the mean of all values: a metric that declares nothing and whose
-        values fall with alterations is a similarity.
+        `itself` are the values of identical regions, `mean` is the mean of all values: a metric without a declared best
+        whose values fall with alterations is a similarity.
         """
         best = self.metric.best
         if self.is_penalty or self.metric.better == "lower":
-            return Turn("as it is")
+            return PenaltyRule("as it is")
         if best is not None:
-            return Turn("turned" if self.metric.better == "higher" else "distance", best)
-        return Turn("turned", float(itself.max())) if mean < itself.mean() else Turn("as it is")
+            return PenaltyRule("turned" if self.metric.better == "higher" else "distance", best)
+        return PenaltyRule("turned", float(itself.max())) if mean < itself.mean() else PenaltyRule("as it is")
 
 
 def jei_rows(reading: Mapping[str, str] = JEI) -> tuple[Row, ...]:
-    """The 38 rows of the comparative study, as they are best read; every value is a penalty as it stands."""
+    """Return the 38 rows of the comparative study in the best reading; their values are penalties."""
     return tuple(Row(label, metric(name), is_penalty=True) for label, name in reading.items())
 
 
 def rows_of(given: Any = "jei") -> tuple[Row, ...]:
-    """Rows as people name them: "jei", "all", names of metrics, `package.module:function`, functions, or a mapping.
+    """Return rows: "jei", "all", names of metrics, `package.module:function`, functions, or a mapping by label.
 
-    A function of one's own takes `Pairs` and returns an array, or takes two masks and returns a number.
+    A user's function takes `Pairs` and returns an array, or takes two masks and returns a number.
 
     >>> [row.label for row in rows_of(["iou", "HAU"])]
     ['iou', 'hausdorff']
@@ -183,7 +209,7 @@ def rows_of(given: Any = "jei") -> tuple[Row, ...]:
 
 
 def row_of(thing: Any, label: str | None = None) -> Row:
-    """One row; its label is the metric's name unless another is given."""
+    """Return one row; its label is the metric's name by default."""
     if isinstance(thing, Row):
         return thing
     chosen = metric(thing)
@@ -191,7 +217,7 @@ def row_of(thing: Any, label: str | None = None) -> Row:
 
 
 def distinct_rows(rows: list[Row]) -> tuple[Row, ...]:
-    """A row named twice is studied once; a label stands for one metric."""
+    """Remove repeated rows; BadParameter if a label stands for two metrics."""
     found: dict[str, Row] = {}
     for row in rows:
         if row.label in found and found[row.label].metric != row.metric:

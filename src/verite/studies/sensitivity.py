@@ -1,4 +1,4 @@
-"""How much hangs on a tolerance, or on the truths? Every verdict of a study given again under others."""
+"""Sensitivity of a study to its tolerances and ground truths: the cells that change under other settings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verite.model.tables import Display, Part, Table
-from verite.studies.property_tables import code
+from verite.studies.judging import code
 from verite.studies.study import Study
 
 # Other values for each tolerance, below and above the one in use.
@@ -33,7 +33,7 @@ Cells = dict[tuple[str, str, str], str]  # by table, metric and property
 
 @dataclass(frozen=True)
 class Change:
-    """What one other setting does."""
+    """The cells that change under one other setting."""
 
     setting: str
     value: str
@@ -45,13 +45,14 @@ class Change:
 
 
 class Sensitivity(Display):
-    """The changes, setting by setting."""
+    """The changes under every other setting."""
 
     def __init__(self, changes: list[Change], cells: int) -> None:
         self.changes, self.cells = changes, cells
 
     @property
     def table(self) -> Table:
+        """The changes as a table."""
         columns: dict[str, list[Any]] = {
             "value": [c.value for c in self.changes],
             "cells changed": [c.changed for c in self.changes],
@@ -64,14 +65,15 @@ class Sensitivity(Display):
         return Table.of("setting", [c.setting for c in self.changes], columns)
 
     def contents(self) -> list[Part]:
-        return [f"Sensitivity: what other settings do to the {self.cells:,} cells", self.table]
+        return [f"Sensitivity: changes of the {self.cells:,} cells under other settings", self.table]
 
     def to_dict(self) -> list[dict[str, Any]]:
+        """Return the changes for the JSON document."""
         return [vars(change) for change in self.changes]
 
 
 def cells_of(study: Study) -> Cells:
-    """Every cell of the property tables."""
+    """Return every cell of the property tables."""
     return {
         (name, label, column): code(row[column])
         for name, sheet in study.tables.items()
@@ -82,7 +84,10 @@ def cells_of(study: Study) -> Cells:
 
 
 def sensitivity(study: Study, agreement: Callable[[Study], int] | None = None) -> Sensitivity:
-    """Judge the values of a study under other tolerances and by other truths, one setting at a time."""
+    """Decide the cells of a study again under other tolerances and ground truths, one setting at a time.
+
+    `agreement` counts the published cells that a study reproduces.
+    """
     base = cells_of(study)
 
     def change(setting: str, value: str, other: Study) -> Change:
@@ -109,31 +114,32 @@ def sensitivity(study: Study, agreement: Callable[[Study], int] | None = None) -
         if name == "evenness" and "evenness" not in columns:
             continue
         changes += [
-            change(name, spell_value(v), study.with_tolerances(**{name: v})) for v in values if v != in_use[name]
+            change(name, format_tolerance(v), study.with_tolerances(**{name: v})) for v in values if v != in_use[name]
         ]
     changes += [change("truths", label, other) for label, other in by_other_truths(study)]
     return Sensitivity(changes, len(base))
 
 
 def by_other_truths(study: Study) -> list[tuple[str, Study]]:
-    """The study judged by boxes alone, by silhouettes alone, and without each of its truths."""
+    """Return the study with boxes only, with silhouettes only, and without each of its ground truths."""
     groups = {f"{kind} only": [t for t in study.truths if t.kind == kind] for kind in ("box", "silhouette", "own")}
     groups |= {f"without {truth.name}": [t for t in study.truths if t is not truth] for truth in study.truths}
     return [
-        (label, Study(study.evidence.among(chosen), study.tolerances))
+        (label, Study(study.evidence.with_truths(chosen), study.tolerances))
         for label, chosen in groups.items()
         if chosen and len(chosen) < len(study.truths)
     ]
 
 
 def is_tick(cell: str) -> bool:
+    """Whether a cell says that the property holds."""
     return cell in ("1", "+", "-")
 
 
-def spell_value(value: Any) -> str:
-    """A tolerance as people write it.
+def format_tolerance(value: Any) -> str:
+    """Format a tolerance.
 
-    >>> spell_value(0.125), spell_value(1e-6), spell_value(True)
+    >>> format_tolerance(0.125), format_tolerance(1e-6), format_tolerance(True)
     ('0.125', '1e-06', 'yes')
     """
     return "yes" if value is True else "no" if value is False else f"{value:g}"

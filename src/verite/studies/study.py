@@ -1,4 +1,8 @@
-"""What is a metric worth? Alter truths in known ways, look how its values behave, and count the properties it has."""
+"""Study of localization metrics: properties of a metric under controlled alterations of known ground truths.
+
+Ground truths are translated, scaled, rotated and put into perspective; a metric gets a point for each property that its
+values show (Hemery, Laurent, Emile, Rosenberger, Journal of Electronic Imaging 2010).
+"""
 
 from __future__ import annotations
 
@@ -10,62 +14,82 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-import verite
+from verite import __version__
 from verite.errors import BadParameter, did_you_mean
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table, Verbatim
 from verite.signature import Signature
-from verite.studies.judging import Evidence, Tolerances, judge_distance, judge_sweep
-from verite.studies.measuring import Measured, Progress, count_results, mean_query, measure_all, turns_of
+from verite.studies.judging import Evidence, PropertyTable, Tolerances, judge_distance, judge_sweep
+from verite.studies.measuring import Measured, Progress, count_results, measure_all, penalty_rules_of, select_rows
 from verite.studies.properties import triangle_shares
-from verite.studies.property_tables import PropertyTable
 from verite.studies.rows import Row, jei_rows, rows_of
-from verite.studies.sweeps import Grid, Sweep, hasten, sweeps_of
+from verite.studies.sweeps import Grid, Sweep, coarsen, sweeps_of
 from verite.studies.truths import SCALE_PAIR, SHAPE_PAIR, Truth, boxes, truths_of
 from verite.studies.verdict import MOST_LIKE, Verdict, likeness, out_of, verdict
 from verite.threads import thread_count
 
 Floats = NDArray[np.float64]
-MOST_SHIFTED = 24  # pixels to which couples of translations are tried for the triangle inequality
+MOST_SHIFTED = 24  # largest translation, in pixels, of the pairs tried for the triangle inequality
 QUICK_SHIFTED = 8
 QUICK = (
-    "Quick: a missing tick stands, for an exception was met; so do ticks of shape and both signs of scale. Any other\n"
-    "tick says that no exception was met among these results. Continuity needs every step and is left open."
+    "Quick: a missing tick is final, because an exception was found; so are ticks of shape and both signs of scale.\n"
+    "Any other tick means that none was found among these results. Continuity needs every step and is left open."
 )
-MOST_JUDGED = 6  # metrics up to which every one gets a verdict; of more, only one's own
+MOST_JUDGED = 6  # up to so many metrics each gets a verdict; of more, only the user's own
 
 
 class Study(Display):
-    """The outcome: tables of properties, the synthesis, and verdicts."""
+    """The result of :func:`verite.study`: tables of properties, final scores, and verdicts.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The measured values of all metrics.
+    tolerances : Tolerances
+        The tolerances of the properties.
+    references : Evidence, optional
+        The values of the known metrics, to find those that a metric resembles.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> found = vt.study("hen1", "boxes", "translation(reach=4)")
+    >>> found.verdict("hen1").ignores[0]
+    'translation(reach=4)'
+    """
 
     def __init__(self, evidence: Evidence, tolerances: Tolerances, references: Evidence | None = None) -> None:
         self.evidence, self.tolerances, self.references = evidence, tolerances, references
-        self.tells_curves = False  # whether its document has every curve
+        self.include_curves = False  # whether the JSON document has every curve
 
     @property
     def rows(self) -> Sequence[Row]:
+        """The metrics with their labels."""
         return self.evidence.rows
 
     @property
     def truths(self) -> Sequence[Truth]:
+        """The ground truths that were altered."""
         return self.evidence.truths
 
     @property
     def sweeps(self) -> Sequence[Sweep]:
+        """The alterations with their parameters."""
         return self.evidence.sweeps
 
     @property
     def results(self) -> int:
-        """How many altered regions were measured."""
+        """Number of altered regions."""
         return count_results(self.truths, self.sweeps)
 
     @property
     def out_of(self) -> int:
-        """The highest score there is."""
+        """The highest possible score."""
         return out_of(self.tables)
 
     @cached_property
     def signature(self) -> Signature:
+        """Metrics, ground truths, alterations and tolerances."""
         return Signature.of(
             "study",
             metrics=[row.metric.name for row in self.rows],
@@ -77,7 +101,7 @@ class Study(Display):
 
     @cached_property
     def tables(self) -> dict[str, PropertyTable]:
-        """The distance properties, one table an alteration, and the synthesis."""
+        """Tables by name: the distance properties, one per alteration, and the synthesis with the final scores."""
         labels, kinds = [row.label for row in self.rows], [row.on for row in self.rows]
         found = {
             "distance": PropertyTable.of("distance", labels, kinds, judge_distance(self.evidence, self.tolerances))
@@ -100,13 +124,13 @@ class Study(Display):
 
     @cached_property
     def verdicts(self) -> list[Verdict]:
-        """A verdict on one's own metrics, or on all of a few."""
+        """Verdicts on the user's own metrics, or on all where there are few."""
         own = [i for i, row in enumerate(self.rows) if row.is_own]
         asked = own or (list(range(len(self.rows))) if len(self.rows) <= MOST_JUDGED else [])
         return [self.verdict(i) for i in asked]
 
     def verdict(self, row: int | str) -> Verdict:
-        """What was found out about one metric, by its label or its place."""
+        """Return the verdict on one metric, by its label or its position."""
         labels = [r.label for r in self.rows]
         if isinstance(row, str) and row not in labels:
             raise BadParameter(f"verdict: expected a metric of the study, found {row!r}{did_you_mean(row, labels)}")
@@ -114,7 +138,7 @@ class Study(Display):
         return verdict(self.evidence, self.tolerances, self.tables, i, self.find_resembling(i))
 
     def find_resembling(self, i: int) -> list[tuple[str, float]]:
-        """The known metrics whose penalties are ordered most like those of row i."""
+        """Return the known metrics whose penalties have the highest rank correlation with those of row i."""
         found: dict[str, tuple[float, float]] = {}
         mine = self.rows[i].metric.signature
         for others in (self.references, self.evidence):
@@ -124,21 +148,23 @@ class Study(Display):
             for j, row in enumerate(others.rows):
                 if row.metric.signature != mine and not row.is_own:
                     found.setdefault(row.metric.name, (float(ranks[i, j]), float(values[i, j])))
-        # Of those that order results alike, the one whose values run alike.
+        # Of metrics with equal rank correlation, the one with the higher correlation of values.
         ordered = sorted(found.items(), key=lambda item: (-round(item[1][0], 3), -round(item[1][1], 9), item[0]))
         return [(name, alike) for name, (alike, _) in ordered[:MOST_LIKE]]
 
     @cached_property
     def alike(self) -> tuple[Floats, Floats]:
+        """Correlations of ranks and of values with the known metrics, [row, reference]."""
         assert self.references is not None
         return likeness(self.evidence, self.references)
 
     @cached_property
     def alike_inside(self) -> tuple[Floats, Floats]:
+        """Correlations of ranks and of values between the metrics of the study, [row, row]."""
         return likeness(self.evidence, self.evidence)
 
     def with_tolerances(self, **others: Any) -> Study:
-        """The same values judged by other tolerances."""
+        """Return the study of the same values with other tolerances, by name."""
         return Study(self.evidence, tolerances_of(self.tolerances, others), self.references)
 
     def __str__(self) -> str:
@@ -147,11 +173,12 @@ class Study(Display):
 
     @property
     def left_open(self) -> list[str]:
-        """Properties that were not asked for, because a quick study has too few results."""
+        """Properties that a quick study has too few results to decide."""
         return sorted({name for sweep in self.sweeps if isinstance(sweep, Grid) for name in sweep.left_open})
 
     @property
     def summary(self) -> str:
+        """Numbers of results, ground truths and metrics, and the highest score."""
         found = (
             f"{self.results:,} results of {count(len(self.truths), 'truth')}, {count(len(self.rows), 'metric')}; "
             f"the highest score is {self.out_of}."
@@ -159,7 +186,7 @@ class Study(Display):
         return f"{found}\n{QUICK}" if self.left_open else found
 
     def curves(self) -> dict[str, Any]:
-        """Every penalty, less that of identical regions, by truth, alteration and metric, as the parameters run."""
+        """Return every penalty, minus that of identical regions, by ground truth, alteration and metric."""
         found: dict[str, Any] = {}
         for (truth, sweep), values in self.evidence.curves.items():
             by_metric = {row.label: values[i].tolist() for i, row in enumerate(self.rows)}
@@ -167,6 +194,7 @@ class Study(Display):
         return found
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document."""
         return {
             "signature": str(self.signature),
             "results": self.results,
@@ -178,8 +206,8 @@ class Study(Display):
             },
             "metrics": {row.label: str(row.metric.signature) for row in self.rows},
             "verdicts": {one.label: one.to_dict() for one in self.verdicts},
-            "version": verite.__version__,
-            **({"curves": self.curves()} if self.tells_curves else {}),
+            "version": __version__,
+            **({"curves": self.curves()} if self.include_curves else {}),
         }
 
     def to_json(self, *, indent: int = 0) -> str:
@@ -189,13 +217,13 @@ class Study(Display):
         return self.tables["synthesis"].main_table()
 
     def contents(self) -> list[Part]:
-        """All tables, what they were made of, and the verdicts."""
+        """Return all tables, the summary and the verdicts."""
         verdicts = [Verbatim(str(one)) for one in self.verdicts]
         return [*(one.table() for one in self.tables.values()), self.summary, self.signature, *verdicts]
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things.
+    """Write a number with its noun.
 
     >>> count(1, "truth"), count(16, "truth")
     ('1 truth', '16 truths')
@@ -213,24 +241,74 @@ def study(
     processes: bool = False,
     quick: bool = False,
     progress: Progress | None = None,
-    **others: Any,
+    symmetry: float | None = None,
+    zero: float | None = None,
+    triangle: float | None = None,
+    triangle_as_separation: bool | None = None,
+    indifferent: float | None = None,
+    axial: float | None = None,
+    monotony: float | None = None,
+    turning: float | None = None,
+    until: int | None = None,
+    gap: float | None = None,
+    factor: float | None = None,
+    tie: float | None = None,
+    shape: float | None = None,
+    evenness: float | None = None,
+    quorum: float | None = None,
 ) -> Study:
-    """Put metrics through the protocol of the comparative study.
+    """Study localization metrics with the protocol of the comparative study of 2010.
 
-    `metrics` are names, functions of your own (of `Pairs`, or of two masks), or "jei", the study's 38 rows; `truths`
-    names, masks, image files, or "all" sixteen; `alterations` names with their reach, "jei" or "beyond". Tolerances are
-    those of `Tolerances`, by name. `quick` takes a tenth of the results, and leaves open what they cannot decide;
-    `processes` calls functions of your own that can be imported in `jobs` new processes (in a script, only below
-    `if __name__ == "__main__":`).
+    Parameters
+    ----------
+    metrics : str, Metric, callable, or a list or mapping of these, default "jei"
+        Names of metrics, functions of your own (of `Pairs`, or of two masks), "jei" (the 38 rows of the study) or
+        "all".
+    truths : str, path, array, or a list or mapping of these, default "all"
+        Ground truths to alter: "all" (16), "boxes", "silhouettes", a name, masks, or files of mask images.
+    alterations : str or list of str, default "jei"
+        Alterations with their reach, e.g. ``"translation(reach=12)"``, "jei" (the four of the study) or "beyond".
+    tolerances : Tolerances, optional
+        The tolerances of the properties.
+    jobs : int, optional
+        Number of threads. Default: one per core.
+    processes : bool, default False
+        Call functions of your own that can be imported in `jobs` new processes. In a script, only below
+        ``if __name__ == "__main__":``.
+    quick : bool, default False
+        Measure a tenth of the results, and leave open the properties that they cannot decide.
+    progress : callable, optional
+        Called with the number of results that were measured.
+    symmetry, zero, triangle, triangle_as_separation, indifferent, axial, monotony, turning, until, gap, factor, tie, \
+shape, evenness, quorum : optional
+        Single tolerances in place of those of `tolerances`; see :class:`Tolerances`.
 
+    Returns
+    -------
+    Study
+
+    Raises
+    ------
+    BadParameter
+        If a name is unknown, or a tolerance is out of its range.
+    DataError
+        If a metric returns a value that is not finite.
+
+    Examples
+    --------
     >>> import verite as vt
     >>> found = vt.study(["iou", "hen1"], "boxes", "translation(reach=4)")
     >>> found.tables["translation(reach=4)"].to_dict()["hen1"]["score"]      # it counts pixels only
     0
     """
+    given = {
+        "symmetry": symmetry, "zero": zero, "triangle": triangle, "triangle_as_separation": triangle_as_separation,
+        "indifferent": indifferent, "axial": axial, "monotony": monotony, "turning": turning, "until": until,
+        "gap": gap, "factor": factor, "tie": tie, "shape": shape, "evenness": evenness, "quorum": quorum,
+    }  # fmt: skip
     chosen, objects, sweeps = rows_of(metrics), truths_of(truths), sweeps_of(alterations)
-    sweeps = hasten(sweeps) if quick else sweeps
-    settled = tolerances_of(tolerances or Tolerances(), others)
+    sweeps = coarsen(sweeps) if quick else sweeps
+    settled = tolerances_of(tolerances or Tolerances(), {k: v for k, v in given.items() if v is not None})
     threads = thread_count(jobs)
     wanted = len(chosen) <= MOST_JUDGED or any(row.is_own for row in chosen)
     known = [row for row in jei_rows() if wanted]
@@ -239,19 +317,19 @@ def study(
     missing = [t for t in boxes() if t.name in (*SCALE_PAIR, *SHAPE_PAIR) and all(t.name != o.name for o in objects)]
     comparable = [sweep for sweep in sweeps if sweep.is_comparable]
     measured = {**measured, **measure_all(every, missing, comparable, jobs=threads, processes=processes)}
-    mine = mean_query(measured, slice(0, len(chosen)))
+    mine = select_rows(measured, slice(0, len(chosen)))
     shifts = next((s.reach for s in sweeps if isinstance(s, Grid) and s.alteration == "translation"), MOST_SHIFTED)
     reach = QUICK_SHIFTED if quick else min(shifts, MOST_SHIFTED)
-    shares = triangle_shares(chosen, turns_of(chosen, mine), reach=reach, jobs=threads, processes=processes)
+    shares = triangle_shares(chosen, penalty_rules_of(chosen, mine), reach=reach, jobs=threads, processes=processes)
     evidence = Evidence(chosen, objects, sweeps, mine, shares)
     if not known:
         return Study(evidence, settled)
-    theirs = mean_query(measured, slice(len(chosen), None))
+    theirs = select_rows(measured, slice(len(chosen), None))
     return Study(evidence, settled, Evidence(known, objects, sweeps, theirs, np.zeros(len(known))))
 
 
 def tolerances_of(tolerances: Tolerances, others: Mapping[str, Any]) -> Tolerances:
-    """Tolerances, some of them replaced."""
+    """Return tolerances with some of them replaced by name."""
     known = asdict(tolerances)
     for name, value in others.items():
         if name not in known:

@@ -1,4 +1,4 @@
-"""Which parameters does an alteration run through? Grids of results around the unaltered truth."""
+"""Sweeps: the parameters that an alteration runs through, as a grid around the unaltered ground truth."""
 
 from __future__ import annotations
 
@@ -14,47 +14,55 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter, did_you_mean
 from verite.metrics import metric as names
 from verite.model.polygons import RLEMasks
-from verite.studies.alterations import ALTERATIONS, Outline, Warps, compose, draw
-from verite.studies.local import BEYOND, LOCAL, check_steps
+from verite.studies.alterations import ALTERATIONS, Outline, Warps, compose, rasterise_warps
+from verite.studies.local import BEYOND, LOCAL, LocalChange, check_steps
 from verite.studies.truths import Truth
 
 Floats = NDArray[np.float64]
 PLANE = ("axial", "monotony", "continuity", "scale", "shape")
 REACH = {"rotation": 90}
-MOST_STEPS = 180  # beyond which nobody means it
+MOST_STEPS = 180  # more is taken for a mistake
 
 
 class Sweep(Protocol):
-    """Results of one kind: how many there are of a truth, how they are drawn, which properties they tell of."""
+    """A set of altered regions of a ground truth: how many there are, how they are made, the properties they decide."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name with its parameters, e.g. "translation(reach=12)"."""
+        ...
 
     @property
-    def columns(self) -> tuple[str, ...]: ...
+    def columns(self) -> tuple[str, ...]:
+        """The properties that it decides."""
+        ...
 
     @property
     def truths(self) -> tuple[Truth, ...]:
-        """Truths of its own; none: it alters those that are given."""
+        """Ground truths of its own; empty if it alters those that are given."""
         ...
 
     @property
     def is_comparable(self) -> bool:
-        """May curves of different truths be compared point by point?"""
+        """Whether curves of different ground truths can be compared point by point."""
         ...
 
-    def shape(self, truth: Truth) -> tuple[int, ...]: ...
+    def shape(self, truth: Truth) -> tuple[int, ...]:
+        """The shape of the curve of one ground truth."""
+        ...
 
     def origin(self, truth: Truth) -> tuple[int | slice, ...]:
-        """Where in the curve the unaltered truth is."""
+        """Return the position of the unaltered ground truth in the curve."""
         ...
 
-    def draw(self, truth: Truth) -> RLEMasks: ...
+    def rasterise(self, truth: Truth) -> RLEMasks:
+        """Return the altered regions as masks, in the order of the curve."""
+        ...
 
 
 @dataclass(frozen=True)
 class Grid:
-    """An alteration with its parameters from -reach to reach: x and y, or an angle.
+    """A grid of an alteration's parameters from -reach to reach: x and y, or an angle.
 
     >>> Grid("translation").results, Grid("rotation", 90).results, Grid("scale", reach=4, step=2).name
     (2400, 180, 'scale(reach=4, step=2)')
@@ -75,41 +83,45 @@ class Grid:
             raise BadParameter(f"{self.alteration}: expected at most {MOST_STEPS} steps either way, found {found}")
 
     @property
-    def usual_reach(self) -> int:
+    def default_reach(self) -> int:
+        """The reach in the comparative study: 90° for rotations, else 24 pixels."""
         return REACH.get(self.alteration, 24)
 
     @property
     def name(self) -> str:
-        usual = {"reach": self.usual_reach, "step": 1}
-        return names.spell_metric(self.alteration, {k: v for k in usual if (v := getattr(self, k)) != usual[k]})
+        """The name with the parameters that differ from their defaults."""
+        defaults = {"reach": self.default_reach, "step": 1}
+        return names.format_call(self.alteration, {k: v for k in defaults if (v := getattr(self, k)) != defaults[k]})
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Enlarging and shrinking are no opposites, so nothing is asked of the symmetry of a scale change."""
+        """The properties it decides; without axial symmetry for scale changes, which have no opposite."""
         asked = PLANE[1:] if "scale" in self.alteration else PLANE
         return tuple(name for name in asked if name not in self.left_open)
 
     @cached_property
     def marks(self) -> Floats:
+        """The values of one parameter."""
         return np.arange(-self.reach, self.reach + 1, self.step).astype(np.float64)
 
     @property
     def is_line(self) -> bool:
-        """Has it one parameter alone?"""
+        """Whether it has a single parameter."""
         return self.alteration == "rotation"
 
     @property
     def size(self) -> tuple[int, ...]:
+        """The shape of a curve."""
         return (len(self.marks),) if self.is_line else (len(self.marks),) * 2
 
     @property
     def results(self) -> int:
-        """How many altered regions it makes of a truth, the truth itself left out."""
+        """Number of altered regions per ground truth, without the unaltered one."""
         return int(np.prod(self.size)) - 1
 
     @cached_property
     def parameters(self) -> tuple[Floats, Floats]:
-        """x and y of every result, the origin in the middle."""
+        """The parameters x and y of every result, the origin in the middle."""
         if self.is_line:
             return self.marks, np.zeros(len(self.marks))
         x, y = np.meshgrid(self.marks, self.marks, indexing="ij")
@@ -122,29 +134,32 @@ class Grid:
         return tuple(n // 2 for n in self.size)
 
     def warps(self, outline: Outline) -> Warps:
+        """Return the warp of every result."""
         x, y = self.parameters
         first, _, second = self.alteration.partition("+")
         if not second:
             return ALTERATIONS[first](outline, x, y)
         return compose(outline, {first: x, second: y})
 
-    def draw(self, truth: Truth) -> RLEMasks:
-        return draw(truth.outline, self.warps(truth.outline))
+    def rasterise(self, truth: Truth) -> RLEMasks:
+        return rasterise_warps(truth.outline, self.warps(truth.outline))
 
 
-# Two at once: x drives the first along both axes, y the second.
+# Two alterations at once: x is the parameter of the first along both axes, y of the second.
 COMBINED = tuple("+".join(pair) for pair in combinations(ALTERATIONS, 2))
 JEI_SWEEPS: tuple[Grid, ...] = tuple(Grid(name, REACH.get(name, 24)) for name in ALTERATIONS)
 
 
 def sweeps_of(given: Any = "jei") -> tuple[Sweep, ...]:
-    """Sweeps as people name them: "translation(reach=12)", "bite", "translation+scale"; sets "jei" and "beyond".
+    """Return sweeps by name: "translation(reach=12)", "bite", "translation+scale"; the sets "jei" and "beyond".
 
     >>> [sweep.name for sweep in sweeps_of(["translation(reach=12)", "rotation"])]
     ['translation(reach=12)', 'rotation']
     """
     found: list[Sweep] = []
-    for thing in [given] if isinstance(given, str) or hasattr(given, "draw") else list(check_names(given)):
+    if not isinstance(given, (str, Grid, LocalChange, Iterable)):
+        raise BadParameter(f"alterations: expected names, found {type(given).__name__}")
+    for thing in [given] if isinstance(given, (str, Grid, LocalChange)) else given:
         found += parse_sweeps(thing) if isinstance(thing, str) else [thing]
     if not found:
         raise BadParameter("alterations: expected at least one, found none")
@@ -154,38 +169,34 @@ def sweeps_of(given: Any = "jei") -> tuple[Sweep, ...]:
     return tuple(found)
 
 
-QUICK_STEPS = {True: 18, False: 8}  # steps either way that a quick study takes: of an angle, of two parameters
+QUICK_STEPS = {True: 18, False: 8}  # steps in either direction in a quick study: of an angle, of two parameters
 
 
-def hasten(sweeps: Iterable[Sweep]) -> tuple[Sweep, ...]:
-    """The same sweeps in fewer and larger steps, too large to see a jump.
+def coarsen(sweeps: Iterable[Sweep]) -> tuple[Sweep, ...]:
+    """Return the same sweeps with fewer and larger steps, too large to detect a jump.
 
-    >>> [sweep.name for sweep in hasten(JEI_SWEEPS)]
+    >>> [sweep.name for sweep in coarsen(JEI_SWEEPS)]
     ['translation(step=3)', 'scale(step=3)', 'rotation(step=5)', 'perspective(step=3)']
     """
-    return tuple(enlarge_step(sweep) if isinstance(sweep, Grid) else sweep for sweep in sweeps)
-
-
-def enlarge_step(grid: Grid) -> Grid:
-    least = QUICK_STEPS[grid.is_line]
-    steps = [n for n in range(least, grid.reach // grid.step + 1) if grid.reach % n == 0]
-    step = grid.reach // steps[0] if steps else grid.step
-    return replace(grid, step=step, left_open=("continuity",)) if step > grid.step else grid
-
-
-def check_names(given: Any) -> Iterable[Any]:
-    if not isinstance(given, Iterable):
-        raise BadParameter(f"alterations: expected names, found {type(given).__name__}")
-    return given
+    found: list[Sweep] = []
+    for sweep in sweeps:
+        if isinstance(sweep, Grid):
+            fewest = QUICK_STEPS[sweep.is_line]
+            steps = [n for n in range(fewest, sweep.reach // sweep.step + 1) if sweep.reach % n == 0]
+            step = sweep.reach // steps[0] if steps else sweep.step
+            sweep = replace(sweep, step=step, left_open=("continuity",)) if step > sweep.step else sweep
+        found.append(sweep)
+    return tuple(found)
 
 
 def parse_sweeps(text: str) -> list[Sweep]:
+    """Parse the name of a sweep with its parameters, or of a set of sweeps."""
     if text == "jei":
         return list(JEI_SWEEPS)
     if text == "beyond":
         return [sweep for name in BEYOND for sweep in parse_sweeps(name)]
     name, inside, rest = text.strip().partition("(")
-    given = names.parse("alteration" + inside + rest)[1]
+    given: dict[str, Any] = dict(names.parse_call("alteration" + inside + rest)[1])
     known = [*ALTERATIONS, *COMBINED, *LOCAL]
     if name not in known:
         words = ", ".join(["jei", "beyond", *known])

@@ -1,4 +1,4 @@
-"""What is altered? Sixteen regions in images of 256 × 256 pixels: eight boxes, eight silhouettes; or your own masks."""
+"""Ground truths of a study: eight boxes and eight silhouettes in images of 256 × 256 pixels, or masks of your own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Kind = Literal["box", "silhouette", "own"]
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """A region that is altered, under the name tables show."""
+    """A ground-truth region that is altered, with its name in tables."""
 
     name: str
     mask: Mask
@@ -30,6 +30,7 @@ class Truth:
 
     @cached_property
     def outline(self) -> Outline:
+        """The edges of the region."""
         return Outline.of(self.mask)
 
     def __repr__(self) -> str:
@@ -38,8 +39,8 @@ class Truth:
 
 
 # Left, top, width, height. The first two are squares of different size, the fourth is the fifth turned by 90°, the
-# sixth is near the border; every side is longer than 48 pixels, so that scaling by -24 leaves something, and no margin
-# is below 24, so that nothing is cut off. The paper prints no sizes: these are chosen, see the documentation.
+# sixth is near the border; every side is longer than 48 pixels, so that scaling by -24 leaves pixels, and no margin
+# is below 24, so that nothing is clipped. The paper prints no sizes: these are chosen, see the documentation.
 BOXES = {
     "small square": (96, 96, 64, 64),
     "large square": (76, 76, 104, 104),
@@ -50,29 +51,30 @@ BOXES = {
     "flat": (83, 98, 90, 60),
     "upright": (92, 80, 72, 96),
 }
-# What scale dependency compares (the smaller first), and what shape dependency compares.
+# The boxes compared for scale dependency (the smaller first), and for shape dependency.
 SCALE_PAIR = ("small square", "large square")
 SHAPE_PAIR = ("wide", "tall")
 
 
 def box(left: int, top: int, width: int, height: int) -> Mask:
+    """Return a box as a mask."""
     mask = np.zeros((SIDE, SIDE), dtype=np.bool_)
     mask[top : top + height, left : left + width] = True
     return mask
 
 
-# The middles of all pixels.
+# The centres of all pixels.
 Y, X = np.mgrid[0:SIDE, 0:SIDE] + 0.5
 
 
 def disc(x: float, y: float, radius: float, height: float | None = None) -> Mask:
-    """A disc, or an ellipse with another half height."""
+    """Return a disc, or an ellipse with another half height."""
     found: Mask = ((X - x) / radius) ** 2 + ((Y - y) / (height or radius)) ** 2 <= 1
     return found
 
 
 def stroke(width: float, *points: tuple[float, float]) -> Mask:
-    """A line through the points, round at its ends."""
+    """Return a line through the points with round ends."""
     found = np.zeros((SIDE, SIDE), dtype=np.bool_)
     for (x1, y1), (x2, y2) in pairwise(points):
         along = ((X - x1) * (x2 - x1) + (Y - y1) * (y2 - y1)) / ((x2 - x1) ** 2 + (y2 - y1) ** 2)
@@ -82,7 +84,7 @@ def stroke(width: float, *points: tuple[float, float]) -> Mask:
 
 
 def area(*points: tuple[float, float]) -> Mask:
-    """A polygon."""
+    """Return a polygon."""
     inside = np.zeros((SIDE, SIDE), dtype=np.bool_)
     for (x1, y1), (x2, y2) in zip(points, (*points[1:], points[0]), strict=True):
         if y1 != y2:
@@ -91,6 +93,7 @@ def area(*points: tuple[float, float]) -> Mask:
 
 
 def bike() -> Mask:
+    """Return the silhouette of a bicycle."""
     wheels = [disc(x, 150, 30) & ~disc(x, 150, 22) for x in (85, 171)]
     frame = stroke(6, (85, 150), (113, 108), (158, 108), (171, 150)) | stroke(6, (113, 108), (126, 150), (85, 150))
     details = stroke(6, (126, 150), (158, 108), (154, 92), (168, 90)) | stroke(7, (102, 98), (122, 98))
@@ -98,6 +101,7 @@ def bike() -> Mask:
 
 
 def man() -> Mask:
+    """Return the silhouette of a person."""
     body = disc(128, 69, 15, 17) | area((106, 90), (150, 90), (146, 146), (110, 146)) | stroke(12, (128, 80), (128, 96))
     arms = stroke(13, (108, 96), (94, 122), (102, 146)) | stroke(13, (148, 96), (164, 118), (158, 142))
     legs = stroke(18, (118, 146), (112, 176), (108, 204)) | stroke(18, (138, 146), (146, 176), (150, 204))
@@ -105,11 +109,13 @@ def man() -> Mask:
 
 
 def car() -> Mask:
+    """Return the silhouette of a car."""
     body = area((60, 132), (70, 118), (92, 114), (112, 92), (160, 92), (180, 114), (198, 120), (200, 150), (60, 150))
     return body | disc(92, 150, 15) | disc(170, 150, 15)
 
 
 def plane() -> Mask:
+    """Return the silhouette of an aeroplane."""
     body = disc(128, 128, 66, 11)
     wings = area((138, 128), (110, 74), (96, 74), (108, 128), (96, 182), (110, 182))
     tail = area((78, 128), (64, 102), (54, 102), (60, 128), (54, 154), (64, 154))
@@ -117,12 +123,14 @@ def plane() -> Mask:
 
 
 def boat() -> Mask:
+    """Return the silhouette of a sailing boat."""
     hull = area((64, 152), (194, 152), (172, 184), (84, 184))
     sails = area((124, 142), (124, 72), (76, 142)) | area((134, 142), (134, 84), (180, 142))
     return hull | sails | stroke(6, (129, 70), (129, 156))
 
 
 def dog() -> Mask:
+    """Return the silhouette of a dog."""
     body = disc(124, 132, 46, 21) | disc(174, 104, 19, 15) | stroke(20, (156, 124), (170, 108))
     head = area((184, 100), (206, 108), (204, 118), (180, 118)) | area((160, 96), (156, 80), (172, 92))
     legs = [stroke(11, (x, 140), (x + lean, 182)) for x, lean in ((90, -4), (104, 4), (146, -4), (160, 3))]
@@ -130,11 +138,13 @@ def dog() -> Mask:
 
 
 def bottle() -> Mask:
+    """Return the silhouette of a bottle."""
     body = area((100, 112), (156, 112), (156, 200), (100, 200)) | disc(128, 112, 28, 20)
     return body | area((117, 60), (139, 60), (139, 100), (117, 100)) | disc(128, 198, 28, 8)
 
 
 def bird() -> Mask:
+    """Return the silhouette of a bird."""
     body = disc(126, 136, 40, 19) | disc(166, 118, 16) | area((178, 112), (200, 120), (178, 124))
     wing = area((112, 136), (150, 130), (112, 72), (86, 66), (92, 100))
     return body | wing | area((94, 132), (58, 146), (54, 162), (98, 148)) | stroke(5, (130, 150), (134, 178))
@@ -147,16 +157,18 @@ DRAWINGS: dict[str, Callable[[], Mask]] = {
 
 @cache
 def boxes() -> tuple[Truth, ...]:
+    """Return the eight boxes."""
     return tuple(Truth(name, box(*sides), "box") for name, sides in BOXES.items())
 
 
 @cache
 def silhouettes() -> tuple[Truth, ...]:
+    """Return the eight silhouettes."""
     return tuple(Truth(name, drawing(), "silhouette") for name, drawing in DRAWINGS.items())
 
 
 def all_truths() -> tuple[Truth, ...]:
-    """The sixteen."""
+    """Return the eight boxes and the eight silhouettes."""
     return boxes() + silhouettes()
 
 
@@ -164,9 +176,9 @@ SETS: dict[str, Callable[[], tuple[Truth, ...]]] = {"all": all_truths, "boxes": 
 
 
 def truths_of(given: Any = "all", mask_threshold: float | None = None) -> tuple[Truth, ...]:
-    """Truths as people name them: a set ("all", "boxes", "silhouettes"), names, image files, masks, or a mapping.
+    """Return ground truths: a set ("all", "boxes", "silhouettes"), names, image files, masks, or a mapping.
 
-    `mask_threshold` is the grey from which a pixel of a soft mask belongs to the object, from 0 to 1.
+    `mask_threshold` is the grey level, from 0 to 1, at which a pixel of a soft mask belongs to the object.
 
     >>> truths_of("car"), len(truths_of("all"))
     ((<truth car: silhouette, 140 × 73 pixels>,), 16)
@@ -208,7 +220,7 @@ def find_truths(name: str, mask_threshold: float | None = None) -> tuple[Truth, 
 
 
 def distinct_truths(truths: list[Truth]) -> tuple[Truth, ...]:
-    """A truth named twice is asked for once; two that share a name are an error."""
+    """Remove repeated ground truths; BadParameter if two different ones share a name."""
     found: dict[str, Truth] = {}
     for truth in truths:
         if truth.name in found and found[truth.name] is not truth:
@@ -218,21 +230,21 @@ def distinct_truths(truths: list[Truth]) -> tuple[Truth, ...]:
 
 
 def read_truths(path: str, mask_threshold: float | None = None) -> tuple[Truth, ...]:
-    """Every object of a picture of masks, or of whatever else has masks or polygons in images of known size."""
+    """Read every object of a mask image, or of annotations with masks or polygons in images of known size."""
     annotations = read(path, mask_threshold=mask_threshold)
     images = annotations.images
     if not len(annotations):
         raise DataError(f"{path}: expected a mask with object and background, found only background")
     sizes = np.stack([images.heights, images.widths], axis=1)[annotations.image]
     if not (sizes > 0).all():
-        raise DataError(f"{path}: expected images of known size, found one without; pictures of masks have one")
+        raise DataError(f"{path}: expected images of known size, found one without; mask images have one")
     runs = rasterise(annotations.regions, sizes)
     found = []
     for row in range(len(annotations)):
         mask = array_of(runs, row)
         if mask.all() or not mask.any():
-            what = "object" if mask.all() else "background"
-            raise DataError(f"{path}: expected a mask with object and background, found only {what}")
+            found_only = "object" if mask.all() else "background"
+            raise DataError(f"{path}: expected a mask with object and background, found only {found_only}")
         name = images.name(int(annotations.image[row]))
         found.append(Truth(name if len(annotations) == len(images) else f"{name} {row + 1}", mask))
     return tuple(found)

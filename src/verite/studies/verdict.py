@@ -1,4 +1,4 @@
-"""What is the verdict, in plain words? What a metric ignores, where it jumps, which known metric it resembles most."""
+"""Verdict on a metric in words: what it ignores, where it jumps, and which known metric it resembles most."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.studies import properties
-from verite.studies.judging import Evidence, Tolerances
-from verite.studies.property_tables import PropertyTable
+from verite.studies.judging import Evidence, PropertyTable, Tolerances
 from verite.studies.sweeps import Grid, Sweep
 
 Floats = NDArray[np.float64]
 MOST_LIKE = 3
 WIDTH = 110
-ALIKE = 0.5  # rank correlation from which metrics are called alike
+ALIKE = 0.5  # rank correlation at which metrics are called alike
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a study found out about one metric."""
+    """The findings of a study about one metric."""
 
     label: str
     score: int
@@ -39,7 +38,7 @@ class Verdict:
     def __str__(self) -> str:
         lines = [f"{self.label}: {self.score} of {self.out_of}. {self.way}"]
         lines.append(
-            f"  It ignores {list_words(self.ignores)}." if self.ignores else "  It ignores nothing it was shown."
+            f"  It ignores {list_words(self.ignores)}." if self.ignores else "  It ignores none of the alterations."
         )
         if self.jumps or not self.is_continuity_open:
             lines.append(f"  It jumps: {'; '.join(self.jumps)}." if self.jumps else "  It does not jump.")
@@ -55,6 +54,7 @@ class Verdict:
         return "\n".join(part for line in lines for part in wrap(line, WIDTH, subsequent_indent="    "))
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document."""
         lists = {name: list(getattr(self, name)) for name in ("ignores", "jumps", "stalls", "remarks")}
         likeness = [{"metric": name, "rank_correlation": value} for name, value in self.resembles]
         return {"score": self.score, "out_of": self.out_of, "reading": self.way, **lists, "resembles": likeness}
@@ -67,7 +67,7 @@ def verdict(
     i: int,
     resembles: Sequence[tuple[str, float]],
 ) -> Verdict:
-    """The verdict on row i."""
+    """Return the verdict on row i."""
     row = evidence.rows[i]
     synthesis = tables["synthesis"]
     ignores: list[str] = []
@@ -83,9 +83,9 @@ def verdict(
             sized.add(cells["scale"] != "")
             shaped.add(bool(cells["shape"]))
         if cells.get("continuity") is False:
-            jumps.append(where_it_jumps(evidence, sweep, tolerances, i))
+            jumps.append(describe_jump(evidence, sweep, tolerances, i))
         if cells["monotony"] is False:
-            stalls.append(where_it_stalls(evidence, sweep, tolerances, i))
+            stalls.append(describe_stall(evidence, sweep, tolerances, i))
     if sized == {False}:
         ignores.append("the size of the object")
     if shaped == {False}:
@@ -95,38 +95,38 @@ def verdict(
     if not distance["symmetry"]:
         remarks.append("Exchanging truth and pred changes its value.")
     if not distance["separation"]:
-        remarks.append(why_it_does_not_separate(evidence, tolerances, i))
+        remarks.append(describe_separation_failure(evidence, tolerances, i))
     ways = {"as it is": "Larger values were read as worse.", "turned": "Larger values were read as better.",
-            "distance": f"Values were read as worse the farther from {evidence.turns[i].best:g}."}  # fmt: skip
+            "distance": f"Values were read as worse the farther from {evidence.penalty_rules[i].best:g}."}  # fmt: skip
     return Verdict(
-        row.label, synthesis.scores[i], out_of(tables), ways[evidence.turns[i].way], tuple(ignores), tuple(jumps),
-        tuple(stalls), tuple(remarks), tuple(resembles),
+        row.label, synthesis.scores[i], out_of(tables), ways[evidence.penalty_rules[i].way], tuple(ignores),
+        tuple(jumps), tuple(stalls), tuple(remarks), tuple(resembles),
         all("continuity" not in sweep.columns for sweep in evidence.sweeps),
     )  # fmt: skip
 
 
-def why_it_does_not_separate(evidence: Evidence, tolerances: Tolerances, i: int) -> str:
-    """What identical regions get, or which altered regions get no more."""
-    turn = evidence.turns[i]
+def describe_separation_failure(evidence: Evidence, tolerances: Tolerances, i: int) -> str:
+    """Describe why a metric does not separate: identical regions with a penalty, or altered ones without."""
+    penalise = evidence.penalty_rules[i]
     for (truth, sweep), values in evidence.measured.items():
-        if abs(float(turn(values.itself[i : i + 1])[0])) > tolerances.zero:
+        if abs(float(penalise(values.itself[i : i + 1])[0])) > tolerances.zero:
             return f"Identical regions do not get 0: its penalty for {truth} and {truth} is not."
-        blind = ~values.is_same & (turn(values.forward[i]) <= tolerances.zero)
-        if blind.any():
+        unnoticed = ~values.is_same & (penalise(values.forward[i]) <= tolerances.zero)
+        if unnoticed.any():
             return (
-                f"Altered regions can pass for the truth: {int(blind.sum())} of {blind.size} results of {truth} under "
-                f"{sweep} get no penalty."
+                f"Some altered regions get no penalty: {int(unnoticed.sum())} of {unnoticed.size} results of {truth} "
+                f"under {sweep}."
             )
     return "It does not separate."
 
 
 def out_of(tables: dict[str, PropertyTable]) -> int:
-    """The highest score there is."""
+    """Return the highest possible score."""
     return sum(len(sheet.columns) for name, sheet in tables.items() if name != "synthesis")
 
 
-def where_it_jumps(evidence: Evidence, sweep: Sweep, tolerances: Tolerances, i: int) -> str:
-    """How many truths show a gap, and an example of one."""
+def describe_jump(evidence: Evidence, sweep: Sweep, tolerances: Tolerances, i: int) -> str:
+    """Describe on how many ground truths a metric jumps under an alteration, with an example."""
     truths = evidence.truths_under(sweep)
     found = []
     for truth in truths:
@@ -147,8 +147,8 @@ def where_it_jumps(evidence: Evidence, sweep: Sweep, tolerances: Tolerances, i: 
     return f"{sweep.name}, on {len(found)} of {len(truths)} truths, e.g. {name}{place}"
 
 
-def where_it_stalls(evidence: Evidence, sweep: Sweep, tolerances: Tolerances, i: int) -> str:
-    """On how many truths it does not rise, and where the first step is."""
+def describe_stall(evidence: Evidence, sweep: Sweep, tolerances: Tolerances, i: int) -> str:
+    """Describe on how many ground truths the penalty does not rise with the alteration, with an example."""
     truths = evidence.truths_under(sweep)
     example, count = "", 0
     for truth in truths:
@@ -171,15 +171,18 @@ def where_it_stalls(evidence: Evidence, sweep: Sweep, tolerances: Tolerances, i:
 
 
 def parameters(sweep: Grid, sign: int, steps: tuple[int, ...]) -> str:
-    """A place on the curve in the units of the alteration."""
+    """Write a position on the curve in the units of the alteration."""
     values = [sign * step * sweep.step for step in steps]
     return f"{values[0]}°" if sweep.is_line else f"({values[0]}, {values[1]})"
 
 
 def likeness(evidence: Evidence, others: Evidence) -> tuple[Floats, Floats]:
-    """[row, other]: correlation of ranks, and of values, over all results of a truth, averaged over the truths."""
+    """Return the correlations of ranks and of values, [row, other], averaged over the ground truths."""
     total = np.zeros((2, len(evidence.rows), len(others.rows)))
-    shown = {t.name: [s.name for s in evidence.plain() if (t.name, s.name) in evidence.curves] for t in evidence.truths}
+    shown = {
+        t.name: [s.name for s in evidence.single_alterations() if (t.name, s.name) in evidence.curves]
+        for t in evidence.truths
+    }
     truths = [name for name, sweeps in shown.items() if sweeps]
     for truth in truths:
         mine, theirs = (
@@ -193,7 +196,7 @@ def likeness(evidence: Evidence, others: Evidence) -> tuple[Floats, Floats]:
 
 
 def standardise(values: Floats) -> Floats:
-    """Values along the last axis with mean 0 and variance 1; all 0 where nothing differs."""
+    """Return values with mean 0 and variance 1 along the last axis; all 0 where they are equal."""
     centred = values - values.mean(axis=-1, keepdims=True)
     spread = centred.std(axis=-1, keepdims=True)
     found: Floats = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)
@@ -201,14 +204,14 @@ def standardise(values: Floats) -> Floats:
 
 
 def standardise_ranks(values: Floats) -> Floats:
-    """Ranks along the last axis, ties shared, of mean 0 and variance 1; all 0 where nothing differs.
+    """Return mean ranks along the last axis with mean 0 and variance 1; all 0 where values are equal.
 
     >>> standardise_ranks(np.array([[3.0, 1.0, 3.0, 5.0]])).round(3)
     array([[ 0.   , -1.414,  0.   ,  1.414]])
     """
     ranks = np.empty_like(values)
     for i, row in enumerate(values):
-        # Noise in the last digits is no order.
+        # Differences in the last digits are rounding noise.
         span = row.max() - row.min()
         rounded = np.round(row / span, 9) if span > 0 else np.zeros_like(row)
         _, place, counts = np.unique(rounded, return_inverse=True, return_counts=True)
@@ -217,7 +220,7 @@ def standardise_ranks(values: Floats) -> Floats:
 
 
 def list_words(words: Sequence[str]) -> str:
-    """Words as a sentence lists them.
+    """Join words with commas and "and".
 
     >>> list_words(["a", "b", "c"])
     'a, b and c'

@@ -1,4 +1,4 @@
-"""A real browser without a network, and what happened in it."""
+"""A headless Chromium without network, and what happens in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages that tests look at, each made when the first asks for it, and a browser to look with."""
+"""Reports that tests look at, each created on first use, and a browser to open them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.reporting.report.pages import (
 )
 
 FEWER = {
-    "document.MOST_CROPS": 6,
-    "document.MOST_CURVES": 3,
-    "document.LISTED_IMAGES": 6,
-    "images.TALL": 5,
-    "slices.MOST": 8,
-    "summary.MOST_RECORDS": 3,
-    "summary.MOST_SUSPECTS": 4,
+    "sections.costly_errors.MOST_CROPS": 6,
+    "sections.classes.MOST_CURVES": 3,
+    "sections.images.MOST_LISTED": 6,
+    "sections.images.TALL": 5,
+    "sections.slices.MOST_SLICES": 8,
+    "report.MOST_DECISIVE": 3,
+    "sections.suspicious.MOST_SUSPECTS": 4,
 }
 CROWD = {"checks": "off", "pictures": "none"}
 

@@ -1,4 +1,4 @@
-"""Pages for the tests: the bundled harbour, and truths with names that want to run, load or restyle something."""
+"""Input of the reports in the tests: the demo dataset, random detections, and names that try to inject markup."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 import verite as vt
 
-HARBOUR = Path(__file__).parents[3] / "src" / "verite" / "data" / "demo"
-TRUTH = HARBOUR / "truth.json"
-SYSTEMS = {name: HARBOUR / f"{name}.json" for name in ("hawk", "magpie", "mole")}
+DEMO = Path(__file__).parents[3] / "src" / "verite" / "data" / "demo"
+TRUTH = DEMO / "truth.json"
+SYSTEMS = {name: DEMO / f"{name}.json" for name in ("hawk", "magpie", "mole")}
 HOSTILE = (
     "<img src=x onerror=alert(1)>",
     '"><script>alert(1)</script>',

@@ -1,4 +1,4 @@
-"""The page for everybody: no rule of accessibility is broken, all is reached by keys, nothing leaves the window."""
+"""Accessibility of the report: WCAG rules, keyboard, no sideways scrolling, printing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = IN_BROWSER
 
 
 @pytest.mark.parametrize("name", ["one", "three"])
-def test_small_pages_have_every_section_and_kind_of_element(pages, name):
+def test_small_reports_have_every_section_and_kind_of_element(pages, name):
     """What is asked of the small ones holds of the others: nothing is on these that is not on those."""
     large, small = (pages[one].read_text() for one in (name, f"small {name}"))
     sections, kinds = re.compile(r'<section id="(\w+)"'), re.compile(r'<(\w+)[^>]*? class="([^"]+)"')
@@ -23,7 +23,7 @@ def test_small_pages_have_every_section_and_kind_of_element(pages, name):
 
 
 @pytest.mark.parametrize("name", ["small one", "small three", "small hostile"])
-def test_page_is_accessible_also_with_a_viewer_and_a_cell_open(browser, pages, name):
+def test_the_report_is_accessible_also_with_the_viewer_open(browser, pages, name):
     with Shown(browser, pages[name]) as shown:
         states = {"page": "", "viewer": ".d.s0 tr[data-open] button.open", "cell": "[data-matrix] td[class^=o] button"}
         for state, query in states.items():
@@ -49,7 +49,7 @@ def test_skip_link_is_first_and_every_control_can_be_reached(browser, pages):
 
 
 @pytest.mark.parametrize("name", ["three", "hostile", MANY])
-def test_page_never_scrolls_sideways(browser, pages, name):
+def test_the_report_never_scrolls_sideways(browser, pages, name):
     with Shown(browser, pages[name]) as shown:
         for wide in (1400, 768, 390, 320):
             shown.page.set_viewport_size({"width": wide, "height": 900})
@@ -61,7 +61,7 @@ def test_page_never_scrolls_sideways(browser, pages, name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("wide", "scheme"), [(1400, "light"), (390, "dark")])
-def test_page_can_be_looked_at(browser, pages, tmp_path, wide, scheme):
+def test_screenshots_can_be_taken(browser, pages, tmp_path, wide, scheme):
     """Pictures to look at, not to compare; they are kept where VERITE_PICTURES names a folder."""
     folder = Path(os.environ.get("VERITE_PICTURES", tmp_path))
     folder.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def test_page_can_be_looked_at(browser, pages, tmp_path, wide, scheme):
     assert (folder / f"three-{scheme}-{wide}.png").stat().st_size > 100_000
 
 
-def test_page_prints_on_six_sheets_at_most(browser, pages, tmp_path):
+def test_the_report_prints_on_six_sheets_at_most(browser, pages, tmp_path):
     with Shown(browser, pages["three"]) as shown:
         shown.page.pdf(path=tmp_path / "a.pdf", prefer_css_page_size=True)
     sheets = (tmp_path / "a.pdf").read_bytes().count(b"/Type /Page\n") or (tmp_path / "a.pdf").read_bytes().count(

@@ -1,4 +1,4 @@
-"""The page in a real browser: nothing runs but its own script, nothing is loaded, and it is ready in time."""
+"""The report in a browser: only its own script runs, nothing is loaded, and it is ready in time."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_nothing_is_loaded_and_nothing_goes_wrong(browser, pages, name):
         assert shown.faults == []
 
 
-def test_names_become_text_in_the_viewer_too(browser, pages):
+def test_hostile_names_are_text_in_the_viewer_too(browser, pages):
     with Shown(browser, pages["hostile"]) as shown:
         for button in shown.page.locator(".d.s0 tr[data-open] button.open").all()[:6]:
             button.click()
@@ -32,7 +32,7 @@ def test_names_become_text_in_the_viewer_too(browser, pages):
         assert shown.faults == []
 
 
-def test_numbers_are_there_without_a_script(browser, pages):
+def test_all_numbers_are_shown_without_javascript(browser, pages):
     with Shown(browser, pages["three"], script=False) as shown:
         text = shown.page.locator("body").inner_text()
         first = vt.read_report(pages["three"])["systems"][0]
@@ -44,7 +44,7 @@ def test_numbers_are_there_without_a_script(browser, pages):
         assert not shown.page.locator(".slider").first.is_visible()
 
 
-def test_without_a_way_to_unpack_the_page_says_so(browser, pages):
+def test_a_browser_that_cannot_decompress_gets_a_note(browser, pages):
     page = browser[True].new_page()
     page.add_init_script("delete window.DecompressionStream")
     page.goto(pages["one"].as_uri())

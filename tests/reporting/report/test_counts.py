@@ -1,4 +1,4 @@
-"""What the script counts is what Python counts, at every confidence, and lists are as long as they say."""
+"""Counts of the script equal those of Python at every confidence, and lists are as long as they state."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import verite as vt
 from tests.reporting.report.browser import IN_BROWSER, Shown
 from tests.reporting.report.pages import SYSTEMS, TRUTH
 from verite.reporting.draw import Overlay
-from verite.reporting.report.costs import KINDS
+from verite.reporting.report.sections.error_costs import ERROR_TYPES
 
 pytestmark = IN_BROWSER
 
 
 @pytest.mark.parametrize("name", ["one", "three", "hostile", pytest.param("masks", marks=pytest.mark.slow)])
-def test_the_script_at_first_changes_no_number(browser, pages, name):
-    """What it computes at the confidence where the page begins is what Python wrote."""
+def test_the_script_changes_no_number_when_it_starts(browser, pages, name):
+    """Counts at the default confidence are those that Python wrote."""
     texts = []
     for script in (False, True):
         with Shown(browser, pages[name], script=script) as shown:
@@ -26,7 +26,7 @@ def test_the_script_at_first_changes_no_number(browser, pages, name):
     assert len(texts[0]) > 60
 
 
-def test_counts_at_every_step_are_those_of_python(browser, pages):
+def test_counts_at_every_threshold_are_those_of_python(browser, pages):
     truth, pred = vt.read(TRUTH), vt.read(SYSTEMS["hawk"], like=vt.read(TRUTH))
     expected, results = [], vt.coco(truth, pred)
     last = int(100 * pred.confidence.max())  # a threshold that leaves no prediction is refused
@@ -36,7 +36,9 @@ def test_counts_at_every_step_are_those_of_python(browser, pages):
         right, missed = int(matrix.diagonal().sum()), len(again.matches.truth_label[again.matches.counted_truth])
         counts = [right, int(again.matches.counted_pred.sum()) - right, missed - right]
         cells = [int(many) for row in matrix[:-1] for many in row] + [int(many) for many in matrix[-1, :-1]]
-        expected.append([counts, cells, [again.errors.counts[kind] for kind in KINDS if kind in again.errors.counts]])
+        expected.append(
+            [counts, cells, [again.errors.counts[kind] for kind in ERROR_TYPES if kind in again.errors.counts]]
+        )
     with Shown(browser, pages["one"]) as shown:
         found = shown.page.evaluate(
             """async () => {
@@ -58,7 +60,7 @@ def test_counts_at_every_step_are_those_of_python(browser, pages):
 
 
 @pytest.mark.parametrize(("word", "floors"), [("best F1", None), ("LRP", "lrp")])
-def test_buttons_set_the_confidence_of_each_class(browser, pages, word, floors):
+def test_buttons_set_the_threshold_of_each_class(browser, pages, word, floors):
     results = vt.coco(TRUTH, SYSTEMS["hawk"])
     floors = floors or vt.analyse(results).operating.thresholds
     matrix = vt.analyse(results, confidence=floors).confusion.counts
@@ -78,7 +80,7 @@ def test_buttons_set_the_confidence_of_each_class(browser, pages, word, floors):
         assert shown.page.locator(".read dd").all_inner_texts()[4] == str(right)
 
 
-def test_cells_say_counts_or_shares(browser, pages):
+def test_cells_show_counts_or_shares(browser, pages):
     matrix = vt.read_report(pages["one"])["systems"][0]["confusion"]["matrix"]
     with Shown(browser, pages["one"]) as shown:
         first = shown.page.locator("[data-matrix] tbody tr").first.locator("td").first
@@ -88,7 +90,7 @@ def test_cells_say_counts_or_shares(browser, pages):
             assert first.inner_text() == f"{100 * matrix[0][0] / total:.0f}"
 
 
-# Every cell of the matrix and of the table of errors that can be opened: what it says, and how long its list is.
+# Open every cell of the matrix and of the cost table; return its text, the note, and the length of its list.
 OPEN_ALL = """async query => {
     const rest = () => new Promise(done => setTimeout(done, 5)), dialog = document.querySelector("dialog"), found = [];
     for (let k = 0; k < document.querySelectorAll(query).length; k++) {
@@ -109,8 +111,8 @@ CELLS = "[data-matrix] td button, [data-count] button"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["crowded", "free"])
-def test_a_list_is_as_long_as_its_cell_says(browser, pages, name):
-    """Where a truth is claimed under several names, under either way to pair them."""
+def test_a_list_is_as_long_as_its_cell_states(browser, pages, name):
+    """Also where several classes are predicted for an object, with either matching."""
     with Shown(browser, pages[name]) as shown:
         for at in ("", "0.00", "0.37", "best F1", "LRP"):
             if at:
@@ -123,7 +125,7 @@ def test_a_list_is_as_long_as_its_cell_says(browser, pages, name):
             ]
 
 
-def test_a_list_says_what_of_its_cell_the_budget_left_out(browser, pages):
+def test_a_list_states_how_many_objects_are_not_stored(browser, pages):
     kept = vt.read_report(pages["short"])["systems"][0]["packed"]
     assert kept["left_out"] > 0
     with Shown(browser, pages["short"], hash="#at=0.00") as shown:
@@ -139,7 +141,7 @@ def test_a_list_says_what_of_its_cell_the_budget_left_out(browser, pages):
     )
 
 
-def test_a_list_that_lacks_its_claims_says_so(browser, pages):
+def test_a_list_without_stored_predictions_states_so(browser, pages):
     with Shown(browser, pages["tight"], hash="#at=0.00") as shown:
         found = shown.page.evaluate(OPEN_ALL, CELLS)
     for text, note, _ in found:
@@ -181,7 +183,7 @@ def test_bars_counts_and_slices_open_their_objects(browser, pages):
             shown.page.keyboard.press("Escape")
 
 
-def test_slider_moves_by_keys_and_the_rest_follows(browser, pages):
+def test_the_slider_moves_by_keyboard_and_all_counts_follow(browser, pages):
     with Shown(browser, pages["one"]) as shown:
         slider = shown.page.locator(".slider").first
         slider.focus()
@@ -195,4 +197,4 @@ def test_slider_moves_by_keys_and_the_rest_follows(browser, pages):
         shown.page.wait_for_selector("#classes-0 td.at:not([hidden])")
         cells = shown.page.locator("#classes-0 tbody td.at:nth-last-child(4)").all_inner_texts()
         overlay = Overlay(vt.coco(TRUTH, SYSTEMS["hawk"]), confidence=(start + 11) / 100)
-        assert sum(map(int, cells)) == int((overlay.fates[0] == 0).sum())
+        assert sum(map(int, cells)) == int((overlay.outcomes[0] == 0).sum())

@@ -1,4 +1,4 @@
-"""The page: its numbers are those of the evaluation, the same bytes come out, and no name can do anything."""
+"""The report: its numbers are those of the evaluation, the same bytes come out, and no name can inject markup."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.reporting.report.pages import HARBOUR, HOSTILE, SYSTEMS, TRUTH, Text, hostile_pair, random_pair
+from tests.reporting.report.pages import DEMO, HOSTILE, SYSTEMS, TRUTH, Text, hostile_pair, random_pair
 from verite.reporting.report.document import REVISION
 from verite.reporting.report.layout import embed_json
 from verite.reporting.report.report import report_settings
@@ -42,7 +42,7 @@ def test_the_document_has_the_numbers_of_the_evaluation(page):
     assert [system["name"] for system in document["systems"]] == ["hawk", "magpie", "mole"]
 
 
-def test_every_number_can_be_read_without_a_script(page):
+def test_every_number_is_text_in_the_page(page):
     text, document = Text(page.read_text()).text, vt.read_report(page)
     shown = []
     for system in document["systems"]:
@@ -64,7 +64,7 @@ def test_the_summary_sentence_comes_before_the_scores(page):
 
 
 @pytest.mark.thorough
-def test_same_input_gives_the_same_bytes_in_any_surroundings(tmp_path):
+def test_the_same_input_gives_the_same_bytes_in_any_environment(tmp_path):
     program = (
         "import datetime, sys, time, verite as vt; h = sys.argv[1];"
         "now = classmethod(lambda c, tz=None: c(2001, 1, 1, tzinfo=tz));"
@@ -74,10 +74,10 @@ def test_same_input_gives_the_same_bytes_in_any_surroundings(tmp_path):
         "vt.report(t, p, sys.argv[2], pictures='embed', threads=int(sys.argv[3]))"
     )
     moved = tmp_path / "elsewhere" / "deep"
-    shutil.copytree(HARBOUR, moved, ignore=shutil.ignore_patterns("truth-voc"))
+    shutil.copytree(DEMO, moved, ignore=shutil.ignore_patterns("truth-voc"))
     found = []
     for home, seed, threads, zone, place in (
-        (HARBOUR, "1", "1", "UTC", "C"),
+        (DEMO, "1", "1", "UTC", "C"),
         (moved, "77", "2", "Asia/Tokyo", "C.UTF-8"),
     ):
         out = tmp_path / f"{seed}.html"
@@ -88,7 +88,7 @@ def test_same_input_gives_the_same_bytes_in_any_surroundings(tmp_path):
     assert str(tmp_path).encode() not in found[0]
 
 
-def test_page_loads_nothing_and_styles_nothing_inline(page, hostile):
+def test_the_page_loads_nothing_and_has_no_inline_style(page, hostile):
     for path in (page, hostile):
         seen = Text(path.read_text())
         assert not [one for one in seen.attributes if one[1] == "style" or one[1].startswith("on")]
@@ -99,7 +99,7 @@ def test_page_loads_nothing_and_styles_nothing_inline(page, hostile):
         assert "unsafe" not in policy
 
 
-def test_hostile_names_stay_names(hostile):
+def test_hostile_names_are_escaped(hostile):
     page = hostile.read_text()
     assert "<script>alert" not in page
     assert "onerror=alert(1)>" not in page.replace("onerror=alert(1)&gt;", "")
@@ -110,19 +110,19 @@ def test_hostile_names_stay_names(hostile):
     assert len(page) < 3_000_000
 
 
-def test_page_is_valid_html(page, hostile):
+def test_the_page_is_valid_html(page, hostile):
     html5lib = pytest.importorskip("html5lib")
     for path in (page, hostile):
         html5lib.HTMLParser(strict=True).parse(path.read_text())
 
 
-def test_json_in_the_page_cannot_end_its_element():
+def test_embedded_json_cannot_end_its_element():
     text = embed_json("verite", json.dumps("</script><!--\u2028&", ensure_ascii=False))
     assert text.count("</script>") == 1
     assert json.loads(text[text.index(">") + 1 : text.rindex("<")]) == "</script><!--\u2028&"
 
 
-def test_an_analysis_saves_the_page_that_a_report_is(tmp_path):
+def test_save_report_of_an_analysis_equals_report(tmp_path):
     analysis = vt.analyse(TRUTH, {name: str(path) for name, path in SYSTEMS.items()}, on="box", prior=0.1)
     one = analysis.save_report(tmp_path / "a.html", pictures="none", title="x", draws=0)
     other = vt.report(TRUTH, SYSTEMS, tmp_path / "b.html", pictures="none", title="x", draws=0, prior=0.1)
@@ -132,7 +132,7 @@ def test_an_analysis_saves_the_page_that_a_report_is(tmp_path):
 
 
 @pytest.mark.thorough
-def test_marks_go_to_the_leaderboard_and_back_to_the_page(tmp_path):
+def test_exported_marks_are_an_audit_table_of_leaderboard_and_report(tmp_path):
     made = vt.report(TRUTH, SYSTEMS, tmp_path / "a.html", pictures="none", draws=0)
     lines = [value for tag, key, value in Text(made.read_text()).attributes if (tag, key) == ("li", "data-row")]
     head = next(value for _, key, value in Text(made.read_text()).attributes if key == "data-head")
@@ -147,9 +147,9 @@ def test_marks_go_to_the_leaderboard_and_back_to_the_page(tmp_path):
 
 
 @pytest.mark.thorough
-def test_pictures_are_linked_embedded_or_left_out(tmp_path):
+def test_images_are_linked_embedded_or_omitted(tmp_path):
     copied = tmp_path / "set"
-    shutil.copytree(HARBOUR, copied, ignore=shutil.ignore_patterns("truth-voc"))
+    shutil.copytree(DEMO, copied, ignore=shutil.ignore_patterns("truth-voc"))
     pages = {
         mode: vt.report(copied / "truth.json", SYSTEMS["hawk"], tmp_path / f"{mode}.html", pictures=mode).read_text()
         for mode in ("link", "embed", "none")
@@ -164,9 +164,9 @@ def test_pictures_are_linked_embedded_or_left_out(tmp_path):
     assert 0 < small.read_text().count("data:image/webp") < pages["embed"].count("data:image/webp")
 
 
-def test_a_broken_picture_is_an_empty_ground_and_is_told(tmp_path):
+def test_unreadable_images_are_reported(tmp_path):
     copied = tmp_path / "set"
-    shutil.copytree(HARBOUR, copied, ignore=shutil.ignore_patterns("truth-voc"))
+    shutil.copytree(DEMO, copied, ignore=shutil.ignore_patterns("truth-voc"))
     for path in (copied / "images").iterdir():
         path.write_bytes(b"\x89PNG no more")
     made = vt.report(copied / "truth.json", SYSTEMS["hawk"], tmp_path / "a.html", pictures="embed")
@@ -200,7 +200,7 @@ def small(names=("a",), truths=1, preds=1, confidence=0.5, sizes=True):
     ],
     ids=["no predictions", "no truths", "one of each", "equal confidences", "no sizes", "no names"],
 )
-def test_small_and_empty_sets_make_a_page(pair, tmp_path):
+def test_tiny_and_empty_datasets_give_a_report(pair, tmp_path):
     made = vt.report(*pair, tmp_path / "a.html", checks="off")
     assert vt.read_report(made)["systems"]
     assert "nan" not in Text(made.read_text()).text.lower().split()
@@ -208,22 +208,29 @@ def test_small_and_empty_sets_make_a_page(pair, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("labels", "systems"), [(1203, 1), (80, 10), (1203, 10)])
-def test_many_labels_and_many_systems_make_a_page_of_four_megabytes(tmp_path, labels, systems):
+def test_many_classes_and_detectors_stay_within_four_megabytes(tmp_path, labels, systems):
     truth, pred = random_pair(labels)
     made = vt.report(truth, {f"system {k}": pred for k in range(systems)}, tmp_path / "a.html", checks="off")
     assert made.stat().st_size <= 4_000_000
 
 
-def test_other_protocols_have_a_page_too(tmp_path):
+def test_pascal_voc_has_a_report_too(tmp_path):
     made = vt.report(TRUTH, SYSTEMS, tmp_path / "a.html", protocol="voc", iou=0.5)
     system = vt.read_report(made)["systems"][0]
     assert system["headline"] == vt.voc(TRUTH, SYSTEMS[system["name"]])["mAP"].value
 
 
-def test_script_is_small_enough():
-    source = (Path(vt.__file__).parent / "reporting" / "report" / "report.js").read_text()
-    assert len(source.encode()) <= 20_000
-    assert len(source.splitlines()) <= 500
+def test_one_more_object_is_singular_and_unknown_intervals_are_omitted(tmp_path):
+    truth, pred = small(truths=3, preds=3)
+    made = vt.report(truth, {"all": pred, "two": pred.take([0, 1])}, tmp_path / "a.html", checks="off", draws=5)
+    text = Text(made.read_text()).text
+    assert "and detects 1\u00a0more object." in text
+    assert "[–" not in text
+
+
+def test_script_is_small_enough(page):
+    script = re.search(r'<script type="module">(.*?)</script>', page.read_text(), re.DOTALL)[1]
+    assert 10_000 < len(script.encode()) <= 20_000
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node to read the script")
@@ -232,7 +239,7 @@ def test_script_is_javascript():
     subprocess.run(["node", "--input-type=module", "--check"], input=source.read_bytes(), check=True)
 
 
-def test_without_predictions_the_page_tells_what_is_missed(tmp_path):
+def test_without_predictions_every_object_is_missed(tmp_path):
     truth, _ = random_pair(3, 6)
     none = vt.Annotations.of([], [], np.zeros((0, 4)), confidence=np.zeros(0))
     made = vt.report(truth, none, tmp_path / "a.html", checks="off")
@@ -243,25 +250,25 @@ def test_without_predictions_the_page_tells_what_is_missed(tmp_path):
     assert "No prediction counts." in text
 
 
-def test_images_without_a_row_have_no_error(page):
+def test_images_that_are_not_listed_have_no_error(page):
     for system in vt.read_report(page)["systems"]:
         told = sum(row["wrong"] + row["missed"] for row in system["images"])
         assert told == system["best"]["wrong"] + system["best"]["missed"]
 
 
 @pytest.mark.parametrize(("checks", "is_said"), [("off", False), ("warn", True)])
-def test_the_report_states_passed_checks_only_if_checks_ran(tmp_path, checks, is_said):
+def test_passed_checks_are_stated_only_if_checks_ran(tmp_path, checks, is_said):
     made = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "a.html", pictures="none", checks=checks)
     assert ("all checks passed" in Text(made.read_text()).text) == is_said
 
 
-def test_lines_of_a_signature_break_between_its_parts(page):
+def test_signatures_may_wrap_between_their_parts(page):
     signature = vt.read_report(page)["systems"][0]["signature"]
     assert f"<code>{signature.replace('|', '|<wbr>')}</code>" in page.read_text()
 
 
 @pytest.mark.parametrize("settings", ["[]", '{"page": 5}', '{"page": {"budget": []}}', "[" * 5000 + "]" * 5000])
-def test_a_page_whose_settings_are_none_is_refused(tmp_path, settings):
+def test_a_report_with_invalid_settings_is_refused(tmp_path, settings):
     data = f'{{"report": {json.dumps(REVISION)}, "settings": {settings}}}'
     (tmp_path / "a.html").write_text(f'<script type="application/json" id="verite">{data}</script>')
     with pytest.raises(vt.ReadError, match=r"a\.html"):

@@ -1,4 +1,4 @@
-"""`verite report`: it writes the page that Python writes, checks one, and says what cannot be done."""
+"""Command `verite report`: it writes the report that Python writes, verifies one, and reports errors in one line."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ def typed(capsys, *words):
 
 
 @pytest.mark.thorough
-def test_command_writes_the_page_that_python_writes(capsys, tmp_path):
+def test_the_command_writes_the_report_that_python_writes(capsys, tmp_path):
     status, out, _ = typed(capsys, TRUTH, *SYSTEMS.values(), "-o", tmp_path / "a.html", "-q", "--pictures", "none")
     assert (status, out) == (0, f"{tmp_path / 'a.html'}\n")
     made = vt.report(TRUTH, SYSTEMS, tmp_path / "b.html", pictures="none")
     assert (tmp_path / "a.html").read_bytes() == made.read_bytes()
 
 
-def test_check_says_equal_or_what_differs(capsys, tmp_path):
+def test_check_reports_equality_or_the_first_difference(capsys, tmp_path):
     page = tmp_path / "a.html"
     files = [TRUTH, SYSTEMS["hawk"]]
     assert typed(capsys, *files, "-o", page, "-q", "--title", "x")[0] == 0
@@ -44,7 +44,7 @@ def test_check_says_equal_or_what_differs(capsys, tmp_path):
     assert typed(capsys, TRUTH, SYSTEMS["mole"], "--check", page, "-q")[0] == 1
 
 
-def test_findings_come_before_any_number(capsys, tmp_path):
+def test_findings_of_the_checks_come_before_any_number(capsys, tmp_path):
     records = json.loads(SYSTEMS["hawk"].read_text())
     for one in records:
         x, y, width, height = one["bbox"]
@@ -66,7 +66,7 @@ def test_findings_come_before_any_number(capsys, tmp_path):
         (["-o", "x.html", "--protocol", "voc", "--on", "mask"], 2, "on: expected box or rotated, found 'mask'"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(capsys, tmp_path, monkeypatch, words, status, said):
+def test_errors_are_one_line(capsys, tmp_path, monkeypatch, words, status, said):
     monkeypatch.chdir(tmp_path)
     found, _, err = typed(capsys, TRUTH, SYSTEMS["hawk"], "-q", *words)
     assert found == status
@@ -74,7 +74,7 @@ def test_what_cannot_be_done_is_one_line(capsys, tmp_path, monkeypatch, words, s
     assert err.count("\n") == 1
 
 
-def test_two_systems_on_a_truth_without_objects_make_a_page_without_an_order(capsys, tmp_path):
+def test_detectors_on_ground_truth_without_objects_have_no_ranking(capsys, tmp_path):
     empty = json.loads(Path(TRUTH).read_text()) | {"annotations": []}
     (tmp_path / "truth.json").write_text(json.dumps(empty))
     words = [str(tmp_path / "truth.json"), SYSTEMS["hawk"], SYSTEMS["mole"], "-o", str(tmp_path / "page.html"), "-q"]

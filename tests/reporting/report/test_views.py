@@ -1,4 +1,4 @@
-"""What a person can do on the page: sort, filter, look closer, send a link, mark."""
+"""Interaction with the report: sort, filter, open images, share links, mark annotations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from verite.reporting.draw import Overlay
 pytestmark = IN_BROWSER
 
 
-def test_charts_tell_their_numbers_under_the_pointer(browser, pages):
+def test_charts_show_values_on_hover(browser, pages):
     steps = vt.read_report(pages["one"])["systems"][0]["steps"]
     with Shown(browser, pages["one"]) as shown:
         chart = shown.page.locator("svg.chart[data-chart]")
@@ -28,7 +28,7 @@ def test_charts_tell_their_numbers_under_the_pointer(browser, pages):
         assert chart.locator("text.hover").inner_html() == ""
 
 
-def test_viewer_shows_an_embedded_photo_and_outlines_of_masks(browser, pages):
+def test_the_viewer_shows_embedded_images_and_outlines_of_masks(browser, pages):
     with Shown(browser, pages["one"]) as shown:
         shown.page.locator("tr[data-open] button.open").first.click()
         use = shown.page.locator("dialog .stage use")
@@ -51,7 +51,7 @@ def test_viewer_shows_an_embedded_photo_and_outlines_of_masks(browser, pages):
     assert np.abs(found - np.concatenate(rings[0]).ravel()).max() <= 0.125
 
 
-def test_viewer_goes_on_by_keys_and_grows(browser, pages):
+def test_the_viewer_navigates_and_zooms_by_keyboard(browser, pages):
     with Shown(browser, pages["one"]) as shown:
         rows = shown.page.locator("tr[data-open] button.open")
         names = rows.all_inner_texts()
@@ -67,7 +67,7 @@ def test_viewer_goes_on_by_keys_and_grows(browser, pages):
         assert shown.page.locator("dialog .stage svg").evaluate("svg => svg.style.width") == "150%"
 
 
-def test_marks_are_copied_as_a_table_of_checked_records(browser, pages, tmp_path):
+def test_marks_are_copied_as_an_audit_table(browser, pages, tmp_path):
     with Shown(browser, pages["three"]) as shown:
         for k, verdict in enumerate(["wrong", "right", "unsure"]):
             shown.page.locator(f"[name=mark-{k}][value={verdict}]").check()
@@ -80,7 +80,7 @@ def test_marks_are_copied_as_a_table_of_checked_records(browser, pages, tmp_path
     vt.leaderboard(TRUTH, SYSTEMS, audit=tmp_path / "audit.csv", draws=5)
 
 
-def test_tables_sort_and_say_so(browser, pages):
+def test_tables_sort_and_state_the_order(browser, pages):
     with Shown(browser, pages["one"]) as shown:
         head = shown.page.locator("#classes-0 thead th", has_text="AP75")
         head.locator("button").click()
@@ -104,7 +104,7 @@ def test_classes_are_filtered(browser, pages):
         assert all("class 7" in name for name in names)
 
 
-def test_images_are_filtered_and_found(browser, pages):
+def test_images_are_filtered_and_opened_by_name(browser, pages):
     with Shown(browser, pages["one"]) as shown:
         box = shown.page.locator(".find")
         box.fill("park")
@@ -117,7 +117,7 @@ def test_images_are_filtered_and_found(browser, pages):
         assert "park" in title.inner_text()
 
 
-def test_a_link_shows_the_same_view(browser, pages):
+def test_a_link_restores_detector_and_threshold(browser, pages):
     with Shown(browser, pages["three"], hash="#at=0.43&pred=magpie") as shown:
         assert shown.page.locator("#p1").is_checked()
         assert shown.page.locator('.slider[data-system="1"]').first.input_value() == "43"
@@ -126,7 +126,7 @@ def test_a_link_shows_the_same_view(browser, pages):
         assert "pred=mole" in shown.page.url
 
 
-def test_a_cell_opens_its_objects_and_escape_gives_focus_back(browser, pages):
+def test_a_cell_opens_its_objects_and_escape_returns_focus(browser, pages):
     with Shown(browser, pages["one"]) as shown:
         cell = shown.page.locator("[data-matrix] tr:nth-child(-n+8) td:nth-child(-n+9):is(.o1, .o2, .o3) button").first
         count = int(cell.inner_text())
@@ -145,7 +145,7 @@ def test_a_cell_opens_its_objects_and_escape_gives_focus_back(browser, pages):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["one", "hostile"])
-def test_a_link_opens_the_same_list(browser, pages, name):
+def test_a_link_restores_an_open_list(browser, pages, name):
     """Of a cell, and of the errors of a class; also where names hold commas and ampersands, or nothing."""
     queries = ["[data-matrix] td[class^=o] button", "#classes-0 tbody button.open"]
     with Shown(browser, pages[name]) as shown, Shown(browser, pages[name]) as again:

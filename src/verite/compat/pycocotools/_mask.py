@@ -144,10 +144,10 @@ def iou(dt: Any, gt: Any, pyiscrowd: Sequence[Any]) -> Any:
     if not len(mine) or not len(others):
         return []
     if isinstance(mine, RLEMasks) and isinstance(others, RLEMasks):
-        return np.asfortranarray(_core.mask_overlaps(mine.arrays, others.arrays, crowd))
+        return np.asfortranarray(_core.mask_iou(mine.arrays, others.arrays, crowd))
     if isinstance(mine, RLEMasks) or isinstance(others, RLEMasks):
         raise BadParameter("iou: expected boxes on both sides or masks on both sides")
-    return np.asfortranarray(_core.coco_box_overlaps(mine, others, crowd))
+    return np.asfortranarray(_core.coco_box_iou(mine, others, crowd))
 
 
 def read_operands(objects: Any) -> NDArray[np.float64] | RLEMasks:

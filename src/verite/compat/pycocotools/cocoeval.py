@@ -30,6 +30,7 @@ from verite.compat.pycocotools.preparation import (
 )
 from verite.compat.pycocotools.steps import accumulate_images, list_images
 from verite.errors import BadParameter
+from verite.evaluation.state import mean_query
 
 if TYPE_CHECKING:
     from verite import _core
@@ -85,7 +86,7 @@ def mean_at(found: Mapping[str, Any], kind: str, levels: Any, areas: Sequence[in
         is_kept = list(limits) == [most - 1] or (kind == "recall" and is_one(limits, most))
         if is_kept and is_one(areas, ranges) and (levels is None or is_one(levels, thresholds)):
             level = None if levels is None else int(levels[0])
-            mean = found.numbers.mean(kind == "precision", level, areas[0], limits[0])
+            mean = found.numbers.mean(mean_query(kind, level, areas[0], limits[0]))
             return -1.0 if isnan(mean) else mean
     values = found[kind] if levels is None else found[kind][levels]
     values = values[..., areas, limits]

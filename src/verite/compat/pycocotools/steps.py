@@ -225,7 +225,7 @@ def match(
         table = np.asarray(overlaps, dtype=np.float64)
         if table.shape[0] < len(ranked) or table.shape[1] != len(truths):
             raise BadParameter(f"ious: expected overlaps of {len(ranked)} with {len(truths)}, found {table.shape}")
-        taken = _core.match_overlaps(
+        taken = _core.match_iou_matrix(
             np.ascontiguousarray(table[: len(ranked)]),
             ignored != 0,
             np.array([bool(truth.get("iscrowd")) for truth in truths]),

@@ -1,1 +1,1 @@
-"""The self-contained HTML report: a JSON document of results, and the HTML that renders it."""
+"""The self-contained HTML report: a typed document of results, and the sections that draw it."""

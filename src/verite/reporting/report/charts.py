@@ -1,7 +1,8 @@
-"""SVG charts of the report: stacked bars, intervals, and line plots, without JavaScript.
+"""SVG charts of the report: stacked bars, confidence intervals, and line charts, without JavaScript.
 
-Bars and intervals have no view box: x is in per cent and text does not shrink with the page. Lines live in a box of 440
-by 300. Whatever a chart shows stands in a table or a sentence beside it.
+Bars and intervals have no view box: x is in per cent, and text does not shrink with the page. Line charts have a view
+box of 440 by 300. Every number of a chart is also in a table or a sentence beside it, and every chart has a text
+alternative for screen readers. Colours are classes of report.css, so that charts follow the light and the dark scheme.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from verite.reporting.report.layout import number, plain
 WIDE, HIGH = 440, 300
 LEFT, RIGHT, TOP, BOTTOM = 36, 14, 26, 44  # margins of a line chart
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
-LETTER = 0.0087  # of a bar's width, a letter of its labels where the bar is widest
+LETTER = 0.0087  # width of a character of a label, as a share of the widest bar
 
 
 def text(x: object, y: object, words: str, *more: Markup, kind: str = "", anchor: str = "start") -> Markup:
+    """Return an SVG text; `kind` is its class."""
     attributes: dict[str, str | int] = {"x": str(x), "y": str(y)}
     if kind:
         attributes["class_"] = kind
@@ -33,97 +35,100 @@ def text(x: object, y: object, words: str, *more: Markup, kind: str = "", anchor
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a bar: what it is called, how long it is, and its colour's class."""
+    """A piece of a stacked bar: its label, its share of the bar, the class of its colour, and the key of its type."""
 
     label: str
     value: float
     kind: str
+    type: str = ""
+
+    @property
+    def share(self) -> float:
+        """The value, 0 where it is negative or not finite."""
+        return max(self.value, 0.0) if isfinite(self.value) else 0.0
 
 
-def stack(pieces: Sequence[Piece], about: str, place: int = 0) -> Markup:
-    """A bar of pieces that add up to 1, each named above it or, where there is no room, at the end below it; `place`:
-    of the system whose objects they open.
+def stacked_bar(pieces: Sequence[Piece], about: str, detector: int = 0) -> Markup:
+    """Draw a bar of pieces that sum to 1, each labelled above it or, where there is no room, at the end below it.
+
+    A click on a piece opens the objects of its type of the detector in this position.
     """
     at, last, parts, small = 0.0, 0.0, [], []
-    on_phone = 0.0  # where the next label may begin on a screen half as wide
+    next_on_phone = 0.0  # where the next label may begin on a screen half as wide
     for piece in pieces:
-        value = max(piece.value, 0.0) if isfinite(piece.value) else 0.0
+        value = piece.share
         width = max(value - 0.0018, 0.0005) if value > 0 else 0.0
         shown = f"{piece.label} {number(value)}"
         if width:
-            opens = f"{place}.{'right' if piece.kind == 'c-ap' else piece.label}"
-            parts.append(bar(at, width, piece.kind, 20, 24, shown, opens))
-        left, long = (
-            max(at, last),
-            len(shown) * LETTER,
-        )  # a name moves away from the one before, as far as its piece goes
+            parts.append(bar(at, width, piece.kind, shown, data_count=f"{detector}.{piece.type}"))
+        # A label moves away from the one before, as far as its piece goes.
+        left, long = max(at, last), len(shown) * LETTER
         if value >= 0.02 and left + long <= min(at + max(value, 0.11), 1):
             strong = element("tspan", number(value), class_="k")
             wide = 2.2 * long
-            fits = left >= on_phone and left + wide <= 1
+            fits = left >= next_on_phone and left + wide <= 1
             kind = "a" if piece.kind == "c-ap" else "" if fits else "narrow"
             parts.append(text(f"{100 * left:.2f}%", 12, f"{piece.label} ", strong, kind=kind))
             last = left + long + 0.01
-            on_phone = left + wide + 0.02 if fits else on_phone
+            next_on_phone = left + wide + 0.02 if fits else next_on_phone
         elif value >= 0.0005:
             small.append(shown)
         at += value
     if small:
         parts.append(text("100%", 58, " · ".join(small), kind="f sm narrow", anchor="end"))
-    said = ", ".join(f"{piece.label} {number(piece.value)}" for piece in pieces)
-    return element("svg", *parts, class_="bar", height=62, role="img", aria_label=f"{about}: {said}")
+    label = ", ".join(f"{piece.label} {number(piece.value)}" for piece in pieces)
+    return element("svg", *parts, class_="bar", height=62, role="img", aria_label=f"{about}: {label}")
 
 
-def thin_stack(pieces: Sequence[Piece], about: str) -> Markup:
-    """The same, small, for a row of a table."""
+def thin_bar(pieces: Sequence[Piece], about: str) -> Markup:
+    """Draw a small stacked bar for a row of a table."""
     at, parts = 0.0, []
     for piece in pieces:
-        value = max(piece.value, 0.0) if isfinite(piece.value) else 0.0
-        if value > 0.0004:
-            left, wide = f"{100 * at:.1f}%", f"{100 * max(value - 0.004, 0.002):.1f}%"
+        if piece.share > 0.0004:
+            left, wide = f"{100 * at:.1f}%", f"{100 * max(piece.share - 0.004, 0.002):.1f}%"
             parts.append(element("rect", class_=piece.kind, x=left, width=wide))
-        at += value
-    said = ", ".join(f"{piece.label} {number(piece.value)}" for piece in pieces)
-    return element("svg", *parts, class_="bar thin", role="img", aria_label=f"{plain(about)}: {said}")
+        at += piece.share
+    label = ", ".join(f"{piece.label} {number(piece.value)}" for piece in pieces)
+    return element("svg", *parts, class_="bar thin", role="img", aria_label=f"{plain(about)}: {label}")
 
 
-def bar(at: float, width: float, kind: str, y: int, height: int, title: str, opens: str = "") -> Markup:
-    """`opens`: whose objects it shows where it is clicked."""
-    return element(
-        "rect",
-        element("title", title),
-        **({"data_count": opens} if opens else {}),
-        class_=kind,
-        x=f"{100 * at:.2f}%",
-        y=y,
-        width=f"{100 * width:.2f}%",
-        height=height,
-    )
+def bar(at: float, width: float, kind: str, title: str, **attributes: str) -> Markup:
+    """Draw a piece of a bar from `at` on, both as shares of the whole width, with a tooltip."""
+    placed = {"x": f"{100 * at:.2f}%", "y": "20", "width": f"{100 * width:.2f}%", "height": "24"}
+    return element("rect", element("title", title), **attributes, class_=kind, **placed)
 
 
 def share_bar(parts: Sequence[tuple[str, int, str]], total: int) -> Markup:
-    """A bar of counts, the first two named above it and the others below, from either end."""
+    """Draw a bar of (label, count, class of its colour)."""
     at, drawn = 0.0, []
     for label, count, kind in parts:
         width = count / total if total else 0.0
         if width:
-            drawn.append(bar(at, max(width - 0.004, 0.002), kind, 20, 24, f"{label} {count:,}"))
+            drawn.append(bar(at, max(width - 0.004, 0.002), kind, f"{label} {count:,}"))
         at += width
     said = ", ".join(f"{label} {count:,}" for label, count, _ in parts)
     return element("svg", *drawn, class_="bar", height=48, role="img", aria_label=said)
 
 
-def interval(
-    value: float, low: float, high: float, span: tuple[float, float], kind: str, *, zero: bool = True
-) -> Markup:
-    """A dot and its interval on a line that several rows share."""
+def interval(value: float, low: float, high: float, span: tuple[float, float], kind: str) -> Markup:
+    """Draw a value and its 95 % confidence interval.
+
+    Parameters
+    ----------
+    value, low, high
+        The value and the ends of its interval; without an interval both are NaN.
+    span
+        Ends of the axis, which several rows of a table share; a vertical line marks 0.
+    kind
+        Class of the colour: "" accent, "g" grey (not significant), "w" orange (worse).
+    """
 
     def place(at: float) -> str:
         share = (min(max(at, span[0]), span[1]) - span[0]) / (span[1] - span[0])
         return f"{100 * (0.02 + 0.96 * share):.2f}%"
 
     parts = []
-    if zero and span[0] <= 0 <= span[1]:
+    if span[0] <= 0 <= span[1]:
         parts.append(element("line", x1=place(0), x2=place(0), y1=2, y2=24, class_="zero"))
     if isfinite(low) and isfinite(high):
         parts.append(element("line", x1=place(low), x2=place(high), y1=13, y2=13, class_=f"iv {kind}".strip()))
@@ -136,20 +141,32 @@ def interval(
 
 
 @dataclass(frozen=True)
-class Stroke:
-    """Points in the chart's own units, a name at one of them, and how it is drawn: a accent, k ink, g grey."""
+class Line:
+    """A line of a chart: points in the units of the axes, its label, and its colour: a accent, k ink, g grey."""
 
     label: str
     points: Sequence[tuple[float, float]]
     kind: str = "a"
-    label_at: float = 1.0  # where along x it is named
+    label_at: float = 1.0  # x of the label
     is_below: bool = False
-    name: str = ""  # what the pointer tells where no label is drawn
+    name: str = ""  # shown by the pointer where no label is drawn
 
 
 @dataclass(frozen=True)
 class Axes:
-    """What is along the sides, and where numbers stand."""
+    """Names, ticks and ranges of the axes of a line chart.
+
+    Attributes
+    ----------
+    x, y
+        Names of the axes; the first word of `x` is shown by the pointer.
+    x_ticks, y_ticks
+        Values at which the axes are labelled.
+    x_range, y_range
+        Ranges in the units of the data.
+    is_log
+        Whether x is logarithmic to the base of 2.
+    """
 
     x: str
     y: str
@@ -161,13 +178,14 @@ class Axes:
 
     @property
     def scale(self) -> list[float]:
-        """For the script: x at the left edge and what a unit is in x, the same of y, and whether x is a power of 2."""
+        """For the script: x at the left edge and per unit, the same of y, and 1 if x is a power of two."""
         (left, top), (right, base) = self.place(self.x_range[0], self.y_range[1]), self.place(self.x_range[1], 0.0)
         low, high = (log2(end) for end in self.x_range) if self.is_log else self.x_range
         across, along = (high - low) / (right - left), (self.y_range[0] - self.y_range[1]) / (base - top)
         return [low - left * across, across, self.y_range[1] - top * along, along, *([1.0] if self.is_log else [])]
 
     def place(self, x: float, y: float) -> tuple[float, float]:
+        """Return the position of a point in the view box; points outside are moved to the edge."""
         low, high = self.x_range
         share = (log2(x) - log2(low)) / (log2(high) - log2(low)) if self.is_log else (x - low) / (high - low)
         up = (y - self.y_range[0]) / (self.y_range[1] - self.y_range[0])
@@ -176,7 +194,7 @@ class Axes:
 
 
 def tick(value: float) -> str:
-    """A number at an axis.
+    """Return a number at an axis.
 
     >>> tick(0.25), tick(1.0), tick(8)
     ('0.25', '1', '8')
@@ -185,7 +203,7 @@ def tick(value: float) -> str:
 
 
 def frame(axes: Axes) -> list[Markup]:
-    """Horizontal lines, a base, and words where they are looked for: y above its axis, x below to the right."""
+    """Draw grid, base line, ticks and names of the axes."""
     parts = []
     (left, base), (right, _) = axes.place(axes.x_range[0], axes.y_range[0]), axes.place(axes.x_range[1], 0)
     for value in axes.y_ticks:
@@ -202,19 +220,27 @@ def frame(axes: Axes) -> list[Markup]:
     return parts
 
 
-def path(axes: Axes, points: Sequence[tuple[float, float]]) -> str:
-    placed = [axes.place(x, y) for x, y in points if isfinite(x) and isfinite(y)]
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in placed) if placed else ""
+def line_chart(axes: Axes, drawn: Sequence[Line], about: str, *more: Markup, key: str = "") -> Markup:
+    """Draw a line chart; lines are labelled where they run, not in a legend.
 
-
-def lines(axes: Axes, drawn: Sequence[Stroke], about: str, *more: Markup, key: str = "") -> Markup:
-    """A chart of lines; each is named at its own place, none in a legend."""
+    Parameters
+    ----------
+    axes, drawn
+        Axes, and lines from back to front.
+    about
+        Text alternative for screen readers.
+    more
+        Further SVG elements, such as marks.
+    key
+        Position of the detector whose slider the chart follows.
+    """
     parts = frame(axes)
     for line in drawn:
-        shape = path(axes, line.points)
-        if shape:
-            told = {} if line.kind == "iso" else {"data_name": plain(line.label or line.name or axes.y, 18)}
-            parts.append(element("path", d=shape, class_=f"ln {line.kind}", **told))
+        placed = [axes.place(x, y) for x, y in line.points if isfinite(x) and isfinite(y)]
+        if placed:
+            shape = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in placed)
+            named = {} if line.kind == "iso" else {"data_name": plain(line.label or line.name or axes.y, 18)}
+            parts.append(element("path", d=shape, class_=f"ln {line.kind}", **named))
     taken: list[tuple[float, float, float]] = []
     for line in drawn:
         if line.label and line.points:
@@ -234,15 +260,15 @@ def lines(axes: Axes, drawn: Sequence[Stroke], about: str, *more: Markup, key: s
     )
 
 
-def label(axes: Axes, line: Stroke, taken: list[tuple[float, float, float]]) -> Markup:
-    """A line's name near it; names that would lie on each other move apart."""
+def label(axes: Axes, line: Line, taken: list[tuple[float, float, float]]) -> Markup:
+    """Label a line near it, below the labels in `taken` (left, y, width) that it would overlap."""
     known = [point for point in line.points if isfinite(point[0]) and isfinite(point[1])]
     if not known:
         return Markup()
     x, y = min(known, key=lambda point: abs(point[0] - line.label_at))
     wide = 7.0 * min(len(line.label), 18)
     left = min(axes.place(x, y)[0] + 4, WIDE - RIGHT - wide)
-    # The line must not run through its own name.
+    # The line must not run through its own label.
     over = [top for spot, top in (axes.place(*point) for point in known) if left - 4 <= spot <= left + wide]
     over.append(axes.place(x, y)[1])
     at = (left, max(over) + 16 if line.is_below else min(over) - 7)
@@ -253,10 +279,10 @@ def label(axes: Axes, line: Stroke, taken: list[tuple[float, float, float]]) -> 
     return text(f"{at[0]:.1f}", f"{at[1]:.1f}", plain(line.label, 18), kind=kind)
 
 
-def small_curve(points: Sequence[tuple[float, float]], mean: Sequence[tuple[float, float]], about: str) -> Markup:
-    """Precision against recall of one class, as large as a stamp, the mean of all in grey behind it."""
+def small_curve(points: Sequence[Sequence[float]], mean: Sequence[Sequence[float]], about: str) -> Markup:
+    """Draw precision against recall of one class, with the mean over classes in grey behind it."""
 
-    def shape(listed: Sequence[tuple[float, float]]) -> str:
+    def shape(listed: Sequence[Sequence[float]]) -> str:
         return "M" + "L".join(f"{1 + 98 * x:.1f} {2 + 60 * (1 - y):.1f}" for x, y in listed) if listed else ""
 
     parts = [element("path", d="M1 2V62H99", class_="axis nofill")]

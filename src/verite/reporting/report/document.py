@@ -1,320 +1,537 @@
-"""Data of one detector in the report's JSON document: scores, classes, curves, costly errors, images."""
+"""The document of a report: every number it shows, as frozen dataclasses that are embedded as JSON.
+
+The document is built once, before anything is drawn; sections read it and never change it. Names in Python are those of
+the field, keys of the JSON are those that earlier versions wrote: `KEYS` of a record names the keys that differ from
+its fields (None: the field is not embedded). A field whose default is None is embedded only where it has a value.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
-from math import isfinite
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
-import numpy as np
-
-from verite.analysis.parts import AnalyseSettings, ProtocolSettings
-from verite.errors import BadParameter, excerpt
-from verite.model.results import digest_for
-from verite.reporting.draw import MOST_RING_POINTS as MOST_POINTS
-from verite.reporting.draw import Overlay
-from verite.reporting.report.crops import rings_for, window_of
-from verite.reporting.report.layout import is_known
-from verite.reporting.report.packed import ConfidenceTally
-from verite.settings import check_whole
-
-if TYPE_CHECKING:
-    from verite.model.results import Results
-
-
-# What an analysis can be asked here; how an order is drawn again, and what was checked, are asked of the page.
-ELSEWHERE = (*ProtocolSettings.declared, "draws", "audit")
-
-ANALYSIS = tuple(name for name in AnalyseSettings.declared if name not in ELSEWHERE)
-
-MEGABYTE = 1_000_000
-
-PICTURES = ("auto", "link", "embed", "none")
-
-
-@dataclass(frozen=True)
-class ReportSettings:
-    """Settings of a report; the report stores them, so that it can be reproduced."""
-
-    title: str | None = None
-    pictures: str = "auto"
-    budget: int = 4 * MEGABYTE  # bytes without pictures
-    picture_budget: int = 8 * MEGABYTE
-    draws: int = 200  # bootstrap resamples for the reliability of the ranking
-    errors: str | None = None  # simulated annotation errors
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.pictures, str) or self.pictures not in PICTURES:
-            listed = f"{', '.join(PICTURES[:-1])} or {PICTURES[-1]}"
-            raise BadParameter(f"pictures: expected {listed}, found {excerpt(self.pictures)}")
-        for word, value in (("budget", self.budget), ("picture_budget", self.picture_budget)):
-            check_whole(word, value, 0)
-        check_whole("draws", self.draws, 0)
-        for word, text in (("title", self.title), ("errors", self.errors)):
-            if not isinstance(text, (str, type(None))):
-                raise BadParameter(f"{word}: expected text, found {excerpt(text)}")
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        return tuple(one.name for one in fields(cls))
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @property
-    def changed(self) -> dict[str, Any]:
-        """Return the settings that differ from their defaults."""
-        usual = ReportSettings().to_dict()
-        return {key: value for key, value in self.to_dict().items() if value != usual[key]}
-
+from verite.model.layouts import Words
 
 REVISION = 1
 
-MOST_CURVES = 24  # classes with a curve of their own, the worst
-
-MOST_CROPS = 24
-
-LISTED_IMAGES = 60  # in the table without script
+Json: TypeAlias = Any  # plain values as JSON has them, written by another package's `to_dict`
+Outline: TypeAlias = list[list[list[float]]]  # closed rings of [x, y] in pixels
+Value = TypeVar("Value")
 
 
-class System:
-    """One detector: its results, object outcomes, and analysis where the protocol has one."""
+@dataclass(frozen=True, kw_only=True)
+class Quoted:
+    """A record read from JSON that another package writes.
 
-    def __init__(self, name: str, results: Results, analysis: Any) -> None:
-        self.name, self.results, self.analysis = name, results, analysis
-        self.overlay = Overlay(results)
-        self.tally = ConfidenceTally(self.overlay, analysis)
+    Its fields are what the report shows; `json` is embedded as it is.
+    """
 
-    def tell(self, parts: dict[str, Any], most: int) -> dict[str, Any]:
-        """Everything about it; of its classes at most so many."""
-        results, tally = self.results, self.tally
-        best = tally.at(self.overlay.best_confidence)
-        return {
-            "name": self.name,
-            "file": file_name(results.pred.source.path),
-            "digest": digest_for(results.signature, results.pred),
-            "signature": str(results.signature),
-            "preds": len(results.pred),
-            "set_aside": int((tally.kind < 0).sum()),
-            "headline": next(iter(results.scores.values())).value,
-            "scores": {key: score.value for key, score in results.scores.items()},
-            "classes": self.tell_classes(most),
-            "thresholds": tell_thresholds(results),
-            "curves": self.tell_curves(),
-            "types": list(tally.types),
-            "choices": list(tally.choices),
-            "steps": tally.curve(),
-            "best": best,
-            "look": self.tell_look(),
-            "images": self.tell_images(),
-            **parts,
-        }
+    json: Mapping[str, Json]
 
-    def tell_classes(self, most: int) -> dict[str, Any]:
-        """The table of the protocol, the worst classes first; for each the confidence with the best F1, what its errors
-        cost, and its optimal LRP.
-        """
-        table = self.results.class_table()
-        head = [word for word in table.head if word not in ("best F1", "at confidence")]
-        keep = [i for i, word in enumerate(table.head) if word in head]
-        rows = [[row[i] for i in keep] for row in table.rows]
-        rows.sort(key=lambda row: (not is_known(row[1]), row[1] if is_known(row[1]) else 0.0))
-        names = [row[0] for row in rows[:most]]
-        best = dict(zip(self.tally.names, self.tally.best_of_labels, strict=True))
-        told = {"count": len(rows), "head": head, "rows": rows[:most]}
-        told |= {"mean": [table.mean[i] if table.mean else None for i in keep]}
-        told |= {"best_at": [best.get(name) for name in names]}
-        return told | ({} if self.analysis is None else self.tell_label_errors(names))
 
-    def tell_label_errors(self, names: list[str]) -> dict[str, Any]:
-        analysis, found = self.analysis, {}
-        places = {name: k for k, name in enumerate(analysis.matches.names)}
-        if "errors" in analysis.settings.only:
-            cost, truths = analysis.errors.label_cost, analysis.matches.truth_counts
-            known = [places.get(name, -1) for name in names]
-            found["cost"] = [cost[k].round(5).tolist() if k >= 0 and truths[k] else None for k in known]
-        if "lrp" in analysis.settings.only:
-            optima = analysis.lrp.optima
-            found["oLRP"] = [optima[k].olrp if (k := places.get(name, -1)) in optima else None for name in names]
+def to_plain(value: Any) -> Json:
+    """Return a dataclass, a collection or a number as plain values, by the keys of the JSON document."""
+    if isinstance(value, Quoted):
+        return to_plain(value.json)
+    if is_dataclass(value):
+        keys = getattr(type(value), "KEYS", {})
+        found = {}
+        for one in fields(value):
+            key, inner = keys.get(one.name, one.name), getattr(value, one.name)
+            if key is not None and not (inner is None and one.default is None):
+                found[key] = to_plain(inner)
         return found
-
-    def tell_curves(self) -> dict[str, Any]:
-        """Precision against recall of the worst classes, and of all, where they change."""
-        curves = curves_of(self.results, self.overlay.iou)
-        worst = sorted(curves, key=lambda one: (one[1], one[0]))[:MOST_CURVES]
-        listed = [{"label": label, "AP": ap, "points": thin_curve(*points)} for label, ap, points in worst]
-        return {"iou": self.overlay.iou, "count": len(curves), "worst": listed, "mean": mean_curve(curves)}
-
-    def tell_look(self) -> list[dict[str, Any]]:
-        """Return the errors with the highest cost, with outlines and crop windows."""
-        told = plain_errors(self) if self.analysis is None else costly_errors(self.analysis)
-        return [self.tell_error(**one) for one in told[:MOST_CROPS]]
-
-    def tell_error(self, error: str, pred: int | None, truth: int | None, cost: float | None, iou: float | None) -> Any:
-        sides = self.overlay.truth, self.overlay.pred
-        shapes = [
-            [] if row is None else rings_for(self.overlay.mark(name, row).lines)
-            for name, row in (("truth", truth), ("pred", pred))
-        ]
-        labels = [
-            None if row is None else side.labels.all_names[side.label[row]]
-            for side, row in zip(sides, (truth, pred), strict=True)
-        ]
-        image = int(sides[0].image[truth] if truth is not None else sides[1].image[pred])
-        return {
-            "image": image,
-            "error": error,
-            "truth_label": labels[0],
-            "label": labels[1],
-            "confidence": None if pred is None else float(self.overlay.sureness[pred]),
-            "iou": iou,
-            "cost": cost,
-            "truth": shapes[0],
-            "pred": shapes[1],
-            "window": window_of([*shapes[0], *shapes[1]], self.overlay.size(image)),
-        }
-
-    def tell_suspect(self, one: dict[str, Any]) -> dict[str, Any]:
-        """A record that is probably wrong, with what is needed to draw it."""
-        error = self.tell_error(one["kind"], one["pred"], one["truth"], one["cost"], one["iou"])
-        keys = ("image", "truth", "pred", "window")
-        kept = {key: one[key] for key in ("kind", "probability", "reason")}
-        return {key: error[key] for key in keys} | kept | {"row": one["truth"]}
-
-    def tell_images(self) -> list[dict[str, Any]]:
-        """The worst images at the best confidence."""
-        counts = self.overlay.by_image
-        truths = np.bincount(self.overlay.truth.image[self.overlay.finds.counted_truth], minlength=len(counts["found"]))
-        cost = None if self.analysis is None else self.analysis.worst.of_images
-        key = counts["missed"] + counts["wrong"] if cost is None else cost[: len(truths)]
-        errors = counts["missed"] + counts["wrong"]
-        order = np.lexsort((-errors, -key))[:LISTED_IMAGES]  # an error may cost nothing
-        return [
-            {
-                "image": int(i),
-                "truths": int(truths[i]),
-                "right": int(counts["found"][i]),
-                "wrong": int(counts["wrong"][i]),
-                "missed": int(counts["missed"][i]),
-                "cost": None if cost is None else float(cost[i]),
-            }
-            for i in order
-            if key[i] > 0 or errors[i] > 0
-        ]
+    if isinstance(value, Mapping):
+        return {key: to_plain(inner) for key, inner in value.items()}
+    return [to_plain(inner) for inner in value] if isinstance(value, (list, tuple)) else value
 
 
-def costly_errors(analysis: Any) -> list[dict[str, Any]]:
-    """Return false positives and missed objects by falling cost in AP."""
-    worst = analysis.worst
-    told = [worst.pred_dict(int(row)) | {"side": "pred"} for row in worst.preds(MOST_CROPS)]
-    told += [worst.truth_dict(int(row)) | {"side": "truth"} for row in worst.truths(MOST_CROPS)]
-    told.sort(key=lambda one: -one["cost"])
-    return [
-        {
-            "error": one["error"],
-            "pred": one["row"] if one["side"] == "pred" else None,
-            "truth": one["truth"] if one["side"] == "pred" else one["row"],
-            "cost": one["cost"],
-            "iou": one.get("iou"),
-        }
-        for one in told
-        if one["cost"] > 0
-    ]
+def clean(value: Value) -> Value:
+    """Return a copy whose texts can be written as UTF-8: a lone surrogate becomes a question mark."""
+    found: Any = value
+    if isinstance(value, str):
+        found = value if value.isprintable() else value.encode("utf-8", "replace").decode()
+    elif is_dataclass(value) and not isinstance(value, type):
+        found = replace(value, **{one.name: clean(getattr(value, one.name)) for one in fields(value)})
+    elif isinstance(value, Mapping):
+        found = {clean(key): clean(inner) for key, inner in value.items()}
+    elif isinstance(value, (list, tuple)):
+        found = type(value)(clean(inner) for inner in value)
+    return found  # type: ignore[no-any-return]
 
 
-def plain_errors(system: System) -> list[dict[str, Any]]:
-    """Return false positives by falling confidence and missed objects by falling area, without costs."""
-    overlay = system.overlay
-    wrong = np.flatnonzero(system.tally.kind > 0)
-    wrong = wrong[np.argsort(-overlay.sureness[wrong], kind="stable")][: MOST_CROPS // 2]
-    missed = np.flatnonzero(overlay.finds.counted_truth & (overlay.finds.matched_pred < 0))
-    sizes = overlay.truth.regions.sizes[missed]
-    missed = missed[np.argsort(-(sizes[:, 2] * sizes[:, 3]), kind="stable")][: MOST_CROPS // 2]
-    none: dict[str, Any] = {"cost": None, "iou": None}
-    listed = [{"error": "wrong", "pred": int(row), "truth": None, **none} for row in wrong]
-    return listed + [{"error": "missed", "pred": None, "truth": int(row), **none} for row in missed]
+@dataclass(frozen=True)
+class GroundTruth:
+    """File and size of the ground truth, and the number of objects of each class.
 
+    Attributes
+    ----------
+    file, format, digest
+        Name of the file without its folder, its format, and a digest of what the scores depend on.
+    objects, ignored
+        Objects that are counted, and those that are ignored (crowd, difficult, outside the area range).
+    images, classes
+        Number of images, and of classes with objects.
+    class_names, class_objects
+        Names of all classes, and the number of counted objects of each.
+    unit
+        Unit of lengths, such as px.
+    """
 
-def curves_of(results: Results, iou: float) -> list[tuple[str, float, tuple[Any, Any]]]:
-    """For each class with truths its name, its first score, and precision against recall at one overlap."""
-    aps = dict(zip(results.class_names, results.class_scores()[next(iter(results.scores))], strict=True))
-    settings: Any = getattr(results, "settings", None)
-    t = [abs(one - iou) < 1e-9 for one in settings.iou].index(True)
-    if hasattr(results, "curve_table"):
-        table = results.curve_table[t]
-        recall = np.linspace(0, 1, len(table))
-        points = {name: (recall, table[:, k]) for k, name in enumerate(results.class_names)}
-    else:
-        from verite.reporting.plots import stairs
-
-        points = {name: stairs(curve) for name, curve in results.curves[t].items() if curve.truths}  # type: ignore[attr-defined]
-    return [(name, ap, points[name]) for name, ap in aps.items() if isfinite(ap) and name in points]
-
-
-def mean_curve(curves: Sequence[tuple[str, float, tuple[Any, Any]]]) -> list[list[float]]:
-    """The mean over classes, at 101 recalls."""
-    if not curves:
-        return []
-    recall = np.linspace(0, 1, 101)
-    mean = np.mean([np.interp(recall, *points) for _, _, points in curves], axis=0)
-    return thin_curve(recall, mean)
-
-
-def thin_curve(x: Any, y: Any) -> list[list[float]]:
-    """The points of a curve where it bends."""
-    x, y = np.round(np.asarray(x, dtype=float), 4), np.round(np.asarray(y, dtype=float), 4)
-    if len(x) < 3:
-        return list(np.stack([x, y], axis=1).tolist())
-    bends = np.diff(y[:-1]) * np.diff(x[1:]) != np.diff(y[1:]) * np.diff(x[:-1])
-    keep = np.concatenate([[True], bends, [True]])
-    keep[1:-1] |= (y[1:-1] != y[:-2]) | (y[1:-1] != y[2:])
-    points = np.stack([x[keep], y[keep]], axis=1)
-    if len(points) > MOST_POINTS:
-        points = points[np.linspace(0, len(points) - 1, MOST_POINTS).astype(int)]
-    return list(points.tolist())
-
-
-def tell_thresholds(results: Results) -> list[dict[str, Any]]:
-    """The score at each overlap, where there are several."""
-    from verite.protocols.coco import CocoResults
-
-    settings: Any = getattr(results, "settings", None)
-    if isinstance(results, CocoResults):
-        rows = results.threshold_table().rows
-        return [{"iou": t, "AP": ap, "AR": ar} for t, (_, ap, ar) in zip(settings.iou, rows, strict=True)]
-    values = [score.value for score in results.scores.values()]
-    return [{"iou": t, "AP": value, "AR": None} for t, value in zip(settings.iou, values, strict=False)]
-
-
-def file_name(path: str) -> str:
-    """Return the file name of a path; folders stay private."""
-    return PurePath(path).name
-
-
-def tell_truth(systems: Sequence[System]) -> dict[str, Any]:
-    truth, first = systems[0].results.truth, systems[0]
-    asked = first.overlay.finds.counted_truth
-    return {
-        "file": file_name(truth.source.path),
-        "format": truth.source.format,
-        "digest": digest_for(first.results.signature, truth),
-        "objects": int(asked.sum()),
-        "set_aside": int((~asked).sum()),
-        "images": len(truth.images),
-        "classes": int((first.tally.truths > 0).sum()),
-        "labels": list(first.tally.names),
-        "asked": first.tally.truths.tolist(),
-        "unit": truth.unit,
+    KEYS: ClassVar[Mapping[str, str | None]] = {
+        "ignored": "set_aside",
+        "class_names": "labels",
+        "class_objects": "asked",
     }
 
+    file: str
+    format: str
+    digest: str
+    objects: int
+    ignored: int
+    images: int
+    classes: int  # those with objects
+    class_names: tuple[str, ...]
+    class_objects: tuple[int, ...]
+    unit: str
 
-def tell_findings(systems: Sequence[System]) -> list[dict[str, Any]]:
-    """Return the findings of the checks, each once, with the detector it concerns."""
-    found: dict[str, dict[str, Any]] = {}
-    for system in systems:
-        for finding in system.results.findings:
-            key = "truth" if finding.side == "truth" else system.name
-            found.setdefault(f"{key}|{finding}", finding.to_dict() | {"of": key})
-    return list(found.values())
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """Counts and rates at one confidence threshold.
+
+    Attributes
+    ----------
+    confidence
+        The threshold: predictions with at least this confidence are counted.
+    true_positives, false_positives, missed
+        Counts over all classes; missed objects are false negatives.
+    precision, recall, f1
+        Micro averages over all objects; None where they are undefined.
+    """
+
+    KEYS: ClassVar[Mapping[str, str | None]] = {"true_positives": "right", "false_positives": "wrong"}
+
+    confidence: float
+    true_positives: int
+    false_positives: int
+    missed: int
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+@dataclass(frozen=True)
+class ThresholdCounts:
+    """True and false positives of all classes at each of 101 confidence thresholds.
+
+    Attributes
+    ----------
+    confidences
+        Rising thresholds.
+    true_positives, false_positives
+        Counts at each threshold.
+    objects, images
+        Number of counted ground-truth objects and of images.
+    """
+
+    KEYS: ClassVar[Mapping[str, str | None]] = {
+        "confidences": "steps",
+        "true_positives": "right",
+        "false_positives": "wrong",
+        "objects": "truths",
+    }
+
+    confidences: tuple[float, ...]
+    true_positives: tuple[int, ...]
+    false_positives: tuple[int, ...]
+    objects: int
+    images: int
+
+    def rates(self, k: int) -> tuple[float, float, float]:
+        """Return precision, recall and F1 at threshold k; NaN where no prediction is left."""
+        right, wrong, objects = self.true_positives[k], self.false_positives[k], self.objects
+        nan = float("nan")
+        return (
+            right / (right + wrong) if right + wrong else nan,
+            right / objects if objects else nan,
+            2 * right / (right + wrong + objects) if right + wrong + objects else nan,
+        )
+
+    def nearest(self, confidence: float) -> int:
+        """Return the position of the threshold nearest to a confidence."""
+        return min(range(len(self.confidences)), key=lambda k: abs(self.confidences[k] - confidence))
+
+
+@dataclass(frozen=True)
+class ThresholdScore:
+    """AP and AR at one IoU threshold."""
+
+    KEYS: ClassVar[Mapping[str, str | None]] = {"ap": "AP", "ar": "AR"}
+
+    iou: float
+    ap: float
+    ar: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorCosts(Quoted):
+    """Cost in AP, gain if fixed alone, and count of each TIDE error type; the costs sum to 1 − AP.
+
+    Attributes
+    ----------
+    ap
+        The score that is explained.
+    cost, alone
+        By error type: mean gain over every order of fixing the types, and gain if only this type were fixed.
+    counts
+        Number of errors at IoU threshold `iou`, at all confidences.
+    """
+
+    ap: float
+    cost: Mapping[str, float]
+    alone: Mapping[str, float]
+    counts: Mapping[str, int]
+    iou: float
+
+    @classmethod
+    def of(cls, part: Mapping[str, Json]) -> ErrorCosts:
+        """Read the JSON of the analysis part `errors`."""
+        keys = ("cost", "alone", "counts", "iou")
+        return cls(ap=part["AP"], **{key: part[key] for key in keys}, json=part)
+
+    def falling(self) -> list[tuple[str, float]]:
+        """Return (error type, cost in AP) by falling cost, without types that cost less than 0.0005."""
+        known = [(kind, value) for kind, value in self.cost.items() if value is not None and value >= 0.0005]
+        return sorted(known, key=lambda one: -one[1])
+
+
+@dataclass(frozen=True)
+class Detector:
+    """One detector: its file, scores, counts by confidence threshold, and what its errors cost.
+
+    Attributes
+    ----------
+    name, file, digest, signature
+        What was evaluated, and with which settings.
+    predictions, ignored
+        Number of predictions, and of those that are neither true nor false positives.
+    headline, scores
+        The first score of the protocol, by which detectors are ranked, and all scores.
+    thresholds
+        AP and AR at each IoU threshold.
+    types, choices
+        Names of the types of predictions ("right", then error types) and of per-class confidence thresholds, as the
+        script knows them.
+    steps, best
+        Counts at every confidence threshold, and at the confidence of the best F1.
+    iou
+        IoU threshold of a true positive in all counts.
+    errors, signatures
+        Error costs, and the signature of each part of the analysis; None without one.
+    """
+
+    KEYS: ClassVar[Mapping[str, str | None]] = {"predictions": "preds", "ignored": "set_aside", "iou": None}
+
+    name: str
+    file: str
+    digest: str
+    signature: str
+    predictions: int
+    ignored: int
+    headline: float  # the first score of the protocol
+    scores: Mapping[str, float]
+    thresholds: tuple[ThresholdScore, ...]
+    types: tuple[str, ...]  # "right" and the error types of predictions
+    choices: tuple[str, ...]  # names of per-class thresholds; "" for the default one
+    steps: ThresholdCounts
+    best: OperatingPoint  # at the confidence of the best F1
+    iou: float  # of true positives
+    errors: ErrorCosts | None = None
+    signatures: Mapping[str, str] | None = None  # of each part of the analysis
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Difference of a score to the next detector, with its 95 % confidence interval (paired bootstrap)."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class RankedDetector:
+    """Row of the leaderboard: a score, and how reliable its rank is by source of uncertainty.
+
+    Attributes
+    ----------
+    score, sd, bias
+        The score, and standard deviation and bias of its bootstrap distribution.
+    gap
+        Difference to the next detector; None for the last.
+    p_first, p_keeps
+        Probabilities of being first and of keeping the rank, under annotation errors, bootstrap of images, and both.
+    ranks
+        Lowest and highest rank that cannot be excluded.
+    flip
+        Smallest number of annotations found whose removal swaps this detector with the next.
+    """
+
+    name: str
+    score: float
+    sd: float | None
+    bias: float | None
+    gap: Gap | None
+    p_first: Mapping[str, float | None]
+    p_keeps: Mapping[str, float | None]
+    ranks: tuple[int, int]  # those that cannot be excluded
+    flip: int | None
+
+    @property
+    def keeps(self) -> float | None:
+        """Probability of keeping the rank; annotation errors and bootstrap together where both were simulated."""
+        known = (self.p_keeps.get(key) for key in ("both", "images", "errors"))
+        return next((value for value in known if value is not None and value == value), None)
+
+
+@dataclass(frozen=True)
+class DecisiveAnnotation:
+    """An annotation that would change the lead most if it were wrong; `truth` or `pred` is its outline."""
+
+    image: int
+    label: str
+    reason: str
+    truth: Outline | None = None
+    pred: Outline | None = None
+    window: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking(Quoted):
+    """Reliability of the ranking by the first score, and the annotations that decide it.
+
+    Attributes
+    ----------
+    metric, signature
+        The score by which detectors are ranked, and the signature of the leaderboard.
+    draws, resample, assumption
+        Number of resamples, what is resampled, and the simulated annotation errors in words.
+    detectors
+        Rows of the leaderboard, best first.
+    groups
+        Groups of statistically tied detectors.
+    whole_order
+        Probability that the whole ranking is kept, by source of uncertainty.
+    decisive
+        Annotations with the largest influence on the first rank.
+    """
+
+    metric: str
+    signature: str
+    draws: int
+    resample: str
+    assumption: str
+    detectors: tuple[RankedDetector, ...]
+    groups: tuple[tuple[str, ...], ...]  # of statistically tied detectors
+    whole_order: Mapping[str, float | None]
+    decisive: tuple[DecisiveAnnotation, ...]
+
+    @classmethod
+    def of(cls, board: Mapping[str, Json], decisive: tuple[DecisiveAnnotation, ...]) -> Ranking:
+        """Read the JSON of a leaderboard."""
+        rows = []
+        for one in board["detectors"]:
+            gap = one.get("gap")
+            rows.append(
+                RankedDetector(
+                    one["name"], one["score"], one.get("sd"), one.get("bias"),
+                    Gap(gap["value"], gap["low"], gap["high"]) if gap else None,
+                    one.get("p_first") or {}, one.get("p_keeps") or {}, tuple(one["places"]), one.get("flip"),
+                )
+            )  # fmt: skip
+        return cls(
+            metric=board["metric"],
+            signature=board.get("signature") or "",
+            draws=board["draws"],
+            resample=board.get("resample") or "",
+            assumption=board.get("assumption") or "",
+            detectors=tuple(rows),
+            groups=tuple(tuple(group) for group in board.get("groups") or ()),
+            whole_order=board.get("whole_order") or {},
+            decisive=decisive,
+            json=dict(board) | {"look": to_plain(decisive)},
+        )
+
+    def of_detector(self, name: str) -> RankedDetector | None:
+        """Return the row of a detector."""
+        return next((one for one in self.detectors if one.name == name), None)
+
+
+@dataclass(frozen=True)
+class Images:
+    """Names, sizes and links of images, by position in the ground truth (as text, the key of JSON objects)."""
+
+    names: Mapping[str, str]
+    sizes: Mapping[str, tuple[float, float]]  # of those shown in the report
+    links: Mapping[str, str]  # to image files
+
+    def name(self, image: int) -> str:
+        """Return the name of an image; "" where it is not listed."""
+        return self.names.get(str(image), "")
+
+    def size(self, image: int) -> tuple[float, float] | None:
+        """Return width and height of an image that the report shows."""
+        return self.sizes.get(str(image))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding(Quoted):
+    """A finding of the checks and the detector it concerns, or "truth"."""
+
+    code: str
+    severity: str
+    of: str
+    message: str
+    fix: str
+    options: str
+
+
+@dataclass(frozen=True)
+class StoredPredictions:
+    """Which predictions of a detector are stored in the report, to be opened by its script.
+
+    Attributes
+    ----------
+    layout
+        Name, JavaScript array type and bytes of each packed column.
+    kept, left_out
+        Number of predictions that are stored, and that did not fit the budget.
+    left_out_below
+        Highest confidence of those that are not stored.
+    """
+
+    layout: list[list[Json]]
+    kept: int
+    left_out: int
+    left_out_below: float | None = None  # the highest confidence of those that are not stored
+
+
+@dataclass(frozen=True)
+class StoredObjects:
+    """The objects stored in the report, as compressed columns.
+
+    Attributes
+    ----------
+    scale
+        Pixels of one unit of a coordinate.
+    layout
+        Name, JavaScript array type and bytes of each packed column of the ground truth.
+    opened, outlined
+        Number of images that can be opened, and of those whose objects have outlines, where not all do.
+    predictions
+        What is stored of each detector.
+    """
+
+    KEYS: ClassVar[Mapping[str, str | None]] = {"predictions": None}
+
+    scale: float  # pixels of one unit of a coordinate
+    layout: list[list[Json]]
+    opened: int | None = None  # images that can be opened, where not all can
+    outlined: int | None = None  # images whose objects have outlines, where not all have
+    predictions: tuple[StoredPredictions, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReportDocument:
+    """Everything a report shows.
+
+    The fields of a section's data are keys of the embedded JSON document: of the whole one, or of each detector where
+    the section shows one detector at a time.
+
+    Attributes
+    ----------
+    report
+        Revision of the document.
+    title, protocol, measured
+        Title, evaluation protocol, and in words what is compared, such as "COCO, boxes".
+    words
+        What the compared objects and their similarity are called: boxes and IoU, poses and OKS.
+    changed, settings
+        Settings of protocol and analysis that are not the defaults, and settings of the report.
+    truth, detectors
+        Ground truth, and detectors by falling score.
+    ranking
+        Reliability of the ranking; None for one detector.
+    findings, is_checked
+        Findings of the checks, and whether the checks ran.
+    images, image_mode
+        Names, sizes and links of images, and how they are included: link, embed or none.
+    command, check
+        Commands that reproduce and verify the report.
+    sections
+        Data of each section by its id; of a section per detector a tuple.
+    """
+
+    KEYS: ClassVar[Mapping[str, str | None]] = {
+        "changed": None,
+        "settings": None,
+        "detectors": "systems",
+        "ranking": "leaderboard",
+        "image_mode": None,
+        "sections": None,
+    }
+
+    report: int  # revision of the document
+    title: str
+    protocol: str
+    measured: str  # protocol and what is compared, such as "COCO, boxes"
+    words: Words
+    version: str
+    changed: Mapping[str, str]  # settings of protocol and analysis that are not the defaults
+    settings: Mapping[str, Json]  # of the report
+    truth: GroundTruth
+    detectors: tuple[Detector, ...]
+    ranking: Ranking | None
+    findings: tuple[Finding, ...]
+    is_checked: bool
+    images: Images
+    image_mode: str
+    command: str
+    check: str
+    sections: Mapping[str, Any]
+
+    @property
+    def score(self) -> str:
+        """Name of the first score, by which detectors are ranked."""
+        return next(iter(self.detectors[0].scores), "AP")
+
+    def data_of(self, id: str, detector: int | None = None) -> Any:
+        """Return the data of a section, or of one detector in it; None where it has none."""
+        data = self.sections.get(id)
+        return data if detector is None or data is None else data[detector]
+
+    def to_plain(
+        self,
+        stored: StoredObjects | None = None,
+        links: Mapping[str, str] | None = None,
+        unreadable: Sequence[str] = (),
+    ) -> Json:
+        """Return the document as JSON has it.
+
+        `stored` and `links` (to images inside the report) are known once the sections are drawn; so is which image
+        files were `unreadable`.
+        """
+        plain = to_plain(self)
+        plain["settings"] = {"changed": dict(self.changed), "page": dict(self.settings)}
+        plain["pictures"] = {"mode": self.image_mode, "broken": list(unreadable)}
+        plain["images"]["links"] |= links or {}
+        for data in self.sections.values():
+            for place, one in zip(plain["systems"], data, strict=True) if isinstance(data, tuple) else [(plain, data)]:
+                place |= {} if one is None else to_plain(one)
+        if stored is not None:
+            plain["packed"] = to_plain(stored)
+            for place, one in zip(plain["systems"], stored.predictions, strict=True):
+                place["packed"] = to_plain(one)
+        return plain

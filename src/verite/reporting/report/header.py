@@ -1,28 +1,39 @@
-"""Header of the HTML report: findings of the checks, a one-sentence summary, scores, and dataset size."""
+"""Header of the HTML report: findings of the checks, a one-sentence summary, scores, and dataset size.
+
+Findings come first, since a misread file makes every number wrong. The summary states the leader and its gap, or of a
+single detector the recall and the costliest error type; below it are up to three detectors side by side, a table of all
+if there are more, and the size of the dataset.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from verite.model.styles import Markup, element, join_elements
+from verite.model.tables import Table
 from verite.reporting.report.layout import (
-    chance,
     count_of,
     is_known,
     list_all,
     name,
     number,
     percent,
+    plain_table,
+    probability,
     scroll,
     sentence,
-    whole,
 )
 
-PLACES = ("1st", "2nd", "3rd")
-MOST_BESIDE = 3  # systems side by side; all of more are in a table
-MOST_SCORES = 4  # of each beside its headline
-# TIDE error types in words, as the subject of a sentence.
-SAID = {
+if TYPE_CHECKING:
+    from verite.reporting.report.document import Detector, ReportDocument
+
+RANKS = ("1st", "2nd", "3rd")
+MOST_BESIDE = 3  # detectors side by side; more are listed in a table
+MOST_SCORES = 4  # of each detector, beside the first one
+TABLE_SCORES = 7
+# TIDE's error types as the subject of a sentence.
+ERROR_NOUNS = {
     "localization": "localization errors",
     "missed": "missed objects",
     "class": "classification errors",
@@ -32,243 +43,197 @@ SAID = {
 }
 
 
-def head(doc: dict[str, Any]) -> Markup:
-    """Everything above the first section."""
+def render_header(document: ReportDocument, unreadable: Sequence[str]) -> Markup:
+    """Render everything above the first section; `unreadable` are names of image files."""
+    detectors = document.detectors
+    cards = [detector_card(document, i) for i in range(min(MOST_BESIDE, len(detectors)))]
+    assumption = document.ranking.assumption if document.ranking else ""
+    note = f"{assumption[:1].upper()}{assumption[1:].rstrip('.')}."
     return join_elements(
-        element("h1", doc["title"]),
-        findings(doc),
-        element("p", verdict(doc), class_="verdict"),
-        element("p", lead(doc), class_="lead"),
-        podium(doc),
-        standing_table(doc) if len(doc["systems"]) > MOST_BESIDE else Markup(),
-        facts(doc),
-        board_note(doc),
+        element("h1", document.title),
+        findings(document, unreadable),
+        element("p", summarise(document), class_="verdict"),
+        element("p", describe_leader(document), class_="lead"),
+        element("div", *cards, class_=f"podium n{len(cards)}"),
+        score_table(detectors) if len(detectors) > MOST_BESIDE else Markup(),
+        facts(document),
+        element("p", note, class_="note") if assumption else Markup(),
     )
 
 
-def score_name(doc: dict[str, Any]) -> str:
-    return next(iter(doc["systems"][0]["scores"]), "AP")
+def summarise(document: ReportDocument) -> Markup:
+    """Return the summary in one sentence.
 
-
-def verdict(doc: dict[str, Any]) -> Markup:
-    """Return the summary in one sentence: the leader and its gap, or the recall of a single detector."""
-    first, *others = doc["systems"]
-    total, key = doc["truth"]["objects"], score_name(doc)
+    Of several detectors it is the leader, its gap, and in how many resamples it keeps the lead; of a single one its
+    recall at the best F1 and the costliest error type.
+    """
+    first, *others = document.detectors
+    total, key = document.truth.objects, document.score
     if not total:
         return sentence("The ground truth has no objects to detect.")
-    if not any(system["preds"] for system in doc["systems"]):
+    if not any(one.predictions for one in document.detectors):
         return sentence("There are no predictions, so every object is missed.")
     if not others:
-        found = sentence(name(first["name"]), f" detects {percent(first['best']['right'], total)} of {total:,} objects")
-        worst = costs_of(first)[:1]
-        if worst:
-            return sentence(found, f"; most {key} is lost to {say(doc, worst[0][0])}.")
-        return sentence(found, f", at {key} {number(first['headline'])}.")
-    gap = first["headline"] - others[0]["headline"]
+        found = sentence(name(first.name), f" detects {percent(first.best.true_positives, total)} of {total:,} objects")
+        costs = first.errors.falling() if first.errors else []
+        if costs:
+            return sentence(found, f"; most {key} is lost to {ERROR_NOUNS.get(costs[0][0], costs[0][0])}.")
+        return sentence(found, f", at {key} {number(first.headline)}.")
+    gap = first.headline - others[0].headline
     if not gap >= 0.0005:
-        level = [name(s["name"]) for s in doc["systems"] if abs(s["headline"] - first["headline"]) < 0.0005]
-        if len(level) > MOST_BESIDE:
-            level = [level[0], sentence(f"{len(level) - 1} others")]
-        return sentence(list_all(level), f" are tied at {key} {number(first['headline'])}.")
-    lead_words = sentence(name(first["name"]), " leads ", name(others[0]["name"]), f" by {number(gap)}\u00a0{key}")
-    kept = keeps(doc, 0)
-    if kept is None:
-        return sentence(lead_words, ".")
-    if kept < 0.9:
-        return sentence(lead_words, f", but keeps the lead in only {round(100 * kept)}\u00a0% of the resamples.")
-    return sentence(lead_words, f" and keeps the lead in {min(99, round(100 * kept))}\u00a0% of the resamples.")
+        tied = [name(one.name) for one in document.detectors if abs(one.headline - first.headline) < 0.0005]
+        if len(tied) > MOST_BESIDE:
+            tied = [tied[0], sentence(f"{len(tied) - 1} others")]
+        return sentence(list_all(tied), f" are tied at {key} {number(first.headline)}.")
+    lead = sentence(name(first.name), " leads ", name(others[0].name), f" by {number(gap)}\u00a0{key}")
+    row = document.ranking.of_detector(first.name) if document.ranking else None
+    if row is None or row.keeps is None:
+        return sentence(lead, ".")
+    if row.keeps < 0.9:
+        return sentence(lead, f", but keeps the lead in only {round(100 * row.keeps)}\u00a0% of the resamples.")
+    return sentence(lead, f" and keeps the lead in {min(99, round(100 * row.keeps))}\u00a0% of the resamples.")
 
 
-def lead(doc: dict[str, Any]) -> Markup:
-    """Return the two costliest error types, and any IoU threshold at which another detector leads."""
-    first, *others = doc["systems"]
-    if not doc["truth"]["objects"] or not any(system["preds"] for system in doc["systems"]):
+def describe_leader(document: ReportDocument) -> Markup:
+    """Return the two costliest error types, and any IoU threshold at which another detector leads.
+
+    A detector that leads at IoU 0.5 or 0.75 is recommended where coarse or precise objects are enough. For a single
+    detector the counts at the best F1 follow.
+    """
+    first, *others = document.detectors
+    if not document.truth.objects or not any(one.predictions for one in document.detectors):
         return sentence("The contents of the files are listed below.")
     parts = []
-    worst = costs_of(first)[:2]
-    if worst:
-        told = list_all([f"{say(doc, kind)} ({number(cost)})" for kind, cost in worst])
-        parts.append(sentence(name(first["name"]), f" loses most {score_name(doc)} to ", told, ". "))
+    costs = first.errors.falling()[:2] if first.errors else []
+    if costs:
+        listed = list_all([f"{ERROR_NOUNS.get(kind, kind)} ({number(cost)})" for kind, cost in costs])
+        parts.append(sentence(name(first.name), f" loses most {document.score} to ", listed, ". "))
     if not others:
-        best = first["best"]
-        counts = f"{count_of(best['right'], 'true positive')} and {count_of(best['wrong'], 'false positive')}"
-        at, missed = number(best["confidence"], 2), count_of(best["missed"], "object")
+        best = first.best
+        counts = (
+            f"{count_of(best.true_positives, 'true positive')} and {count_of(best.false_positives, 'false positive')}"
+        )
+        at, missed = number(best.confidence, 2), count_of(best.missed, "object")
         return join_elements(*parts, sentence(f"At confidence ≥ {at} it has {counts}, and misses {missed}."))
-    for key in ("AP50", "AP75"):
-        values = [system["scores"].get(key) for system in doc["systems"]]
-        if all(is_known(value) for value in values):
-            best = max(range(len(values)), key=lambda i: values[i])
-            if best and values[best] - values[0] >= 0.0005:
-                words = doc["words"]
-                where = f"a coarse {words['one']} is enough" if key == "AP50" else f"precise {words['many']} matter"
-                rival, gap = name(doc["systems"][best]["name"]), number(values[best] - values[0])
-                iou = {"AP50": "0.5", "AP75": "0.75"}[key]
-                parts.append(
-                    sentence(f"If {where}, choose ", rival, f": at {words['overlap']} {iou} it leads by {gap}. ")
-                )
+    words = document.words
+    for key, iou, where in (
+        ("AP50", "0.5", f"a coarse {words.one} is enough"),
+        ("AP75", "0.75", f"precise {words.many} matter"),
+    ):
+        values = [value for one in document.detectors if is_known(value := one.scores.get(key))]
+        if len(values) == len(document.detectors):
+            best_at = max(range(len(values)), key=lambda i: values[i])
+            gap = values[best_at] - values[0]
+            if gap >= 0.0005:
+                rival = name(document.detectors[best_at].name)
+                lead = f": at {words.overlap} {iou} it leads by {number(gap)}. "
+                parts.append(sentence(f"If {where}, choose ", rival, lead))
     if not parts:
-        parts.append(sentence(f"No other detector leads at a reported {doc['words']['overlap']} threshold."))
+        parts.append(sentence(f"No other detector leads at a reported {words.overlap} threshold."))
     return join_elements(*parts)
 
 
-def say(doc: dict[str, Any], kind: str) -> str:
-    """Return an error type in words."""
-    return SAID.get(kind, kind).format(**doc["words"])
-
-
-def costs_of(system: dict[str, Any]) -> list[tuple[str, float]]:
-    """Return (error type, cost in AP) by falling cost, without types that cost less than 0.0005."""
-    cost = (system.get("errors") or {}).get("cost") or {}
-    known = [(kind, value) for kind, value in cost.items() if is_known(value) and value >= 0.0005]
-    return sorted(known, key=lambda one: -one[1])
-
-
-def detector(doc: dict[str, Any], system: dict[str, Any]) -> dict[str, Any]:
-    """Return the leaderboard's row of a detector, empty where there is none."""
-    board = doc.get("leaderboard") or {}
-    return next((one for one in board.get("detectors", []) if one["name"] == system["name"]), {})
-
-
-def keeps(doc: dict[str, Any], place: int) -> float | None:
-    """Return the probability that a detector keeps its rank; annotation errors and bootstrap where both exist."""
-    told = detector(doc, doc["systems"][place]).get("p_keeps") or {}
-    return next((told[key] for key in ("both", "images", "errors") if is_known(told.get(key))), None)
-
-
-def findings(doc: dict[str, Any]) -> Markup:
-    """Render the findings of the checks, each with the options that fix it."""
-    told = [*doc["findings"], *tell_broken(doc)]
-    if not told:
+def findings(document: ReportDocument, unreadable: Sequence[str]) -> Markup:
+    """Render the findings of the checks, each with the options that fix it, and image files that are unreadable."""
+    listed = [(one.code, one.severity, one.of, one.message, one.fix, one.options) for one in document.findings]
+    if unreadable:
+        some = f"{', '.join(unreadable[:3])}{', …' if len(unreadable) > 3 else ''}"
+        message = f"{count_of(len(unreadable), 'image')} could not be read: {some}"
+        fix = "Save them again, or omit images with --pictures none; their objects are shown on an empty background."
+        listed.append(("", "warning", "images", message, fix, ""))
+    if not listed:
         return Markup()
     items = [
         element(
             "li",
-            element("b", f"{one['code']} {one['severity']}".strip()),
-            element("p", name(one["of"]), ": ", element("bdi", one["message"])),
-            element("code", one["options"])
-            if one.get("options")
-            else element("p", element("bdi", one["fix"]), class_="fix"),
-            class_=f"f-{one['severity']}",
+            element("b", f"{code} {severity}".strip()),
+            element("p", name(of), ": ", element("bdi", message)),
+            element("code", options) if options else element("p", element("bdi", fix), class_="fix"),
+            class_=f"f-{severity}",
         )
-        for one in told
+        for code, severity, of, message, fix, options in listed
     ]
-    title = f"{count_of(len(told), 'problem')} found in the files: check this before you use any number"
+    title = f"{count_of(len(listed), 'problem')} found in the files: check this before you use any number"
     return element("div", element("h2", title), element("ul", *items), class_="findings")
 
 
-def tell_broken(doc: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the images that could not be read as one finding."""
-    names = doc["pictures"]["broken"]
-    if not names:
-        return []
-    some = f"{', '.join(names[:3])}{', …' if len(names) > 3 else ''}"
-    fix = "Save them again, or omit images with --pictures none; their objects are shown on an empty background."
-    message = f"{count_of(len(names), 'image')} could not be read: {some}"
-    return [{"code": "", "severity": "warning", "of": "images", "message": message, "fix": fix}]
-
-
-def podium(doc: dict[str, Any]) -> Markup:
-    shown = doc["systems"][:MOST_BESIDE]
-    return element("div", *(stand(doc, i) for i in range(len(shown))), class_=f"podium n{len(shown)}")
-
-
-def stand(doc: dict[str, Any], i: int) -> Markup:
-    """Render one detector: its score, a sentence, and a few figures."""
-    system, several = doc["systems"][i], len(doc["systems"]) > 1
-    key = score_name(doc)
-    place = element("span", PLACES[i] if several and is_known(system["headline"]) else key)
+def detector_card(document: ReportDocument, i: int) -> Markup:
+    """Render one detector: its first score, a sentence, and a few figures."""
+    one, total, key = document.detectors[i], document.truth.objects, document.score
+    rank = RANKS[i] if len(document.detectors) > 1 and is_known(one.headline) else key
+    costs = one.errors.falling()[:1] if one.errors else []
+    costly = "".join(f" Highest cost: {ERROR_NOUNS.get(k, k)}, {number(cost)} {key}." for k, cost in costs)
+    if not one.predictions:
+        about = "No predictions."
+    elif not total:
+        about = f"{count_of(one.predictions, 'prediction')}, all false positives."
+    else:
+        errors = count_of(one.best.false_positives, "false positive")
+        about = f"{one.best.true_positives:,} of {total:,} objects detected, {errors}.{costly}"
+    figures = []
+    for word, value, more in card_figures(document, one):
+        small = [" ", element("small", more)] if more else []
+        figures.append(element("div", element("dt", word), element("dd", value, *small)))
     return element(
         "div",
-        element("h2", name(system["name"]), place),
-        element("p", number(system["headline"]), class_="big"),
-        element("p", character(doc, system), class_="char"),
-        element("dl", *(figure(*one) for one in figures(doc, i))),
+        element("h2", name(one.name), element("span", rank)),
+        element("p", number(one.headline), class_="big"),
+        element("p", about, class_="char"),
+        element("dl", *figures),
     )
 
 
-def character(doc: dict[str, Any], system: dict[str, Any]) -> Markup:
-    best, total = system["best"], doc["truth"]["objects"]
-    if not system["preds"]:
-        return sentence("No predictions.")
-    if not total:
-        return sentence(f"{count_of(system['preds'], 'prediction')}, all false positives.")
-    worst = costs_of(system)[:1]
-    costly = f" Highest cost: {say(doc, worst[0][0])}, {number(worst[0][1])} {score_name(doc)}." if worst else ""
-    return sentence(
-        f"{best['right']:,} of {total:,} objects detected, {count_of(best['wrong'], 'false positive')}.{costly}"
-    )
-
-
-def figures(doc: dict[str, Any], i: int) -> list[tuple[str, str, str]]:
+def card_figures(document: ReportDocument, one: Detector) -> list[tuple[str, str, str]]:
     """Return (name, value, qualifier) of each figure of a detector."""
-    system, told = doc["systems"][i], detector(doc, doc["systems"][i])
-    keys = [key for key, value in system["scores"].items() if is_known(value)][1 : MOST_SCORES + 1]
-    found = [(key, number(system["scores"][key]), "") for key in keys]
-    if is_known(system["best"]["f1"]):
-        found.append(
-            ("best F1", number(system["best"]["f1"]), f"confidence ≥ {number(system['best']['confidence'], 2)}")
-        )
-    if told.get("gap"):
-        gap = told["gap"]
-        found.append(("gap to the next", number(gap["value"]), f"[{number(gap['low'])}, {number(gap['high'])}]"))
-    kept = keeps(doc, i)
-    if kept is not None:
-        found.append(("P(keeps rank)", chance(kept), ""))
-    if is_known(told.get("sd")):
-        found.append((f"sd of {score_name(doc)}", number(told["sd"]), f"bias {number(told.get('bias'))}"))
+    keys = [key for key, value in one.scores.items() if is_known(value)][1 : MOST_SCORES + 1]
+    found = [(key, number(one.scores[key]), "") for key in keys]
+    if is_known(one.best.f1):
+        found.append(("best F1", number(one.best.f1), f"confidence ≥ {number(one.best.confidence, 2)}"))
+    row = document.ranking.of_detector(one.name) if document.ranking else None
+    if row is None:
+        return found
+    if row.gap is not None:
+        between = f"[{number(row.gap.low)}, {number(row.gap.high)}]" if is_known(row.gap.low) else ""
+        found.append(("gap to the next", number(row.gap.value), between))
+    if row.keeps is not None:
+        found.append(("P(keeps rank)", probability(row.keeps), ""))
+    if is_known(row.sd):
+        found.append((f"sd of {document.score}", number(row.sd), f"bias {number(row.bias)}"))
     return found
 
 
-def figure(word: str, value: str, more: str) -> Markup:
-    small = [" ", element("small", more)] if more else []
-    return element("div", element("dt", word), element("dd", value, *small))
-
-
-def standing_table(doc: dict[str, Any]) -> Markup:
+def score_table(detectors: Sequence[Detector]) -> Markup:
     """Render the scores of all detectors, the best first."""
-    keys = [key for key, value in doc["systems"][0]["scores"].items() if is_known(value)][:7]
-    heads = ["detector", *keys, "best F1", "TP", "FP"]
-    rows = []
-    for system in doc["systems"]:
-        cells = [number(system["scores"][key]) for key in keys]
-        best = system["best"]
-        cells += [number(best["f1"]), whole(best["right"]), whole(best["wrong"])]
-        rows.append(element("tr", element("th", name(system["name"]), scope="row"), *(element("td", c) for c in cells)))
-    table = element(
-        "table",
-        element(
-            "caption",
-            f"All {len(doc['systems'])} detectors, best first; TP and FP at each one's best F1.",
-        ),
-        element("thead", element("tr", *(element("th", word, scope="col") for word in heads))),
-        element("tbody", *rows),
+    keys = [key for key, value in detectors[0].scores.items() if is_known(value)][:TABLE_SCORES]
+    rows = tuple(
+        (
+            one.name,
+            *(one.scores[key] for key in keys),
+            one.best.f1,
+            one.best.true_positives,
+            one.best.false_positives,
+        )
+        for one in detectors
     )
-    return scroll("Table of all detectors", table)
+    data = Table(("detector", *keys, "best F1", "TP", "FP"), rows)
+    caption = f"All {len(detectors)} detectors, best first; TP and FP at the best F1 of each."
+    return scroll("Table of all detectors", plain_table(data, caption))
 
 
-def facts(doc: dict[str, Any]) -> Markup:
-    truth = doc["truth"]
-    aside = f", {truth['set_aside']:,} ignored" if truth["set_aside"] else ""
-    preds = sum(system["preds"] for system in doc["systems"])
-    items = [
-        fact(f"{truth['images']:,}", " image" if truth["images"] == 1 else " images"),
-        fact(f"{truth['objects']:,}", f" objects{aside}"),
-        fact(f"{truth['classes']:,}", " class" if truth["classes"] == 1 else " classes"),
-        fact(f"{preds:,}", " predictions"),
-        element("li", doc["measured"]),
+def facts(document: ReportDocument) -> Markup:
+    """Render the size of the dataset, what is compared, and whether all checks passed."""
+    truth, ranking = document.truth, document.ranking
+    ignored = f", {truth.ignored:,} ignored" if truth.ignored else ""
+    counts = [
+        (truth.images, " image" if truth.images == 1 else " images"),
+        (truth.objects, f" objects{ignored}"),
+        (truth.classes, " class" if truth.classes == 1 else " classes"),
+        (sum(one.predictions for one in document.detectors), " predictions"),
     ]
-    draws = (doc.get("leaderboard") or {}).get("draws")
-    items += [fact(f"{draws:,}", " bootstrap resamples of the images")] if draws else []
-    if not doc["findings"] and doc["is_checked"] and truth["objects"]:
+    items = [element("li", element("b", f"{count:,}"), words) for count, words in counts]
+    items.append(element("li", document.measured))
+    if ranking is not None and ranking.draws:
+        items.append(element("li", element("b", f"{ranking.draws:,}"), " bootstrap resamples of the images"))
+    if not document.findings and document.is_checked and truth.objects:
         items.append(element("li", "all checks passed", class_="ok"))
     return element("ul", *items, class_="facts")
-
-
-def fact(strong: str, rest: str) -> Markup:
-    return element("li", element("b", strong), rest)
-
-
-def board_note(doc: dict[str, Any]) -> Markup:
-    board = doc.get("leaderboard")
-    told = (board or {}).get("assumption")
-    return element("p", f"{told[:1].upper()}{told[1:].rstrip('.')}.", class_="note") if told else Markup()

@@ -3,7 +3,7 @@ const $ = (query, from = document) => from.querySelector(query), $$ = (query, fr
 const each = (query, act, from) => $$(query, from).forEach(act), dialog = $("#viewer");
 const on = (element, type, act) => element.addEventListener(type, act);
 const listen = (query, type, act) => each(query, one => on(one, type, () => act(one)));
-const {systems, images, words, truth: {labels, asked}, packed: {scale, layout}} = JSON.parse($("#verite").textContent);
+const {systems, images, words, truth: {labels, asked: objectCounts}, packed: {scale, layout}} = JSON.parse($("#verite").textContent);
 const write = (element, text) => element?.replaceChildren(text), say = text => write($("#said"), text);
 const fixed = (value, digits) => isFinite(value) ? value.toFixed(digits) : "–", whole = value => value.toLocaleString("en");
 const writeAll = (query, texts, from) => each(query, (cell, k) => write(cell, texts[k]), from);
@@ -43,19 +43,19 @@ const steps = systems[0].steps.steps.length, state = {system: 0, at: systems.map
 const nearest = (list, far) => list.reduce((best, one) => far(one) < far(best) ? one : best);
 const stepOf = (i, value) => nearest([...Array(steps).keys()], k => Math.abs(valueAt(i, k) - value));
 const valueAt = (i, at) => systems[i].steps.steps[at] ?? systems[i].best.confidence;
-const spell = (i, at = state.at[i]) => systems[i].choices[at - steps] || fixed(valueAt(i, at), 2);
-const since = (i, at = state.at[i]) => `At ${at > steps ? spell(i, at) + " of each class" : "confidence ≥ " + spell(i, at)}`;
+const thresholdText = (i, at = state.at[i]) => systems[i].choices[at - steps] || fixed(valueAt(i, at), 2);
+const atThreshold = (i, at = state.at[i]) => `At ${at > steps ? thresholdText(i, at) + " of each class" : "confidence ≥ " + thresholdText(i, at)}`;
 async function count(i) {
 	const data = await load(i), {choices, types, steps: {truths: all, images: many}} = systems[i], at = state.at[i], my = part => `[data-${part}="${i}"]`;
 	const from = (name, k) => at < steps ? sum(data[name].subarray(k * steps + at, k * steps + steps)) : data[name + "+"][k * choices.length + at - steps];
 	const of = labels.map((_, l) => types.map((_, t) => from("labels", l * types.length + t)));
-	const totals = types.map((_, t) => sum(of.map(kinds => kinds[t]))), [right, ...kinds] = totals, wrong = sum(kinds), claims = right + wrong;
-	const shares = [right / claims, right / all, 2 * right / (claims + all)], counts = [right, wrong, all - right].map(whole);
-	writeAll(my("read") + " dd", [spell(i), ...shares.map(one => fixed(one, 3)), ...counts, fixed(wrong / many, 2)]);
+	const totals = types.map((_, t) => sum(of.map(kinds => kinds[t]))), [right, ...kinds] = totals, wrong = sum(kinds), predictions = right + wrong;
+	const shares = [right / predictions, right / all, 2 * right / (predictions + all)], counts = [right, wrong, all - right].map(whole);
+	writeAll(my("read") + " dd", [thresholdText(i), ...shares.map(one => fixed(one, 3)), ...counts, fixed(wrong / many, 2)]);
 	if (at !== steps) {
 		const missed = all - sum(labels.map((_, l) => from("reached", l)));
 		each(`[data-count^="${i}."] button`, cell => write(cell, whole(totals[types.indexOf(cell.value)] ?? missed)));
-		write($(my("counted")), since(i));
+		write($(my("counted")), atThreshold(i));
 	}
 	each(`#classes-${i} tbody tr`, line => {
 		const [right, ...wrong] = of[line.dataset.label] ?? [0];
@@ -65,11 +65,11 @@ async function count(i) {
 		const {row, truths} = line.dataset, right = from("right", row);
 		writeAll(".n", [right, from("wrong", row), truths - right].map(whole), line);
 	});
-	const value = stepOf(i, valueAt(i, at)), x = 36 + 390 * value / (steps - 1), ariaValueText = `${since(i)}: ${counts[0]} TP, ${counts[1]} FP, ${counts[2]} missed (FN)`;
+	const value = stepOf(i, valueAt(i, at)), x = 36 + 390 * value / (steps - 1), ariaValueText = `${atThreshold(i)}: ${counts[0]} TP, ${counts[1]} FP, ${counts[2]} missed (FN)`;
 	each(".slider" + my("system"), slider => Object.assign(slider, {value, ariaValueText}));
 	each(my("cut"), cut => fill(cut, {x1: x, x2: x}));
-	if (claims) each(my("dot"), dot => fill(dot, {cx: 36 + 390 * shares[1], cy: 256 - 230 * shares[0]}));
-	each(my("floor"), note => write(note, since(i)));
+	if (predictions) each(my("dot"), dot => fill(dot, {cx: 36 + 390 * shares[1], cy: 256 - 230 * shares[0]}));
+	each(my("floor"), note => write(note, atThreshold(i)));
 	if (data.m_at) fillMatrix(i, data, of);
 	return ariaValueText;
 }
@@ -89,7 +89,7 @@ function fillMatrix(i, data, of) {
 	const table = $(`[data-matrix="${i}"]`), at = state.at[i], {rows} = table.tBodies[0];
 	const known = numbers(table.dataset.labels), n = known.length, places = new Map(known.map((label, k) => [label, k]));
 	const group = label => places.get(label) ?? n - 1, cells = Array.from({length: n + 1}, () => Array(n + 1).fill(0));
-	labels.forEach((_, l) => { cells[group(l)][n] += asked[l]; cells[n][group(l)] += sum(of[l]); });
+	labels.forEach((_, l) => { cells[group(l)][n] += objectCounts[l]; cells[n][group(l)] += sum(of[l]); });
 	data.m_at.forEach((step, j) => {
 		if (at < steps ? step < at || step >= steps : step !== at) return;
 		const a = group(data.m_truth[j]), b = group(data.m_pred[j]), many = data.m_many[j];
@@ -114,7 +114,7 @@ listen(".shares input", "change", choice => count(choice.name.slice(6)));
 
 const linked = labels.map(name => name || NAMELESS);
 function remember() {
-	const i = state.system, {label, cell} = state, at = state.at[i] === steps ? "" : spell(i);
+	const i = state.system, {label, cell} = state, at = state.at[i] === steps ? "" : thresholdText(i);
 	const pred = (i || at || label || cell) && radios[i] && systems[i].name, said = Object.entries({at, label, cell, pred}).filter(one => one[1]);
 	history.replaceState(null, "", `#${new URLSearchParams(said)}`.replaceAll("%2C", ","));
 }
@@ -163,23 +163,23 @@ function trace({lines = [], points, across, down}) {
 }
 function objectsOf(i, data, image, at = state.at[i]) {
 	const found = [], {types, confusion} = systems[i], bit = 1 << at - steps, low = valueAt(i, 0), high = valueAt(i, steps - 1);
-	const {start, label: called, type: kinds, sure: levels, iou, to, claims = []} = data, isFirst = confusion?.matching === "same-first";
-	const meets = (name, j) => at < steps ? data[name][j] > at : data[name + "+"][j] & bit;
+	const {start, label: classes, type: bits, sure: levels, iou, to, claims: candidates = []} = data, isFirst = confusion?.matching === "same-first";
+	const reaches = (name, j) => at < steps ? data[name][j] > at : data[name + "+"][j] & bit;
 	let next = 0;
-	data.first ??= Uint32Array.from(claims, many => (next += many) - many);
+	data.first ??= Uint32Array.from(candidates, many => (next += many) - many);
 	for (let j = truths.start[image]; j < truths.start[image + 1]; j++) {
-		const hit = meets("found", j), label = truths.label[j], isAsked = truths.asked[j], isError = !hit && isAsked > 0;
-		const fate = hit ? "found" : isError ? "missed" : "ignored", other = hit && isFirst ? label : isAsked - 2;
-		found.push({image, j, label, fate, other, isError, isAsked, isTruth: true, isNear: meets("near", j), sure: 2, columns: truths});
+		const matched = reaches("found", j), label = truths.label[j], isCounted = truths.asked[j], isError = !matched && isCounted > 0;
+		const outcome = matched ? "detected" : isError ? "missed" : "ignored", other = matched && isFirst ? label : isCounted - 2;
+		found.push({image, j, label, outcome, other, isError, isCounted, isTruth: true, isAttributed: reaches("near", j), confidence: 2, columns: truths});
 	}
 	for (let j = start[image]; j < start[image + 1]; j++) {
-		const level = levels[j], type = kinds[j] & 15, label = called[j];
-		if (at < steps ? level < at * 100 : !(kinds[j] >> 4 & bit)) continue;
+		const level = levels[j], type = bits[j] & 15, label = classes[j];
+		if (at < steps ? level < at * 100 : !(bits[j] >> 4 & bit)) continue;
 		// As the matrix matches: the first unmatched ground truth with sufficient IoU.
-		const mine = found[to?.subarray(data.first[j], data.first[j] + claims[j]).find(k => found[k].other === -1)];
+		const mine = found[to?.subarray(data.first[j], data.first[j] + candidates[j]).find(k => found[k].other === -1)];
 		if (mine) mine.other = label;
-		const sure = low + (high - low) * level / 100 / (steps - 1), other = mine?.label ?? (type || !isFirst ? -1 : label);
-		found.push({image, j, label, fate: types[type], other, isError: type > 0, isTruth: false, sure, iou: iou?.[j] / 255, columns: data});
+		const confidence = low + (high - low) * level / 100 / (steps - 1), other = mine?.label ?? (type || !isFirst ? -1 : label);
+		found.push({image, j, label, outcome: types[type], other, isError: type > 0, isTruth: false, confidence, iou: iou?.[j] / 255, columns: data});
 	}
 	return found;
 }
@@ -187,10 +187,11 @@ function shapeOf({columns, j}) {
 	const [x, y, w, h] = [..."xywh"].map(side => columns[side][j] * scale), paths = columns.paths ??= trace(columns);
 	return {x, y, right: x + w, below: y + h, d: paths[j] || `M${x} ${y}h${w}v${h}h${-w}Z`};
 }
-const worse = (a, b) => b.isError - a.isError;
-function tell({isTruth, isError, fate, label, sure, iou}) {
-	if (isTruth) return `${isError ? "○" : fate === "found" ? "●" : "◌"} ${fate} ${nameOf(label)}`;
-	return `${isError ? "✗" : "✓"} ${nameOf(label)} ${fixed(sure, 2)}${isError ? ` (${fate})` : ""}${iou > 0 ? `, ${words.overlap} ${fixed(iou, 2)}` : ""}`;
+const errorsFirst = (a, b) => b.isError - a.isError;
+const typeName = type => ({class: "classification", wrong: "false positive"})[type] ?? type;
+function describe({isTruth, isError, outcome, label, confidence, iou}) {
+	if (isTruth) return `${isError ? "○" : outcome === "detected" ? "●" : "◌"} ${outcome} ${nameOf(label)}`;
+	return `${isError ? "✗" : "✓"} ${nameOf(label)} ${fixed(confidence, 2)}${isError ? ` (${typeName(outcome)})` : ""}${iou > 0 ? `, ${words.overlap} ${fixed(iou, 2)}` : ""}`;
 }
 
 const [title, stage, note, shelf] = $$("h2, .stage, .said, ul", dialog);
@@ -204,10 +205,10 @@ function open(name, isImage, said, objects, text, act) {
 	title.focus();
 }
 on(dialog, "close", () => { state.label = state.cell = ""; remember(); });
-async function openImage(i, image, order, chosen, floor = state.at[i]) {
-	const objects = objectsOf(i, await load(i), image, floor), said = `${shown(systems[i].name)}. ${since(i, floor)}.`;
-	view = {i, order, floor, at: order.indexOf(image)};
-	open(imageName(image), true, said, [...objects].sort(worse), tell, one => paint(image, objects, one));
+async function openImage(i, image, order, chosen, threshold = state.at[i]) {
+	const objects = objectsOf(i, await load(i), image, threshold), said = `${shown(systems[i].name)}. ${atThreshold(i, threshold)}.`;
+	view = {i, order, threshold, at: order.indexOf(image)};
+	open(imageName(image), true, said, [...objects].sort(errorsFirst), describe, one => paint(image, objects, one));
 	paint(image, objects, chosen);
 }
 function paint(image, objects, chosen) {
@@ -218,13 +219,13 @@ function paint(image, objects, chosen) {
 	objects.forEach((one, k) => {
 		const {x, y, d} = shapes[k], {isTruth, isError, j} = one, isChosen = chosen?.j === j && chosen.isTruth === isTruth;
 		const kind = (isTruth ? "tru" : "prd") + (isError ? " bad" : "") + (isChosen ? " hit" : "");
-		made.append(draw("path", {d, class: isTruth ? "halo" : "halo prdh"}), draw("path", {d, class: kind}, draw("title", {}, tell(one))));
-		if (isChosen) made.append(draw("text", {x, y: Math.max(y - height * .012, height * .03), "font-size": height * .032}, tell(one)));
+		made.append(draw("path", {d, class: isTruth ? "halo" : "halo prdh"}), draw("path", {d, class: kind}, draw("title", {}, describe(one))));
+		if (isChosen) made.append(draw("text", {x, y: Math.max(y - height * .012, height * .03), "font-size": height * .032}, describe(one)));
 	});
 	write(stage, made);
 	zoom(0);
 }
-const move = by => openImage(view.i, view.order.at((view.at + by) % view.order.length), view.order, null, view.floor);
+const move = by => openImage(view.i, view.order.at((view.at + by) % view.order.length), view.order, null, view.threshold);
 function zoom(by) {
 	view.zoom = by ? Math.min(8, Math.max(1, view.zoom * by)) : 1;
 	Object.assign($("svg", stage).style, {width: `${100 * view.zoom}%`, maxHeight: view.zoom > 1 ? "none" : ""});
@@ -241,15 +242,15 @@ async function list(i, name, wanted, many, link, at = state.at[i]) {
 	remember();
 	const data = await load(i), found = [];
 	for (let image = 0; image < truths.start.length - 1; image++) found.push(...objectsOf(i, data, image, at).filter(wanted));
-	found.sort((a, b) => worse(a, b) || b.sure - a.sure);
+	found.sort((a, b) => errorsFirst(a, b) || b.confidence - a.confidence);
 	const order = [...new Set(found.map(one => one.image))], n = found.length, more = n > MOST ? `, the first ${MOST} listed` : "";
 	const less = many > n ? ` of ${whole(many)} objects stored, the others are only counted` : " objects";
 	const over = many < n ? `, ${whole(many)} count: predictions on the others are not stored` : "";
-	open(name, false, `${since(i, at)}: ${whole(n)}${less}${over}${more}`, found.slice(0, MOST), one => tell(one) + ", " + imageName(one.image), one => openImage(i, one.image, order, one, at));
+	open(name, false, `${atThreshold(i, at)}: ${whole(n)}${less}${over}${more}`, found.slice(0, MOST), one => describe(one) + ", " + imageName(one.image), one => openImage(i, one.image, order, one, at));
 }
 function listLabel(i, label) {
 	const [right, wrong] = $$(`#classes-${i} [data-label="${label}"] .at`).map(read);
-	list(i, `Errors of ${nameOf(label)}`, one => one.label === label && one.isError, asked[label] - right + wrong, {label: linked[label]});
+	list(i, `Errors of ${nameOf(label)}`, one => one.label === label && one.isError, objectCounts[label] - right + wrong, {label: linked[label]});
 }
 function listCell(i, a, b, many) {
 	const truth = nameOf(a), pred = nameOf(b), wanted = String(b < 0 ? [true, a, b] : [false, b, a]);
@@ -259,7 +260,7 @@ function listCell(i, a, b, many) {
 // At first the counts are those of all predictions.
 function listKind(i, kind) {
 	const many = read($(`td[data-count="${i}.${kind}"]`)), at = state.at[i] === steps ? 0 : state.at[i];
-	list(i, kind, one => one.fate === kind && !one.isNear, many, {}, at);
+	list(i, typeName(kind), one => one.outcome === kind && !one.isAttributed, many, {}, at);
 }
 // A row opens by its name, and wherever else it is clicked.
 function opens(line, act) {
@@ -276,7 +277,7 @@ function connect() {
 	systems.forEach((_, i) => each(`#classes-${i} tbody tr`, line => opens(line, () => listLabel(i, +line.dataset.label))));
 	each("[data-slice]", line => {
 		const [i, k, bin] = numbers(line.dataset.slice);
-		opens(line, () => list(i, line.cells[0].textContent, one => one.isAsked && truths["s" + k]?.[one.j] === bin + 1, read(line.cells[1])));
+		opens(line, () => list(i, line.cells[0].textContent, one => one.isCounted && truths["s" + k]?.[one.j] === bin + 1, read(line.cells[1])));
 	});
 	each("[data-count]", shape => {
 		const [i, value] = shape.dataset.count.split("."), act = () => listKind(i, value), name = shape.textContent;

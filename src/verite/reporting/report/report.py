@@ -3,46 +3,50 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-import verite
-from verite.analysis.analyse import Analyses, Analysis
+from verite import __version__
+from verite.analysis.analyse import Analyses, Analysis, analyse
+from verite.analysis.parts import AnalyseSettings
+from verite.annotation_errors.detection import Detection
 from verite.errors import BadParameter, DataError, ReadError
-from verite.files import find_path, path_of, read_text, write_atomically
+from verite.files import find_path, path_of, read_text, without_suffix, write_atomically
 from verite.formats import Readable
 from verite.formats.json_documents import decode_bytes
+from verite.leaderboards.leaderboard import leaderboard
 from verite.model.comparison import Comparison, distinct_names
-from verite.model.results import Results, to_json
-from verite.model.styles import Markup
+from verite.model.results import Results, digest_for, to_json
 from verite.protocols import REGISTRY, protocol_named
-from verite.reporting.report import (
-    calibration,
-    classes,
-    comparison,
-    confusion,
-    costs,
-    images,
-    operating,
-    provenance,
-    ranking,
-    slices,
-    suspicious,
+from verite.reporting.report.crops import ReportImages, window_of
+from verite.reporting.report.detector import EvaluatedDetector, file_name
+from verite.reporting.report.document import (
+    REVISION,
+    DecisiveAnnotation,
+    Finding,
+    GroundTruth,
+    Images,
+    Ranking,
+    ReportDocument,
+    clean,
 )
-from verite.reporting.report.crops import Photos
-from verite.reporting.report.document import ANALYSIS, REVISION, ReportSettings, System
-from verite.reporting.report.header import head
-from verite.reporting.report.layout import Section, attach, document, embed_json
-from verite.reporting.report.packed import Packer
-from verite.reporting.report.summary import build, tell_board
+from verite.reporting.report.header import render_header
+from verite.reporting.report.layout import assemble_page, embed_json, name
+from verite.reporting.report.packed import MOST_IMAGES, pack_objects
+from verite.reporting.report.section import ReportInputs
+from verite.reporting.report.sections import all_sections
+from verite.reporting.report.settings import ANALYSIS, ReportSettings
 
-SPARE = 90_000  # bytes reserved for script, style, header and the layout of the objects
-UNSAID = ("name", "threads")  # settings that change no number
+NOT_STATED = ("name", "threads")  # settings that change no number
+MOST_DECISIVE = 12  # decisive annotations
+RANKED_SCORES = 6  # scores that are resampled
+PROTOCOL_NAMES = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images"}
+OPTIONS = {"labels": "--class"}  # settings whose option has another name
 
 
 def report(
@@ -53,11 +57,18 @@ def report(
     protocol: str = "coco",
     images: str | PathLike[str] | None = None,
     audit: str | PathLike[str] | None = None,
+    title: str | None = None,
+    pictures: str = "auto",
+    budget: int = 4_000_000,
+    picture_budget: int = 8_000_000,
+    draws: int = 200,
+    errors: str | None = None,
     **settings: Any,
 ) -> Path:
     """Write a self-contained HTML report: summary, scores, error analysis, ranking, and provenance.
 
-    The same input gives the same bytes.
+    The same input gives the same bytes. The report works without JavaScript, loads nothing but linked images, and holds
+    every number it shows as JSON, which `vt.read_report` returns.
 
     Parameters
     ----------
@@ -73,11 +84,22 @@ def report(
         Folder with the images; by default folders beside the ground truth are searched.
     audit
         Table of checked annotations (audit.csv), as the report exports it.
+    title
+        Title of the report; by default the ground-truth file, the detectors and the number of images.
+    pictures
+        "auto" (link if found), "link" (to the image files), "embed" (store crops in the report) or "none" (outlines
+        only).
+    budget
+        Maximum bytes without images, 4 MB by default. Predictions beyond it are counted, but cannot be opened.
+    picture_budget
+        Maximum bytes of embedded images, 8 MB by default.
+    draws
+        Number of bootstrap resamples and simulations for the reliability of the ranking; 0 for none.
+    errors
+        Annotation errors to simulate, such as "missing=0.05,spurious=0.02"; by default none.
     **settings
-        Settings of the report, of the protocol and of `vt.analyse`. Those of the report: `title`; `pictures` (auto,
-        link: link to the image files; embed: store crops in the report; none: outlines only); `budget` and
-        `picture_budget`, the maximum bytes without images and of images; `draws`, the number of bootstrap resamples;
-        `errors`, simulated annotation errors such as "missing=0.05,spurious=0.02".
+        Settings of the protocol (`on`, `iou`, `labels`, `checks`, …) and of `vt.analyse` (`confidence`, `matching`,
+        `slice`, `prior`, `only`, …); `inspect.signature(vt.report)` lists those of the analysis.
 
     Returns
     -------
@@ -93,19 +115,30 @@ def report(
 
     Examples
     --------
-    >>> vt.report("truth.json", {"a": "a.json", "b": "b.json"}, "report.html", images="photos/")   # doctest: +SKIP
+    >>> import verite as vt
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> truth = vt.Annotations.of(["a.png", "b.png"], ["cat", "dog"], [[0, 0, 9, 9], [5, 5, 20, 20]])
+    >>> pred = vt.Annotations.of(["a.png", "b.png"], ["cat", "dog"], [[0, 0, 9, 9], [6, 6, 20, 20]],
+    ...                          confidence=[0.9, 0.8])
+    >>> with TemporaryDirectory() as folder:
+    ...     path = vt.report(truth, {"mine": pred}, Path(folder) / "report.html", checks="off")
+    ...     round(vt.read_report(path)["systems"][0]["scores"]["AP50"], 3)
+    1.0
     """
     if not isinstance(protocol, str) or protocol not in REGISTRY:
         raise BadParameter(f"protocol: expected one of {', '.join(REGISTRY)}, found {protocol!r}")
     images = None if images is None else path_of(images, "images")
-    own = ReportSettings(**{key: settings.pop(key) for key in ReportSettings.names() if key in settings})
-    asked = {key: settings.pop(key) for key in ANALYSIS if key in settings}
+    own = ReportSettings(title, pictures, budget, picture_budget, draws, errors)
+    analysis = {key: settings.pop(key) for key in ANALYSIS if key in settings}
+    if analysis.get("meta") is not None:
+        analysis["meta"] = path_of(analysis["meta"], "meta")
     chosen = protocol_named(protocol)
     known, found = chosen.read(truth, preds)
     named = found if isinstance(found, dict) else {None: found}
     results = [chosen(known, pred, **{"name": name, **settings} if name else settings) for name, pred in named.items()]
-    changed = settings | asked | ({} if audit is None else {"audit": audit})
-    page = render_report(analyse_all(results, asked), Path(output), own, images=images, changed=changed)
+    changed = settings | analysis | ({} if audit is None else {"audit": audit})
+    page = render_report(analyse_all(results, analysis), Path(output), own, images=images, changed=changed)
     write_atomically(output, page)
     return Path(output)
 
@@ -152,122 +185,248 @@ def save_report(
         listed = ", ".join(ReportSettings.names())
         raise BadParameter(f"save_report: expected settings out of {listed}, found {unknown.pop()!r}")
     images = None if images is None else path_of(images, "images")
-    systems = {analyses.name: analyses} if isinstance(analyses, Analysis) else analyses.systems
-    made = [System(name, one.results, one if len(one.results.truth) else None) for name, one in systems.items()]
-    first = next(iter(systems.values()))
-    changed = changed_settings(first) | ({} if audit is None else {"audit": audit})
-    page = render_report(made, Path(output), ReportSettings(**settings), images=images, changed=changed)
+    named = {analyses.name: analyses} if isinstance(analyses, Analysis) else analyses.systems
+    detectors = [
+        EvaluatedDetector(name, one.results, one if len(one.results.truth) else None) for name, one in named.items()
+    ]
+    first, changed = next(iter(named.values())), {}
+    given: tuple[tuple[Any, Any], ...] = ((first.results, None), (first, ANALYSIS))
+    for holder, names in given:
+        used = holder.settings
+        defaults = type(used)()
+        for key in names or used.declared:
+            value = getattr(used, key)
+            if value != getattr(defaults, key) and key not in (*NOT_STATED, "checks"):
+                changed[key] = value
+    changed |= {} if audit is None else {"audit": audit}
+    page = render_report(detectors, Path(output), ReportSettings(**settings), images=images, changed=changed)
     write_atomically(output, page)
     return Path(output)
 
 
-def changed_settings(analysis: Analysis) -> dict[str, Any]:
-    """Return the settings of protocol and analysis that differ from the defaults."""
-    found: dict[str, Any] = {}
-    given: tuple[tuple[Any, Any], ...] = ((analysis.results, None), (analysis, ANALYSIS))
-    for holder, chosen in given:
-        asked = holder.settings
-        usual = type(asked)()
-        for key in chosen or asked.declared:
-            value = getattr(asked, key)
-            if value != getattr(usual, key) and key not in (*UNSAID, "checks"):
-                found[key] = value
+def list_settings() -> None:
+    """Let `inspect.signature` list the settings that `report` and `save_report` accept, with their defaults."""
+    from dataclasses import fields
+    from inspect import Parameter, signature
+
+    own = {one.name: one.default for one in fields(ReportSettings)}
+    analysis = {one: AnalyseSettings.declared[one].default for one in ANALYSIS}
+    for function, more in ((report, analysis), (save_report, own)):
+        shown = signature(function)
+        kept = [one for one in shown.parameters.values() if one.kind != Parameter.VAR_KEYWORD or function is report]
+        listed = [Parameter(key, Parameter.KEYWORD_ONLY, default=value) for key, value in more.items()]
+        at = len(kept) - (function is report)
+        shown = shown.replace(parameters=[*kept[:at], *listed, *kept[at:]])
+        function.__dict__["__signature__"] = shown
+
+
+list_settings()
+
+
+def analyse_all(results: Sequence[Results], settings: Mapping[str, Any]) -> list[EvaluatedDetector]:
+    """Analyse the results of each detector.
+
+    There is no analysis without ground truth, or where the protocol keeps no matches and no settings ask for one.
+    """
+    found = []
+    for distinct, one in zip(distinct_names([one.name for one in results]), results, strict=True):
+        analysis: Any = None
+        if len(one.truth):
+            try:
+                analysis = analyse(one, **settings)
+            except BadParameter:
+                if settings:
+                    raise
+        found.append(EvaluatedDetector(distinct, one, analysis))
     return found
 
 
-def analyse_all(results: Sequence[Results], asked: Mapping[str, Any]) -> list[System]:
-    """Analyse the results of each detector."""
-    named = zip(distinct_names([one.name for one in results]), results, strict=True)
-    return [System(name, one, analyse(one, asked)) for name, one in named]
-
-
 def render_report(
-    systems: list[System],
+    detectors: Sequence[EvaluatedDetector],
     output: Path | None,
-    own: ReportSettings,
+    settings: ReportSettings,
     *,
     images: Any = None,
     changed: Mapping[str, Any] | None = None,
 ) -> str:
-    """Return the report as HTML text."""
-    Comparison([one.results for one in systems])  # raises NotComparable
-    photos = Photos(systems[0].results.truth, images, own.pictures, output, own.picture_budget)
-    systems = sorted(systems, key=lambda one: -np.nan_to_num(next(iter(one.results.scores.values())).value, nan=-1.0))
-    telling = {key: value for key, value in (changed or {}).items() if key not in UNSAID}
-    doc = build(systems, photos, own, telling, tell_board(systems, own, telling.get("audit")))
-    drawn = {one.id: one for section in SECTIONS if (one := section.draw(doc, photos)) is not None}
-    doc["pictures"]["broken"] = sorted(set(photos.broken))
-    doc["images"]["links"] |= photos.links_inside
-    spent = sum(len(one.content) for one in drawn.values()) + len(to_json(doc))
-    blobs = pack_all(doc, systems, own.budget - spent)
-    for section in LAST:
-        if (again := section.draw(doc, photos)) is not None:
-            drawn[section.id] = again
-    data = [embed_json("verite", to_json(doc)), *blobs]
-    return document(doc, head(doc), list(drawn.values()), [photos.store(), *data])
+    """Return the report as HTML text.
+
+    The document is built first; then every section is drawn once, objects are packed into the bytes that are left, and
+    the page is assembled.
+
+    Parameters
+    ----------
+    detectors
+        Evaluated detectors in any order; their results must be comparable.
+    output
+        The file that will be written, to which links to images are relative.
+    settings
+        Settings of the report.
+    images
+        Folder with the images; None: folders beside the ground truth are searched.
+    changed
+        Settings of protocol and analysis that are not the defaults, and the audit table.
+
+    Raises
+    ------
+    NotComparable
+        If the results have different signatures or ground truths.
+    """
+    Comparison([one.results for one in detectors])  # raises NotComparable
+    shown_images = ReportImages(detectors[0].results.truth, images, settings.pictures, output, settings.picture_budget)
+    ranked = sorted(detectors, key=lambda d: -np.nan_to_num(next(iter(d.results.scores.values())).value, nan=-1.0))
+    stated = {key: value for key, value in (changed or {}).items() if key not in NOT_STATED}
+    document = build_document(tuple(ranked), shown_images, settings, stated)
+    drawn = [section.draw(document, shown_images) for section in all_sections() if section.wanted(document)]
+    unreadable, links = sorted(set(shown_images.unreadable)), shown_images.inner_links
+    spent = sum(map(len, drawn)) + len(to_json(document.to_plain(links=links, unreadable=unreadable)))
+    listed = [[row.image for row in data.images] for data in document.sections["images"]]
+    shown = [int(image) for image in document.images.sizes]
+    blobs, stored = pack_objects([one.counts for one in ranked], shown, listed, settings.budget - spent)
+    names = [name(one.name) for one in document.detectors]
+    contents = [section.finish(document, stored, names) for section in drawn]
+    data = embed_json("verite", to_json(document.to_plain(stored, links, unreadable)))
+    header = render_header(document, unreadable)
+    return assemble_page(document, header, drawn, contents, [shown_images.store(), data, *blobs])
 
 
-def analyse(results: Results, asked: Mapping[str, Any]) -> Any:
-    """Analyse results; None without ground truth, or where the protocol keeps no matches."""
-    if not len(results.truth):
+def build_document(
+    detectors: tuple[EvaluatedDetector, ...],
+    images: ReportImages,
+    settings: ReportSettings,
+    changed: Mapping[str, Any],
+) -> ReportDocument:
+    """Build the document.
+
+    Parameters
+    ----------
+    detectors
+        Detectors by falling score.
+    images
+        Where images are linked to.
+    settings
+        Settings of the report.
+    changed
+        Settings of the protocol and of the analysis that are not the defaults, and the audit table.
+    """
+    first, ranking = detectors[0], rank_detectors(detectors, settings, changed.get("audit"))
+    inputs = ReportInputs(detectors, ranking, changed)
+    sections, shown = {}, {one.image for one in (ranking.decisive if ranking else ())}
+    for section in all_sections():
+        sections[section.id], seen = section.collect(inputs)
+        shown |= seen
+    truth, known = describe_truth(first), first.results.truth.images
+    listed = range(truth.images) if truth.images <= MOST_IMAGES else sorted(shown)
+    described = tuple(one.describe() for one in detectors)
+    many = f"{len(detectors)} detectors" if len(detectors) > 1 else described[0].name
+    title = settings.title or f"{without_suffix(truth.file).name or 'truth'}: {many}, {truth.images:,} images"
+    # Of files only their names are stated: folders stay private.
+    stated = {
+        key: Path(v).name if isinstance(v, PathLike) or (isinstance(v, str) and "/" in v) else v
+        for key, v in changed.items()
+    }
+    protocol, on = first.results.protocol, dict(first.results.signature).get("on", "box")
+    compared = "masks and boundaries" if on == "boundary" else first.results.words.many
+    words = [truth.file or "TRUTH", *(one.file or one.name for one in described)]
+    words += [] if protocol == "coco" else ["--protocol", protocol.replace("_", "-")]
+    command = " ".join(["verite report", *map(shlex.quote, [*words, *as_options(stated)])])
+    return clean(
+        ReportDocument(
+            report=REVISION,
+            title=title,
+            protocol=protocol,
+            measured=f"{PROTOCOL_NAMES.get(protocol, protocol)}, {compared}",
+            words=first.results.words,
+            version=__version__,
+            changed={key: str(value) for key, value in stated.items()},
+            settings=settings.to_dict(),
+            truth=truth,
+            detectors=described,
+            ranking=ranking,
+            findings=collect_findings(detectors),
+            is_checked=getattr(getattr(first.results, "settings", None), "checks", "") != "off",
+            images=Images(
+                names={str(i): known.name(i) for i in listed},
+                sizes={str(i): first.overlay.size(i) for i in sorted(shown)},
+                links={str(i): link for i in listed if (link := images.link(i)) is not None},
+            ),
+            image_mode=images.mode,
+            command=" ".join([command, *map(shlex.quote, as_options(settings.changed)), "-o report.html"]),
+            check=f"{command} --check report.html",
+            sections=sections,
+        )
+    )
+
+
+def describe_truth(detector: EvaluatedDetector) -> GroundTruth:
+    """Return file, size and classes of the ground truth."""
+    truth, is_counted, counts = detector.results.truth, detector.overlay.matches.counted_truth, detector.counts
+    return GroundTruth(
+        file=file_name(truth.source.path),
+        format=truth.source.format,
+        digest=digest_for(detector.results.signature, truth),
+        objects=int(is_counted.sum()),
+        ignored=int((~is_counted).sum()),
+        images=len(truth.images),
+        classes=int((counts.objects > 0).sum()),
+        class_names=tuple(counts.names),
+        class_objects=tuple(counts.objects.tolist()),
+        unit=truth.unit,
+    )
+
+
+def collect_findings(detectors: Sequence[EvaluatedDetector]) -> tuple[Finding, ...]:
+    """Return the findings of the checks, each once, with the detector it concerns."""
+    found: dict[str, Finding] = {}
+    for detector in detectors:
+        for one in detector.results.findings:
+            of = "truth" if one.side == "truth" else detector.name
+            plain = one.to_dict() | {"of": of}
+            texts = {key: str(plain.get(key) or "") for key in ("code", "severity", "of", "message", "fix", "options")}
+            found.setdefault(f"{of}|{one}", Finding(**texts, json=plain))
+    return tuple(found.values())
+
+
+def rank_detectors(detectors: Sequence[EvaluatedDetector], settings: ReportSettings, audit: Any) -> Ranking | None:
+    """Return the reliability of the ranking; None for one detector, without resamples, or if the protocol has none."""
+    if len(detectors) < 2 or settings.draws < 1:
         return None
+    first = detectors[0]
+    metrics = [key for key, score in first.results.scores.items() if np.isfinite(score.value)][:RANKED_SCORES]
+    errors = Detection.parse(settings.errors) if settings.errors else None
     try:
-        return verite.analyse(results, **asked)
+        board = leaderboard(
+            {one.name: one.results for one in detectors},
+            errors=errors,
+            audit=audit,
+            metrics=metrics,
+            draws=settings.draws,
+            audit_size=MOST_DECISIVE,
+        )
     except BadParameter:
-        if asked:
-            raise
         return None
+    plain = board.to_dict()
+    decisive = []
+    for one in plain.pop("audit", [])[:MOST_DECISIVE]:
+        x, y, width, height = (one[key] for key in ("x", "y", "width", "height"))
+        ring = [[x, y], [x + width, y], [x + width, y + height], [x, y + height]]
+        image = first.overlay.position(str(one["image"]))
+        outline = {"pred" if one["kind"] == "missing" else "truth": [ring]}
+        window = window_of([ring], first.overlay.size(image))
+        decisive.append(DecisiveAnnotation(image, one["label"], one["reason"], **outline, window=window))
+    for one in plain.get("metrics", {}).values():
+        one.pop("audit", None)
+    plain.pop("truth", None)
+    return Ranking.of(plain, tuple(decisive))
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """A section of the report: id, title, and the function that renders it."""
-
-    id: str
-    title: str
-    make: Callable[[dict[str, Any], Photos], Markup | None]
-    is_of_one: bool = False  # shows the selected detector only
-
-    def draw(self, doc: dict[str, Any], photos: Photos) -> Section | None:
-        """Render the section, or return None where it is empty."""
-        content = self.make(doc, photos)
-        return None if content is None else Section(self.id, self.title, content, self.is_of_one)
-
-
-SECTIONS = (
-    Chapter("missing", "Where AP is lost", lambda doc, _: costs.show_missing(doc)),
-    Chapter("sides", "Comparison", lambda doc, _: comparison.sides(doc)),
-    Chapter("order", "Is the ranking reliable?", ranking.show_board),
-    Chapter("look", "Errors with the highest cost", costs.look, True),
-    Chapter("classes", "Classes", lambda doc, _: classes.classes(doc), True),
-    Chapter("operating", "Operating point", lambda doc, _: operating.show_operating(doc), True),
-    Chapter("confusion", "Confusion matrix", lambda doc, _: confusion.show_confusion(doc), True),
-    Chapter("calibration", "Calibration", lambda doc, _: calibration.show_calibration(doc), True),
-    Chapter("slices", "Slices", lambda doc, _: slices.show_slices(doc), True),
-    Chapter("suspicious", "Suspicious annotations", suspicious.show_suspicious),
-    Chapter("images", "Images", images.images, True),
-    Chapter("how", "How this was computed", lambda doc, _: provenance.how(doc)),
-)
-LAST = SECTIONS[-2:]  # rendered again: they report how many objects were stored and which images could not be read
-
-
-def pack_all(doc: dict[str, Any], systems: list[System], budget: int) -> list[Markup]:
-    """Return the objects as compressed bytes, within the budget."""
-    tables = [[row["image"] for row in told["images"]] for told in doc["systems"]]
-    shown = [int(image) for image in doc["images"]["sizes"]]
-    packer = Packer([one.tally for one in systems], shown)
-    data, layout = packer.pack_truth(systems[0].tally)
-    doc["packed"] = {"scale": packer.scale, "layout": layout}
-    if not packer.can_be_opened.all():
-        doc["packed"]["opened"] = int(packer.can_be_opened.sum())
-    if packer.outlined and len(packer.outlined) < packer.can_be_opened.sum():
-        doc["packed"]["outlined"] = len(packer.outlined)
-    blobs = [attach("objects", data)]
-    share = max(0, (budget - SPARE - len(blobs[0])) // len(systems))
-    for i, (told, system, rows) in enumerate(zip(doc["systems"], systems, tables, strict=True)):
-        data, told["packed"] = packer.pack_system(system.tally, share, rows)
-        blobs.append(attach(f"objects-{i}", data))
-    return blobs
+def as_options(changed: Mapping[str, Any]) -> list[str]:
+    """Return settings as options of the command line."""
+    words = []
+    for key, value in changed.items():
+        for one in value if isinstance(value, (list, tuple)) else [value]:
+            words += [OPTIONS.get(key, "--" + key.replace("_", "-")), str(one)]
+    return words
 
 
 # Reading back
@@ -286,7 +445,7 @@ def read_report(path: str | PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        The JSON document of the report.
+        The JSON document of the report; `systems` has the detectors, best first.
 
     Raises
     ------
@@ -296,6 +455,7 @@ def read_report(path: str | PathLike[str]) -> dict[str, Any]:
     Examples
     --------
     >>> vt.read_report("report.html")["systems"][0]["scores"]["AP"]      # doctest: +SKIP
+    0.552
     """
     place = find_path(path)
     found = DATA.search(read_text(place))
@@ -308,7 +468,7 @@ def read_report(path: str | PathLike[str]) -> dict[str, Any]:
 
 
 def report_settings(path: str | PathLike[str]) -> ReportSettings:
-    """Return the settings a report was written with."""
+    """Return the settings that a report was written with; raise ReadError where they are invalid."""
     document = read_report(path)
     settings = document.get("settings", {})
     settings = settings.get("page", {}) if isinstance(settings, dict) else None
@@ -323,7 +483,13 @@ def report_settings(path: str | PathLike[str]) -> ReportSettings:
 
 
 def check_report(path: str | PathLike[str], page: str) -> None:
-    """Verify that a report equals the one made from the files; raise DataError with the first difference."""
+    """Verify that a report equals `page`, the one computed from the files.
+
+    Raises
+    ------
+    DataError
+        With the path and both values of the first number that differs, or if only the HTML differs.
+    """
     old, new = read_report(path), DATA.search(page)
     assert new is not None
     difference = differ(old, decode_bytes(Path(path), new[1].encode()))
@@ -334,7 +500,11 @@ def check_report(path: str | PathLike[str], page: str) -> None:
 
 
 def differ(old: Any, new: Any, where: str = "") -> str | None:
-    """Return the path and both values of the first difference, or None."""
+    """Return path and values of the first difference of two JSON documents; None if they are equal.
+
+    >>> differ({"a": [1, 2]}, {"a": [1, 3]})
+    'a[1]: expected 3, found 2'
+    """
     if isinstance(old, dict) and isinstance(new, dict):
         for key in [*new, *(key for key in old if key not in new)]:
             place = f"{where}.{key}".lstrip(".")

@@ -1,0 +1,330 @@
+#include "evaluation/bootstrap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "columns/parallel.hpp"
+#include "evaluation/constants.hpp"
+#include "evaluation/rematch.hpp"
+#include "evaluation/true_positive_ranks.hpp"
+
+namespace verite {
+namespace {
+
+// The largest weight of an image whose predictions are repeated one by one.
+constexpr double most_copies = std::numeric_limits<std::uint8_t>::max();
+
+OutcomeWord word_of(const PredictionFlags& prediction, const Outcome& outcome, std::size_t range) {
+    const ThresholdSet ignored = prediction.is_outside(range) ? ThresholdSet(~ThresholdSet{0}) : outcome.ignored;
+    return OutcomeWord{outcome.tp} | OutcomeWord(ignored & static_cast<ThresholdSet>(~outcome.tp)) << 16;
+}
+
+Outcome outcome_of(const PredictionOutcomes& flags, const PredictionFlags& prediction, std::size_t range) {
+    return prediction.outcome < 0 ? Outcome{0, 0}
+                                  : flags.outcomes[static_cast<std::size_t>(prediction.outcome) * flags.ranges + range];
+}
+
+// The queries of one area range.
+struct QueriedRange {
+    std::size_t range;
+    std::vector<ThresholdSet> precision;  // [block]
+    bool has_recall = false;
+    std::vector<std::int32_t> truth_images;  // of ground-truth objects that are not ignored, class by class
+    std::vector<std::size_t> truth_offsets;
+};
+
+// What all replicates share, class by class and by descending confidence.
+struct PreparedQueries {
+    PreparedQueries(const Evaluation& evaluation, std::span<const MeanQuery> queries) : evaluation(evaluation) {
+        for (const MeanQuery& query : queries) add(query);
+        for (QueriedRange& queried : ranges) list_truths(queried);
+        const auto& order = evaluation.preds().by_label;
+        place.resize(order.size());
+        limit.resize(order.size());
+        words.resize(evaluation.pred_outcomes().size() * ranges.size());
+        for (auto& column : words) column.resize(order.size());
+        for (std::size_t i = 0; i < order.size(); ++i) {
+            const auto index = static_cast<std::size_t>(order[i]);
+            place[index] = static_cast<std::int32_t>(i);
+            for (std::size_t block = 0; block < evaluation.pred_outcomes().size(); ++block) {
+                const PredictionOutcomes& flags = evaluation.pred_outcomes()[block];
+                const PredictionFlags& prediction = flags.predictions[index];
+                limit[i] = static_cast<std::uint8_t>(prediction.limit());
+                for (std::size_t r = 0; r < ranges.size(); ++r)
+                    words[block * ranges.size() + r][i] =
+                        word_of(prediction, outcome_of(flags, prediction, ranges[r].range), ranges[r].range);
+            }
+        }
+    }
+
+    void add(const MeanQuery& query) {
+        const std::size_t r = range_at(query.range);
+        if (r == ranges.size()) {
+            ranges.push_back({query.range, {}, false, {}, {}});
+            ranges[r].precision.assign(evaluation.pred_outcomes().size(), 0);
+        }
+        ranges[r].has_recall |= !query.is_precision;
+        for (std::size_t block = 0; block < evaluation.pred_outcomes().size() && query.is_precision; ++block)
+            for (std::size_t t = 0; t < evaluation.pred_outcomes()[block].thresholds; ++t)
+                if (!query.threshold || static_cast<std::size_t>(*query.threshold) == block * most_thresholds + t)
+                    ranges[r].precision[block] |= static_cast<ThresholdSet>(1u << t);
+    }
+
+    // The images of ground-truth objects that are not ignored in a range, class by class.
+    void list_truths(QueriedRange& queried) const {
+        const GroupedObjects& truths = evaluation.truths();
+        const auto visit = [&](const auto& see) {
+            for (std::size_t image = 0; image < evaluation.images(); ++image)
+                for (auto index = static_cast<std::size_t>(truths.images[image]);
+                     index < static_cast<std::size_t>(truths.images[image + 1]); ++index)
+                    if (!(evaluation.ignored()[index] >> queried.range & 1))
+                        see(static_cast<std::size_t>(truths.labels[index]), static_cast<std::int32_t>(image));
+        };
+        queried.truth_offsets.assign(evaluation.labels() + 2, 0);
+        visit([&](std::size_t label, std::int32_t) { ++queried.truth_offsets[label + 2]; });
+        for (std::size_t i = 2; i < queried.truth_offsets.size(); ++i)
+            queried.truth_offsets[i] += queried.truth_offsets[i - 1];
+        queried.truth_images.resize(queried.truth_offsets.back());
+        visit([&](std::size_t label, std::int32_t image) {
+            queried.truth_images[queried.truth_offsets[label + 1]++] = image;
+        });
+    }
+
+    std::size_t range_at(std::size_t range) const {
+        return static_cast<std::size_t>(std::ranges::find(ranges, range, &QueriedRange::range) - ranges.begin());
+    }
+
+    const Evaluation& evaluation;
+    std::vector<QueriedRange> ranges;
+    Array<std::int32_t> place;              // of each index in the order of confidences
+    Array<std::uint8_t> limit;              // the index of the smallest maxDets that each prediction is within
+    std::vector<Array<OutcomeWord>> words;  // [block][range]
+};
+
+// Evaluates one replicate after the other; each thread has its own.
+class MeanSimulator {
+  public:
+    MeanSimulator(const PreparedQueries& prepared, const Truths& addable, std::span<const MeanQuery> queries)
+        : prepared_(prepared),
+          queries_(queries),
+          addable_(addable),
+          evaluation_(prepared.evaluation),
+          rules_(evaluation_.rules()),
+          labels_(evaluation_.labels()),
+          max_dets_(rules_.max_dets.size()),
+          words_(prepared.words),
+          rematch_(evaluation_, addable),
+          ranks_(rules_.recalls, rules_.recalls.empty() ? 0 : epsilon) {
+        const std::size_t cells = prepared.ranges.size() * rules_.thresholds.size() * labels_;
+        for (auto* table : {&base_.precision, &now_.precision}) table->assign(cells, absent);
+        for (auto* table : {&base_.recall, &now_.recall}) table->assign(cells * max_dets_, absent);
+        positives_.assign(evaluation_.positives().begin(), evaluation_.positives().end());
+        for (std::size_t label = 0; label < labels_; ++label) walk(label, nullptr, base_);
+    }
+
+    void simulate(const Replicate& replicate, std::span<double> out) {
+        std::optional<Weighting> weighting;
+        if (!replicate.weights.empty()) weighting = evaluation_.weighting(replicate.weights);
+        if (weighting && !repeats(replicate.weights)) return evaluate_once(replicate, out);
+        weigh(weighting ? &*weighting : nullptr);
+        match(replicate.changes);
+        if (changes_) rematch_.count(replicate.weights, positives_);
+        if (weighting) {
+            for (std::size_t label = 0; label < labels_; ++label) walk(label, &*weighting, now_);
+        } else {
+            now_ = base_;
+            for (const std::int32_t label : touched_) walk(static_cast<std::size_t>(label), nullptr, now_);
+        }
+        for (std::size_t i = 0; i < queries_.size(); ++i) out[i] = mean(queries_[i]);
+    }
+
+  private:
+    struct WordChange {
+        std::size_t column, place;
+        OutcomeWord before;
+    };
+    struct Tables {
+        Array<double> precision;  // [range][threshold][label]
+        Array<double> recall;     // [limit][range][threshold][label]
+    };
+
+    // Whether all weights are small whole numbers, so that predictions can be repeated; writes them to copies_.
+    bool repeats(std::span<const double> weights) {
+        copies_.resize(weights.size());
+        for (std::size_t image = 0; image < weights.size(); ++image) {
+            if (weights[image] > most_copies || weights[image] != std::floor(weights[image])) return false;
+            copies_[image] = static_cast<std::uint8_t>(weights[image]);
+        }
+        const double most = weights.empty() ? 0 : std::ranges::max(weights);
+        return most * static_cast<double>(evaluation_.preds().by_label.size()) < 0x1p31;
+    }
+
+    // Weights that are not small whole numbers, evaluated in the general way.
+    void evaluate_once(const Replicate& replicate, std::span<double> out) const {
+        if (rules_.recalls.empty())
+            throw std::invalid_argument(
+                "weights: expected whole numbers up to 255 where precision is summed wherever recall changes");
+        const TruthChanges none{};
+        const PrecisionRecall found =
+            evaluation_.change(replicate.changes ? *replicate.changes : none, addable_, replicate.weights, 1);
+        for (std::size_t i = 0; i < queries_.size(); ++i) out[i] = found.mean(queries_[i]);
+    }
+
+    // Counts ground-truth objects that are not ignored, weighted by image.
+    void weigh(const Weighting* weighting) {
+        positives_.assign(evaluation_.positives().begin(), evaluation_.positives().end());
+        if (!weighting) return;
+        for (const QueriedRange& queried : prepared_.ranges)
+            for (std::size_t label = 0; label < labels_; ++label) {
+                std::uint32_t sum = 0;
+                for (std::size_t i = queried.truth_offsets[label]; i < queried.truth_offsets[label + 1]; ++i)
+                    sum += copies_[static_cast<std::size_t>(queried.truth_images[i])];
+                positives_[label * rules_.range_count() + queried.range] = sum;
+            }
+    }
+
+    // Matches the changed ground truth, unless that was done for the replicate before.
+    void match(const TruthChanges* changes) {
+        if (changes == changes_) return;
+        for (auto at = changed_.rbegin(); at != changed_.rend(); ++at) words_[at->column][at->place] = at->before;
+        changed_.clear();
+        touched_ = {};
+        changes_ = changes;
+        if (changes)
+            touched_ =
+                rematch_.run(*changes, [&](std::size_t block, std::size_t index, std::span<const Outcome> outcomes) {
+                    write(block, index, outcomes);
+                });
+    }
+
+    // What is kept by index lies side by side in memory, words lie anywhere: only those that change are looked up.
+    void write(std::size_t block, std::size_t index, std::span<const Outcome> outcomes) {
+        const PredictionOutcomes& flags = evaluation_.pred_outcomes()[block];
+        const PredictionFlags& prediction = flags.predictions[index];
+        for (std::size_t r = 0; r < prepared_.ranges.size(); ++r) {
+            const std::size_t range = prepared_.ranges[r].range;
+            const OutcomeWord before = word_of(prediction, outcome_of(flags, prediction, range), range);
+            const OutcomeWord word = word_of(prediction, outcomes[range], range);
+            if (word == before) continue;
+            const std::size_t column = block * prepared_.ranges.size() + r;
+            const auto at = static_cast<std::size_t>(prepared_.place[index]);
+            changed_.push_back({column, at, before});
+            words_[column][at] = word;
+        }
+    }
+
+    std::size_t cell(std::size_t r, std::size_t threshold, std::size_t label) const {
+        return (r * rules_.thresholds.size() + threshold) * labels_ + label;
+    }
+
+    void walk(std::size_t label, const Weighting* weighting, Tables& tables) {
+        for (std::size_t r = 0; r < prepared_.ranges.size(); ++r) {
+            const QueriedRange& queried = prepared_.ranges[r];
+            const double positives = positives_[label * rules_.range_count() + queried.range];
+            for (std::size_t block = 0; block < evaluation_.pred_outcomes().size(); ++block) {
+                const auto given = words_of(words_[block * prepared_.ranges.size() + r], label, weighting);
+                means_.assign(evaluation_.pred_outcomes()[block].thresholds, absent);
+                if (positives > 0 && queried.precision[block]) {
+                    ranks_.read(given);
+                    ranks_.average(queried.precision[block], positives, means_);
+                }
+                write_means(tables.precision, cell(r, block * most_thresholds, label));
+                for (std::size_t limit = 0; limit < max_dets_ && queried.has_recall; ++limit) {
+                    if (positives > 0) count_true_positives(given, limit, means_);
+                    for (double& mean : means_) mean = positives > 0 ? mean / positives : absent;
+                    write_means(tables.recall,
+                                limit * base_.precision.size() + cell(r, block * most_thresholds, label));
+                }
+            }
+        }
+    }
+
+    void write_means(std::span<double> table, std::size_t first) const {
+        for (std::size_t t = 0; t < means_.size(); ++t) table[first + t * labels_] = means_[t];
+    }
+
+    ClassWords words_of(std::span<const OutcomeWord> words, std::size_t label, const Weighting* weighting) const {
+        const auto first = static_cast<std::size_t>(evaluation_.preds().label_offsets[label]);
+        const auto last = static_cast<std::size_t>(evaluation_.preds().label_offsets[label + 1]);
+        const auto of_class = [&](auto all) { return all.subspan(first, last - first); };
+        ClassWords given{of_class(words), of_class(std::span(prepared_.limit)), {}, {}, {}};
+        if (weighting) {
+            given.image = of_class(weighting->image);
+            given.runs = of_class(weighting->runs);
+            given.copies = copies_;
+        }
+        return given;
+    }
+
+    double mean(const MeanQuery& query) {
+        const std::size_t r = prepared_.range_at(query.range), all = rules_.thresholds.size();
+        const auto first = static_cast<std::size_t>(query.threshold.value_or(0));
+        const std::size_t last = query.threshold ? first + 1 : all;
+        if (query.threshold && *query.threshold < 0) return absent;
+        const double* table =
+            query.is_precision ? now_.precision.data() : &now_.recall[query.limit * base_.precision.size()];
+        present_.clear();
+        for (std::size_t t = first; t < last; ++t)
+            for (std::size_t label = 0; label < labels_; ++label) {
+                const double value = table[cell(r, t, label)];
+                if (!std::isnan(value) && (query.classes.empty() || query.classes[label])) present_.push_back(value);
+            }
+        return present_.empty() ? absent : sum_pairwise(present_) / static_cast<double>(present_.size());
+    }
+
+    const PreparedQueries& prepared_;
+    std::span<const MeanQuery> queries_;
+    const Truths& addable_;
+    const Evaluation& evaluation_;
+    const Rules& rules_;
+    const std::size_t labels_, max_dets_;
+    std::vector<Array<OutcomeWord>> words_;
+    std::vector<WordChange> changed_;
+    const TruthChanges* changes_ = nullptr;  // those that `words_` are of
+    std::span<const std::int32_t> touched_;  // classes
+    Rematch rematch_;
+    TruePositiveRanks ranks_;
+    Tables base_, now_;
+    Array<double> positives_;
+    std::vector<std::uint8_t> copies_;  // of each image
+    std::vector<double> means_, present_;
+};
+
+void check(const Evaluation& evaluation, std::span<const MeanQuery> queries) {
+    const auto expect = [](bool holds, const char* what) {
+        if (!holds) throw std::invalid_argument(std::string("bootstrap: expected ") + what);
+    };
+    const Rules& rules = evaluation.rules();
+    const auto thresholds = static_cast<std::int64_t>(rules.thresholds.size());
+    for (const MeanQuery& query : queries) {
+        expect(query.classes.empty() || query.classes.size() == evaluation.labels(), "a flag for each class");
+        expect(query.range < rules.range_count() && query.limit < rules.max_dets.size() &&
+                   (!query.threshold || (*query.threshold >= -1 && *query.threshold < thresholds)),
+               "thresholds, area ranges and maxDets of the evaluation");
+        expect(!query.is_precision || query.limit + 1 == rules.max_dets.size(), "precision at the largest maxDets");
+    }
+}
+
+}  // namespace
+
+std::vector<double> bootstrap_means(const Evaluation& evaluation, const Truths& addable,
+                                    std::span<const Replicate> replicates, std::span<const MeanQuery> queries,
+                                    unsigned threads) {
+    check(evaluation, queries);
+    const PreparedQueries prepared(evaluation, queries);
+    std::vector<double> means(replicates.size() * queries.size());
+    const std::size_t pieces =
+        std::min<std::size_t>(std::max(threads, 1u), std::max<std::size_t>(replicates.size(), 1));
+    in_parallel(pieces, threads, [&](std::size_t piece) {
+        MeanSimulator simulator(prepared, addable, queries);
+        Pause pause;
+        for (std::size_t i = replicates.size() * piece / pieces; i < replicates.size() * (piece + 1) / pieces;
+             ++i, pause())
+            simulator.simulate(replicates[i], std::span(means).subspan(i * queries.size(), queries.size()));
+    });
+    return means;
+}
+
+}  // namespace verite

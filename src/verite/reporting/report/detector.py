@@ -1,0 +1,108 @@
+"""One detector of a report: its evaluation, object outcomes and analysis, from which the document is built.
+
+Sections build their data from `EvaluatedDetector`: `results` of the protocol, `overlay` (the outcome of every object),
+`counts` (by confidence threshold) and `analysis`, which is None without ground truth or where the protocol keeps no
+matches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from verite.model.results import digest_for
+from verite.reporting.draw import Overlay
+from verite.reporting.report.confidence_counts import ConfidenceCounts
+from verite.reporting.report.crops import plain_rings, window_of
+from verite.reporting.report.document import Detector, ErrorCosts, Json, Outline, ThresholdScore
+
+if TYPE_CHECKING:
+    from verite.analysis.analyse import Analysis
+    from verite.model.results import Results
+
+
+class EvaluatedDetector:
+    """Results of one detector, the outcomes of its objects, and its analysis where the protocol has one."""
+
+    def __init__(self, name: str, results: Results, analysis: Analysis | None) -> None:
+        self.name, self.results, self.analysis = name, results, analysis
+        self.overlay = Overlay(results)
+        self.counts = ConfidenceCounts(self.overlay, analysis)
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, Json]]:
+        """JSON of each part of the analysis, without what its classes have in the table of classes."""
+        found = {}
+        for name, part in ({} if self.analysis is None else self.analysis.parts).items():
+            if name not in ("worst", "confusion", "suspicious"):
+                plain = part.to_dict()
+                if isinstance(plain, dict):
+                    plain = {key: v for key, v in plain.items() if key not in ("classes", "temperatures", "signature")}
+                found[name] = plain
+        return found
+
+    def has_part(self, name: str) -> bool:
+        """Whether the analysis has this part."""
+        return self.analysis is not None and name in self.analysis.settings.only
+
+    def describe(self) -> Detector:
+        """Return what every section may need of this detector."""
+        results, counts = self.results, self.counts
+        signatures: Mapping[str, Any] = {} if self.analysis is None else self.analysis.parts
+        return Detector(
+            name=self.name,
+            file=file_name(results.pred.source.path),
+            digest=digest_for(results.signature, results.pred),
+            signature=str(results.signature),
+            predictions=len(results.pred),
+            ignored=int((counts.type < 0).sum()),
+            headline=next(iter(results.scores.values())).value,
+            scores={key: score.value for key, score in results.scores.items()},
+            thresholds=scores_by_threshold(results),
+            types=tuple(counts.types),
+            choices=tuple(counts.choices),
+            steps=counts.curve(),
+            best=counts.at(self.overlay.best_confidence),
+            iou=self.overlay.iou,
+            errors=ErrorCosts.of(self.parts["errors"]) if "errors" in self.parts else None,
+            signatures={name: str(part.signature) for name, part in signatures.items()} or None,
+        )
+
+    def outlines(self, truth: int | None, pred: int | None) -> tuple[int, Outline, Outline, list[float]]:
+        """Return image, outlines and crop window of a ground-truth object and a prediction.
+
+        Parameters
+        ----------
+        truth, pred
+            Rows of the object and of the prediction; one of them may be None.
+
+        Returns
+        -------
+        tuple
+            Position of the image, rings of both, and left, top, width and height of the crop.
+        """
+        ours, theirs = (
+            [] if row is None else plain_rings(self.overlay.mark(side, row).lines)
+            for side, row in (("truth", truth), ("pred", pred))
+        )
+        image = int(self.overlay.truth.image[truth] if truth is not None else self.overlay.pred.image[pred])
+        return image, ours, theirs, window_of([*ours, *theirs], self.overlay.size(image))
+
+
+def scores_by_threshold(results: Results) -> tuple[ThresholdScore, ...]:
+    """Return AP, and AR where the protocol has it, at each IoU threshold."""
+    from verite.protocols.coco import CocoResults
+
+    ious = getattr(getattr(results, "settings", None), "iou", ())
+    if isinstance(results, CocoResults):
+        rows = results.threshold_table().rows
+        return tuple(ThresholdScore(iou, ap, ar) for iou, (_, ap, ar) in zip(ious, rows, strict=True))
+    values = [score.value for score in results.scores.values()]
+    return tuple(ThresholdScore(iou, value, None) for iou, value in zip(ious, values, strict=False))
+
+
+def file_name(path: str) -> str:
+    """Return the file name of a path; folders stay private."""
+    return PurePath(path).name

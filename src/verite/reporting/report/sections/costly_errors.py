@@ -1,0 +1,186 @@
+"""Section "Errors with the highest cost": single false positives and missed objects as image crops.
+
+The cost of an error is the gain in AP if only this error were fixed; these costs do not sum. Crops show ground truth
+solid, hatched if it is missed, and the prediction dashed, so that outcomes never differ by colour alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from verite.model.styles import Markup, element, join_elements
+from verite.reporting.report.crops import draw_crop
+from verite.reporting.report.document import Outline
+from verite.reporting.report.layout import count_of, finding, is_known, list_all, name, number, plain, sentence
+from verite.reporting.report.section import DetectorSection, ReportInputs
+from verite.reporting.report.sections.error_costs import swatch, type_name
+
+if TYPE_CHECKING:
+    from verite.reporting.report.crops import ReportImages
+    from verite.reporting.report.detector import EvaluatedDetector
+    from verite.reporting.report.document import ReportDocument
+
+MOST_CROPS = 24
+
+
+@dataclass(frozen=True)
+class ErrorCrop:
+    """One error: its type, classes and confidence, its cost in AP, and the outlines to draw."""
+
+    KEYS: ClassVar[Mapping[str, str | None]] = {"truth_class": "truth_label", "pred_class": "label"}
+
+    image: int
+    error: str
+    truth_class: str | None
+    pred_class: str | None
+    confidence: float | None
+    iou: float | None
+    cost: float | None
+    truth: Outline
+    pred: Outline
+    window: list[float]
+
+    def describe(self) -> Markup:
+        """Return the error in a few words."""
+        truth, pred = name(self.truth_class), name(self.pred_class)
+        match self.error:
+            case "missed":
+                return sentence(truth, " missed")
+            case "class" if self.truth_class is not None:
+                return sentence(truth, " confused with ", pred)
+            case "localization":
+                return sentence(pred, " localized poorly")
+            case "duplicate":
+                return sentence("duplicate of ", pred)
+            case "background":
+                return sentence(pred, " on background")
+            case "both" if self.truth_class is not None:
+                return sentence(truth, " localized poorly and confused with ", pred)
+        return sentence("false positive ", pred)
+
+
+@dataclass(frozen=True)
+class CostlyErrors:
+    """Errors by falling cost in AP."""
+
+    KEYS: ClassVar[Mapping[str, str | None]] = {"errors": "look"}
+
+    errors: tuple[ErrorCrop, ...]
+
+
+def build(inputs: ReportInputs, detector: EvaluatedDetector) -> CostlyErrors:
+    """Return the errors with the highest cost in AP.
+
+    Without an analysis errors have no cost: then half of them are the false positives with the highest confidence, half
+    the largest missed objects.
+    """
+    overlay, listed = detector.overlay, []
+    if detector.analysis is not None:
+        worst = detector.analysis.worst
+        for row in worst.preds(MOST_CROPS):
+            one = worst.pred_dict(int(row))
+            listed.append((one["error"], one["row"], one["truth"], one["cost"], one.get("iou")))
+        for row in worst.truths(MOST_CROPS):
+            one = worst.truth_dict(int(row))
+            listed.append((one["error"], None, one["row"], one["cost"], one.get("iou")))
+        listed = sorted((one for one in listed if one[3] > 0), key=lambda one: -one[3])
+    else:
+        wrong = np.flatnonzero(detector.counts.type > 0)
+        wrong = wrong[np.argsort(-overlay.confidences[wrong], kind="stable")][: MOST_CROPS // 2]
+        missed = np.flatnonzero(overlay.matches.counted_truth & (overlay.matches.matched_pred < 0))
+        sizes = overlay.truth.regions.sizes[missed]
+        missed = missed[np.argsort(-(sizes[:, 2] * sizes[:, 3]), kind="stable")][: MOST_CROPS // 2]
+        listed += [("wrong", int(row), None, None, None) for row in wrong]
+        listed += [("missed", None, int(row), None, None) for row in missed]
+    return CostlyErrors(tuple(crop_of(detector, *one) for one in listed[:MOST_CROPS]))
+
+
+def crop_of(
+    detector: EvaluatedDetector, error: str, pred: int | None, truth: int | None, cost: Any, iou: Any
+) -> ErrorCrop:
+    """Return an error with what is needed to draw it.
+
+    Parameters
+    ----------
+    error
+        Its type.
+    pred, truth
+        Rows of the prediction and of the ground-truth object; one of them may be None.
+    cost, iou
+        Its cost in AP, and the IoU of both; None where unknown.
+    """
+    overlay = detector.overlay
+    image, truth_outline, pred_outline, window = detector.outlines(truth, pred)
+    ours, theirs = (
+        None if row is None else side.labels.all_names[side.label[row]]
+        for side, row in ((overlay.truth, truth), (overlay.pred, pred))
+    )
+    confidence = None if pred is None else float(overlay.confidences[pred])
+    return ErrorCrop(image, error, ours, theirs, confidence, iou, cost, truth_outline, pred_outline, window)
+
+
+def render(document: ReportDocument, images: ReportImages, i: int, data: CostlyErrors) -> Markup:
+    """Render the crops below a legend and the most frequent errors among them."""
+    items = data.errors
+    if not items:
+        return finding("No errors.")
+    has_cost = is_known(items[0].cost)
+    about = "The false positives with the highest confidence and the largest missed objects."
+    if has_cost:
+        about = "The number is the cost in AP: the gain if only this error were fixed. These costs do not sum."
+    frequent = Counter(item.describe() for item in items).most_common(3)
+    listed = [sentence(words, f" ({count}\u00a0times)" if count > 1 else "") for words, count in frequent]
+    return join_elements(
+        finding("Most frequent among them: ", list_all(listed), "."),
+        element("p", f"{count_of(len(items), 'error')}. {about}", class_="sub"),
+        legend(has_cost),
+        element("ol", *(element("li", render_error(document, images, item)) for item in items), class_="crops"),
+    )
+
+
+def legend(has_cost: bool) -> Markup:
+    """Render the legend of the outlines."""
+    parts = []
+    for word, kind, fill in (
+        ("ground truth", "tru", {}),
+        ("missed (FN)", "tru", {"fill": "url(#hatch-3)"}),
+        ("prediction", "prd", {}),
+    ):
+        box = element("path", d="M2 2H24V12H2Z", class_=f"k{kind}", **fill)
+        parts.append(element("span", element("svg", box, width=26, height=14, aria_hidden="true"), word))
+    return element("p", *parts, *([element("span", "number: cost in AP")] if has_cost else []), class_="key")
+
+
+def render_error(document: ReportDocument, images: ReportImages, item: ErrorCrop) -> Markup:
+    """Render one crop with its description, error type, cost, image and confidence."""
+    where = document.images.name(item.image)
+    details = []
+    if is_known(item.confidence):
+        details.append(f"conf {number(item.confidence, 2)}")
+    if is_known(item.iou) and item.iou > 0:
+        details.append(f"{document.words.overlap} {number(item.iou, 2)}")
+    cost = [element("i", number(item.cost, 4))] if is_known(item.cost) else []
+    kind, outlines = type_name(item.error), (item.truth, item.pred)
+    about, is_missed = f"{plain(where)}: {kind}", item.error == "missed"
+    return join_elements(
+        draw_crop(document, images, item.image, item.window, outlines, about, is_missed=is_missed),
+        element("p", element("b", item.describe()), class_="what"),
+        element("p", swatch(item.error), kind, *cost, class_="c"),
+        element("p", element("small", name(where), element("br"), ", ".join(details))),
+    )
+
+
+SECTION = DetectorSection(
+    id="look",
+    title="Errors with the highest cost",
+    place=40,
+    wanted=lambda document: any(one.errors for one in document.sections["look"]),
+    build=build,
+    render=render,
+    images_of=lambda data: (item.image for item in data.errors),
+)

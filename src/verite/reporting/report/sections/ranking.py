@@ -1,0 +1,152 @@
+"""Section "Is the ranking reliable?": bootstrap over images, simulated annotation errors, decisive annotations.
+
+Shown for several detectors. Images are resampled with replacement, the same for every detector (paired bootstrap), and
+annotation errors are simulated where rates are given. The table has the gap of each detector to the next with its 95 %
+confidence interval, the probabilities of being first and of keeping the rank by source of uncertainty, and the ranks
+that cannot be excluded. Below it are statistically tied detectors, and the annotations that would change the lead most
+if they were wrong.
+
+The numbers are those of `vt.leaderboard`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from verite.model.styles import Markup, element, join_elements
+from verite.reporting.report.crops import draw_crop
+from verite.reporting.report.layout import (
+    column,
+    count_of,
+    finding,
+    is_known,
+    list_all,
+    name,
+    number,
+    plain,
+    probability,
+    scroll,
+    sentence,
+    table,
+    td,
+    th,
+)
+from verite.reporting.report.section import Section
+
+if TYPE_CHECKING:
+    from verite.reporting.report.crops import ReportImages
+    from verite.reporting.report.document import Ranking, ReportDocument
+
+# Sources of uncertainty, by their keys in the leaderboard's JSON.
+SOURCES = {
+    "errors": "simulated annotation errors",
+    "images": "bootstrap over images",
+    "both": "simulated annotation errors and bootstrap over images",
+}
+SOURCE_HEADS = {"errors": "annotations", "images": "images", "both": "both"}
+MOST_NAMED = 4  # detectors that are named in the sentence
+
+
+def render(document: ReportDocument, images: ReportImages, data: None) -> Markup:
+    """Render the probability of the ranking, the table of detectors, ties, and the decisive annotations."""
+    ranking = document.ranking
+    assert ranking is not None
+    known = [key for key in SOURCES if is_known(ranking.whole_order.get(key))]
+    names = [name(one.name) for one in ranking.detectors]
+    is_short = len(names) <= MOST_NAMED
+    shown = list_all(names) if is_short else sentence("The ranking of all ", count_of(len(names), "detector"))
+    result = sentence("The ranking by ", ranking.metric, ": ", shown, ".")
+    if known:
+        odds = probability(ranking.whole_order[known[-1]])
+        verb = "keep this ranking" if is_short else "stays the same"
+        result = sentence(shown, f" {verb} with probability {odds} under {SOURCES[known[-1]]}.")
+    about = [f"{ranking.draws:,} resamples"]
+    if ranking.resample:
+        about.append(f"bootstrap: {ranking.resample} resampled with replacement, the same for every detector")
+    if ranking.assumption:
+        about.append(f"annotation errors: {ranking.assumption}")
+    ties = [sentence(list_all([name(one) for one in group]), ". ") for group in ranking.groups if len(group) > 1]
+    return join_elements(
+        finding(result),
+        element(
+            "p", f"{'; '.join(about)}. They measure the stability of the ranking, not of a single score.", class_="sub"
+        ),
+        scroll("Table of detectors", detector_table(ranking, known)),
+        element("p", "Statistically tied: ", *ties, class_="note") if ties else Markup(),
+        decisive_annotations(document, images, ranking),
+    )
+
+
+def detector_table(ranking: Ranking, known: list[str]) -> Markup:
+    """Render score, gap with its confidence interval, and probabilities of the ranks.
+
+    `known` are the sources of uncertainty that were simulated, by their keys in the leaderboard's JSON.
+    """
+    groups = []
+    if known:
+        groups = [td() for _ in range(5)]
+        groups += [
+            element("th", word, scope="colgroup", colspan=len(known), class_="grp")
+            for word in ("P(first)", "P(keeps rank)")
+        ]
+        groups += [td(kind="grp"), td()]
+    heads = [("detector", "l"), (ranking.metric, ""), ("sd", ""), ("bias", ""), ("gap to the next", "")]
+    heads += [(SOURCE_HEADS[key], "grp" if k == 0 else "") for _ in range(2) for k, key in enumerate(known)]
+    heads += [("ranks", "grp"), ("flip", "")]
+    rows = []
+    for one in ranking.detectors:
+        gap, (low, high) = one.gap, one.ranks
+        has_interval = gap is not None and is_known(gap.low)
+        interval = [element("small", f" [{number(gap.low)}, {number(gap.high)}]")] if gap and has_interval else []
+        cells = [
+            th(name(one.name)),
+            td(number(one.score)),
+            td(number(one.sd), kind="q"),
+            td(number(one.bias), kind="q"),
+        ]
+        cells.append(td(number(gap.value if gap else None), *interval))
+        for chances in (one.p_first, one.p_keeps):
+            cells += [td(probability(chances.get(key)), kind="" if k else "grp") for k, key in enumerate(known)]
+        cells.append(td(str(low) if low == high else f"{low}–{high}", kind="grp"))
+        cells.append(td(number(None) if one.flip is None else f"{one.flip:,}"))
+        rows.append(element("tr", *cells))
+    caption = (
+        "gap: with its 95\u00a0% confidence interval (bootstrap). ranks: those not excluded, simultaneously. "
+        "flip: smallest number of annotations found whose removal swaps this detector with the next."
+    )
+    return table(caption, [column(*head) for head in heads], rows, groups=groups)
+
+
+def decisive_annotations(document: ReportDocument, images: ReportImages, ranking: Ranking) -> Markup:
+    """Render the annotations with the largest influence on the first rank as image crops."""
+    if not ranking.decisive:
+        return Markup()
+    drawn = []
+    for item in ranking.decisive:
+        where = document.images.name(item.image)
+        about = f"{plain(where)}: decisive annotation"
+        drawn.append(
+            element(
+                "li",
+                draw_crop(document, images, item.image, item.window, (item.truth, item.pred), about),
+                element("p", element("b", name(item.label)), class_="what"),
+                element("p", element("small", element("bdi", item.reason))),
+                element("p", element("small", name(where))),
+            )
+        )
+    count = count_of(len(ranking.decisive), "annotation")
+    return join_elements(
+        element("h3", "Check these annotations before you trust the ranking"),
+        element("p", f"The {count} that would change the lead most if wrong."),
+        element("ol", *drawn, class_="crops"),
+    )
+
+
+SECTION = Section(
+    id="order",
+    title="Is the ranking reliable?",
+    place=30,
+    wanted=lambda document: document.ranking is not None and bool(document.ranking.detectors),
+    build=lambda inputs: None,
+    render=render,
+)

@@ -1,0 +1,160 @@
+"""Section "Suspicious annotations": probable annotation errors to check, to mark, and to pass back as audit.csv.
+
+Where a confident prediction and the ground truth disagree, the analysis computes the probability of an annotation error
+(wrong class, missing, inaccurate, spurious or duplicate annotation) from a prior share of wrong annotations and the
+calibrated confidence. Marks are exported as a table that `--audit` of `verite report` and `verite leaderboard` reads.
+"""
+
+from __future__ import annotations
+
+from csv import writer
+from dataclasses import dataclass
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from verite.analysis.suspicious import CHECKED, PRIOR
+from verite.leaderboards.audit import COLUMNS, AuditRow, read_rows
+from verite.model.styles import Markup, element, join_elements
+from verite.reporting.report.crops import draw_crop
+from verite.reporting.report.document import Outline
+from verite.reporting.report.layout import count_of, finding, name, plain
+from verite.reporting.report.section import ReportInputs, Section
+
+if TYPE_CHECKING:
+    from verite.reporting.report.crops import ReportImages
+    from verite.reporting.report.detector import EvaluatedDetector
+    from verite.reporting.report.document import ReportDocument
+
+MOST_SUSPECTS = 24
+VERDICTS = {"right": "correct", "wrong": "wrong", "unsure": "unsure"}  # values of audit.csv, and their names
+# Names of the kinds of annotation errors, by the values of the analysis.
+KIND_NAMES = {
+    "label?": "wrong class?",
+    "missing?": "missing annotation?",
+    "box?": "inaccurate {one}?",
+    "is it there?": "spurious annotation?",
+    "twice?": "duplicate annotation?",
+}
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A probable annotation error: outlines to draw, its row of an audit table, and the verdict of one."""
+
+    image: int
+    truth: Outline
+    pred: Outline
+    window: list[float]
+    kind: str
+    probability: float
+    reason: str
+    row: int | None  # of the ground truth; None for a missing annotation
+    audit: list[Any]
+    verdict: str
+
+    @property
+    def audit_line(self) -> str:
+        """The row of an audit table up to the verdict."""
+        line = StringIO()
+        writer(line, lineterminator=",").writerow([*self.audit, self.probability, self.reason])
+        return line.getvalue()
+
+
+@dataclass(frozen=True)
+class SuspiciousData:
+    """Suspicious annotations, the most probable errors first."""
+
+    suspects: tuple[Suspect, ...]
+
+
+def build(inputs: ReportInputs) -> SuspiciousData:
+    """Return the suspicious annotations of all detectors, each once, with the verdicts of an audit table."""
+    best: dict[Any, tuple[float, EvaluatedDetector, dict[str, Any]]] = {}
+    for detector in inputs.detectors:
+        if detector.analysis is None or not detector.has_part("suspicious"):
+            continue
+        for one in detector.analysis.suspicious.to_dict():
+            key = ("truth", one["truth"]) if one["truth"] is not None else (one["image"], *one["box"])
+            if key not in best or one["probability"] > best[key][0]:
+                best[key] = one["probability"], detector, one
+    audit = inputs.changed.get("audit")
+    verdicts = {row.location: row.verdict for row in read_rows(audit)} if audit is not None else {}
+    found = []
+    for _, detector, one in sorted(best.values(), key=lambda one: -one[0])[:MOST_SUSPECTS]:
+        truth, row = one["truth"], one["truth"] if one["truth"] is not None else one["pred"]
+        side = detector.results.pred if truth is None else detector.results.truth
+        kind = CHECKED.get(one["kind"], "box")
+        size = side.regions.sizes[row]
+        checked = AuditRow.of(one["image"], one["label"], size, kind, one["probability"], one["reason"])
+        drawn = detector.outlines(truth, one["pred"])
+        about = one["kind"], one["probability"], one["reason"], truth
+        found.append(Suspect(*drawn, *about, list(checked.location), verdicts.get(checked.location, "")))
+    return SuspiciousData(tuple(found))
+
+
+def render(document: ReportDocument, images: ReportImages, data: SuspiciousData) -> Markup:
+    """Render the annotations with buttons to mark them, and the marks as CSV."""
+    likely = sum(item.probability >= 0.5 for item in data.suspects)
+    prior = 100 * float(document.changed.get("prior", PRIOR))
+    listed = [
+        element("li", render_suspect(document, images, k, item), data_row=item.audit_line)
+        for k, item in enumerate(data.suspects)
+    ]
+    about = (
+        "The ground truth and a confident prediction disagree. The probability is that of an annotation error, if "
+        f"{prior:g}\u00a0% of all annotations are wrong. Mark what you see, then copy the marks as CSV and pass them "
+        "to --audit."
+    )
+    copy = element("button", "Copy marks as CSV", type="button", class_="btn", id="copy-marks")
+    marks = element("textarea", id="marks", rows=6, readonly="", data_head=",".join(COLUMNS), aria_label="Marks as CSV")
+    saved = "Save them as audit.csv for --audit of verite report and verite leaderboard."
+    verb = "is" if likely == 1 else "are"
+    return join_elements(
+        finding(f"{count_of(len(listed), 'annotation')} to check; {likely:,} {verb} more likely wrong than correct."),
+        element("p", about, class_="sub"),
+        element("ol", *listed, class_="sus"),
+        element("p", copy, class_="row js", hidden=""),
+        element("div", element("p", saved, class_="note"), marks, hidden=""),
+    )
+
+
+def render_suspect(document: ReportDocument, images: ReportImages, k: int, item: Suspect) -> Markup:
+    """Render one annotation: crop, probability of an error, reason, and the choice of a verdict."""
+    where = document.images.name(item.image)
+    choices = [
+        element(
+            "label",
+            element(
+                "input",
+                type="radio",
+                name=f"mark-{k}",
+                value=value,
+                **({"checked": ""} if value == item.verdict else {}),
+            ),
+            word,
+        )
+        for value, word in VERDICTS.items()
+    ]
+    kind = KIND_NAMES.get(item.kind, item.kind).format(one=document.words.one)
+    odds = element("span", f"{100 * item.probability:.0f}\u00a0%", class_="odds")
+    return join_elements(
+        draw_crop(document, images, item.image, item.window, (item.truth, item.pred), plain(where)),
+        element(
+            "div",
+            element("p", odds, " ", element("b", kind)),
+            element("p", element("bdi", item.reason)),
+            element("p", element("small", name(where))),
+            element("fieldset", element("legend", f"Object {k + 1}", class_="hide"), *choices, class_="js", hidden=""),
+        ),
+    )
+
+
+SECTION = Section(
+    id="suspicious",
+    title="Suspicious annotations",
+    place=100,
+    wanted=lambda document: bool(document.sections["suspicious"].suspects),
+    build=build,
+    render=render,
+    images_of=lambda data: (item.image for item in data.suspects),
+)

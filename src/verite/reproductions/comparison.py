@@ -1,0 +1,220 @@
+"""Comparison of a reproduction with published tables: agreement, differing cells, and conventions that explain them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from importlib.resources import files
+from textwrap import wrap
+from typing import Any
+
+from verite import __version__
+from verite.model.results import to_json
+from verite.model.tables import Display, Part, Table
+from verite.reproductions.conventions import Flip, Place, best_flip, format_reason
+from verite.studies.judging import TICK, PropertyTable, code
+
+# Tables of Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
+# interpretation systems, Journal of Electronic Imaging 19(2), 2010, by the table of a study they answer to.
+JEI_TABLES = {"T3": "distance", "T4": "translation", "T5": "scale", "T6": "rotation", "T7": "perspective"}
+
+# Hemery, Laurent, Rosenberger, Étude comparative de métriques d'évaluation d'algorithmes de localisation, GRETSI 2009.
+GRETSI_TABLES = {"T2": "stars"}
+
+
+@cache
+def read_table(name: str) -> dict[str, dict[str, str]]:
+    """Read a transcribed table by metric; cells are 1, 0, +, - and +/-."""
+    text = (files("verite") / "data" / "studies" / f"{name}.csv").read_text(encoding="utf-8")
+    rows = csv.DictReader(text.splitlines())
+    return {row.pop("metric"): {k: v for k, v in row.items() if k != "representation"} for row in rows}
+
+
+def jei_table(table: str) -> dict[str, dict[str, str]]:
+    """Return a published table of 2010 by its number, e.g. "T3"."""
+    return read_table(f"jei-table{table[1:]}")
+
+
+def jei_scores() -> dict[str, int]:
+    """Return the published final scores of table 8."""
+    return {name: int(row["final"]) for name, row in read_table("jei-table8").items()}
+
+
+Counts = dict[str, list[int]]  # agreeing cells and all cells of a table
+WIDTH = 110
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A cell that differs from the published one."""
+
+    table: str
+    metric: str
+    column: str
+    ours: str
+    published: str
+    flip: Flip | None = None  # the convention that gives the published cell at the lowest cost
+
+    @property
+    def place(self) -> Place:
+        """Table, metric and property."""
+        return self.table, self.metric, self.column
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether a convention explains the difference."""
+        return self.flip is not None and self.flip.explains
+
+    @property
+    def reason(self) -> str:
+        """The explanation in words."""
+        return format_reason(self.flip)
+
+    def to_dict(self) -> dict[str, Any]:
+        found = {name: getattr(self, name) for name in ("table", "metric", "column", "ours", "published", "reason")}
+        return found | {"explained": self.is_explained, "flip": self.flip.to_dict() if self.flip else None}
+
+    def __str__(self) -> str:
+        ours, theirs = (format_cell(cell, self.table).replace("·", "blank") for cell in (self.ours, self.published))
+        return f"{self.table} {self.metric}, {self.column}: {ours} here, {theirs} published"
+
+
+def format_cell(cell: str, table: str) -> str:
+    """Format a cell of a file; the table of 2009 has stars.
+
+    >>> format_cell("1", "T4"), format_cell("0", "T4"), format_cell("+", "T4"), format_cell("2", "T2")
+    ('✓', '·', '✓+', '★★')
+    """
+    if table in GRETSI_TABLES:
+        return "★" * int(cell)
+    return {"1": TICK, "0": "·"}.get(cell, TICK + cell)
+
+
+@dataclass(frozen=True)
+class TableComparison:
+    """A reproduced table beside the published one."""
+
+    table: str  # the paper's number
+    ours: PropertyTable
+    published: Mapping[str, Mapping[str, str]]
+
+    @cached_property
+    def differences(self) -> list[Mismatch]:
+        """The cells that differ."""
+        found = []
+        for label, row in zip(self.ours.labels, self.ours.cells, strict=True):
+            for column in self.ours.columns:
+                ours, theirs = code(row[column]), self.published[label][column]
+                if ours != theirs:
+                    found.append(Mismatch(self.table, label, column, ours, theirs))
+        return found
+
+    @property
+    def agreement(self) -> list[int]:
+        """Number of agreeing cells, and of all cells."""
+        cells = len(self.ours.labels) * len(self.ours.columns)
+        return [cells - len(self.differences), cells]
+
+    def beside(self) -> Table:
+        """Return both tables side by side; ≠ marks the cells that differ."""
+        columns = self.ours.columns
+        differing = {(d.metric, d.column) for d in self.differences}
+        rows = []
+        for label, row in zip(self.ours.labels, self.ours.cells, strict=True):
+            mine = [format_cell(code(row[c]), self.table) + ("≠" if (label, c) in differing else "") for c in columns]
+            rows.append((label, *mine, "│", *(format_cell(self.published[label][c], self.table) for c in columns)))
+        return Table(("metric", *columns, "│", *columns), tuple(rows), title=self.title)
+
+    @property
+    def title(self) -> str:
+        """The title with the agreement."""
+        agreed, cells = self.agreement
+        return f"{self.table}: {self.ours.title} here (left) and as published (right), {agreed} of {cells} cells agree"
+
+    def __str__(self) -> str:
+        return f"{self.title}\n\n{replace(self.beside(), title='')}"
+
+
+class Reproduction(Display):
+    """The tables of a paper, reproduced."""
+
+    def __init__(self, paper: str, comparisons: Sequence[TableComparison], outcome: Any, flips: Sequence[Flip]) -> None:
+        self.paper, self.comparisons, self.outcome, self.flips = paper, comparisons, outcome, flips
+
+    @property
+    def agreement(self) -> Counts:
+        """Agreeing cells and all cells, by table and in total."""
+        return count_agreement(self.comparisons)
+
+    @cached_property
+    def differences(self) -> list[Mismatch]:
+        """Every cell that differs, with the convention that gives the published one, if any."""
+        found = [difference for one in self.comparisons for difference in one.differences]
+        return [replace(difference, flip=best_flip(difference.place, self.flips)) for difference in found]
+
+    @property
+    def headline(self) -> str:
+        """The agreement in one sentence."""
+        counts = self.agreement
+        tables = ", ".join(f"{name} {a}/{n}" for name, (a, n) in counts.items() if name != "all")
+        a, n = counts["all"]
+        return f"{a} of {n} published cells come out ({100 * a / n:.1f} %): {tables}."
+
+    def remarks(self) -> list[str]:
+        """Return remarks on the reproduction."""
+        return []
+
+    def __str__(self) -> str:
+        parts = [str(one) for one in self.comparisons]
+        parts += [
+            self.explain(),
+            self.headline + "\n" + "\n".join(line for remark in self.remarks() for line in wrap(remark, WIDTH)),
+        ]
+        return "\n\n".join([*parts, str(self.outcome.signature)])
+
+    def explain(self) -> str:
+        """List every differing cell by its reason, explained ones first."""
+        by_reason: dict[str, list[Mismatch]] = {}
+        for difference in sorted(self.differences, key=lambda one: not one.is_explained):
+            by_reason.setdefault(difference.reason, []).append(difference)
+        found = sum(difference.is_explained for difference in self.differences)
+        lines = wrap(
+            f"Cells that differ, {len(self.differences)}: {found} follow if one convention is flipped, "
+            f"{len(self.differences) - found} are not explained. Of {len(self.flips)} conventions tried one by one "
+            "those count that give more cells than they cost.", WIDTH,
+        )  # fmt: skip
+        for why, cells in by_reason.items():
+            lines += ["", *wrap(f"{why}:", WIDTH), *(f"  {cell}" for cell in cells)]
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON document."""
+        return {
+            "reproduces": self.paper,
+            "signature": str(self.outcome.signature),
+            "agreement": self.agreement,
+            "differences": [difference.to_dict() for difference in self.differences],
+            "flips": [flip.to_dict() for flip in self.flips],
+            "version": __version__,
+        }
+
+    def to_json(self, *, indent: int = 0) -> str:
+        return to_json(self.to_dict(), indent=indent)
+
+    def main_table(self) -> Table:
+        """Return the cells that differ."""
+        head = ("table", "metric", "property", "ours", "published", "reason")
+        rows = [(d.table, d.metric, d.column, d.ours, d.published, d.reason) for d in self.differences]
+        return Table(head, tuple(rows))
+
+    def contents(self) -> list[Part]:
+        tables = [one.beside() for one in self.comparisons]
+        return [*tables, self.headline, *self.remarks(), self.main_table(), self.outcome.signature]
+
+
+def count_agreement(comparisons: Sequence[TableComparison]) -> Counts:
+    """Return agreeing cells and all cells, by table and in total."""
+    counts = {one.table: one.agreement for one in comparisons}
+    return {**counts, "all": [sum(column) for column in zip(*counts.values(), strict=True)]}

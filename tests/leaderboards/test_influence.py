@@ -1,0 +1,183 @@
+"""Influential annotations: verified by evaluating without them, and by brute force on small datasets; the audit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import verite as vt
+from tests.leaderboards.test_simulation import read_detectors
+from verite.annotation_errors import Detection
+from verite.leaderboards.audit import audit_table, read_rows
+from verite.leaderboards.influence import min_flip_size, removal_influence, sensitivity_gamma
+
+
+def small_dataset(folder, seed):
+    """Twelve objects of two classes and two detectors."""
+    rng = np.random.default_rng(seed)
+    boxes = [[20 * i, 0, 20 * i + 15, 15] for i in range(12)]
+    labels = [f"class {i % 2}" for i in range(12)]
+    truth = vt.Annotations.of([f"{i % 4}" for i in range(12)], labels, boxes)
+    preds = []
+    for skill in (0.8, 0.6):
+        rows = np.flatnonzero(rng.random(12) < skill)
+        jitter = rng.normal(0, 1.0, (len(rows), 4))
+        own = np.array(boxes)[rows] + jitter
+        names = [f"{i % 4}" for i in rows], [labels[i] for i in rows]
+        known = {"images": [f"{i}" for i in range(4)], "labels": ["class 0", "class 1"]}
+        preds.append(vt.Annotations.of(*names, own, confidence=rng.random(len(rows)), **known))
+    return truth, preds
+
+
+def test_influence_is_the_change_of_the_score_without_one_annotation(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 3)
+    result = vt.coco(truth, preds["d0"], checks="off")
+    rows = np.flatnonzero(~truth.crowd)[:15]
+    found = removal_influence(result, "AP", rows)
+    for row, change in zip(rows, found, strict=True):
+        without = vt.coco(truth.take(np.delete(np.arange(len(truth)), row)), preds["d0"], checks="off")["AP"].value
+        assert change == pytest.approx(without - result["AP"].value, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_the_flip_set_found_is_an_upper_bound_of_the_smallest_one(tmp_path):
+    compared, more = 0, []
+    for seed in range(40):
+        truth, preds = small_dataset(tmp_path, seed)
+        results = sorted((vt.coco(truth, pred, checks="off") for pred in preds), key=lambda r: -r["AP"].value)
+        gap = results[0]["AP"].value - results[1]["AP"].value
+        rows = np.arange(12)
+        change = removal_influence(results[0], "AP", rows) - removal_influence(results[1], "AP", rows)
+        if gap < 1e-6:
+            continue
+        found = min_flip_size(results, "AP", rows, np.nan_to_num(change), gap)
+        if found is None:
+            continue
+        order = np.argsort(np.nan_to_num(change), kind="stable")[:found]
+        assert is_swapped(results, truth, order.tolist())
+        fewest = smallest_flip_set(results, truth)
+        if fewest is not None:
+            assert fewest <= found
+            more.append(found - fewest)
+            compared += 1
+    assert compared >= 8
+    assert np.mean(more) <= 1.0  # how far the greedy number is from the fewest, in the mean
+
+
+def smallest_flip_set(results, truth):
+    """The smallest set of up to four annotations, by trying all."""
+    for size in range(1, 5):
+        if any(is_swapped(results, truth, removed) for removed in combinations(range(12), size)):
+            return size
+    return None
+
+
+def is_swapped(results, truth, removed):
+    kept = truth.take(np.delete(np.arange(12), list(removed)))
+    one, two = (vt.coco(kept, r.evaluation.pred, checks="off")["AP"].value for r in results)
+    return one - two < -1e-12
+
+
+def test_gamma_is_where_the_expected_gap_is_zero():
+    change = np.array([-0.02, -0.01, 0.01])
+    rates = np.full(3, 0.1)
+    gamma = sensitivity_gamma(0.01, change, rates)
+    odds = gamma * 0.1 / 0.9
+    assert 0.01 + odds / (1 + odds) * -0.03 + 0.1 * 0.01 == pytest.approx(0.0, abs=1e-9)
+    assert sensitivity_gamma(0.05, change, rates) is None  # even if all of them are spurious
+    assert sensitivity_gamma(0.01, change, np.zeros(3)) is None
+    assert sensitivity_gamma(0.0005, np.array([-0.02]), np.array([0.1])) == 1.0
+
+
+def test_removing_the_flip_set_swaps_the_detectors(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
+    board = vt.leaderboard(truth, preds, draws=20, checks="off")
+    flip = board.influence["AP"].flip
+    assert flip[-1] is None
+    results = {name: vt.coco(truth, pred, checks="off") for name, pred in preds.items()}
+    for i, count in enumerate(flip[:-1]):
+        if count is None:
+            continue
+        one, two = board.names[i : i + 2]
+        rows = np.flatnonzero(~truth.crowd)
+        change = removal_influence(results[one], "AP", rows) - removal_influence(results[two], "AP", rows)
+        left = truth.take(np.delete(np.arange(len(truth)), rows[np.argsort(change)[:count]]))
+        assert vt.coco(left, preds[one], checks="off")["AP"].value < vt.coco(left, preds[two], checks="off")["AP"].value
+
+
+def test_audited_annotations_are_as_found_in_every_simulation(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
+    errors = Detection(spurious=0.1, missing=0.1)
+    board = vt.leaderboard(truth, preds, errors=errors, draws=30, audit_size=12, checks="off")
+    assert len(board.audit) == 12
+    assert {row.kind for row in board.audit} <= {"spurious", "missing"}
+    (tmp_path / "audit.csv").write_text(audit_table(board.audit).to_csv())
+    rows = read_rows(tmp_path / "audit.csv")
+    assert [row.location for row in rows] == [row.location for row in board.audit]
+    lines = (tmp_path / "audit.csv").read_text().splitlines()
+    verdicts = {}
+    for i, row in enumerate(rows):
+        if row.kind == "spurious":
+            verdicts[i] = "wrong" if len(verdicts) % 2 else "right"
+            lines[i + 1] += verdicts[i]
+    (tmp_path / "audit.csv").write_text("\n".join(lines) + "\n")
+    checked = vt.leaderboard(truth, preds, errors=errors, audit=tmp_path / "audit.csv", draws=30, checks="off")
+    changes = checked.simulation.ground_truths.changes(0, 30)
+    for i, verdict in verdicts.items():
+        at = next(
+            k for k in range(len(truth)) if np.allclose(truth.regions.sizes[k], rows[i].location[2:6])
+            and truth.images.name(int(truth.image[k])) == rows[i].image
+        )  # fmt: skip
+        gone = [at in changes.draw(k)[0] for k in range(30)]
+        assert all(gone) if verdict == "wrong" else not any(gone)
+
+
+def test_an_object_found_missing_is_added_in_every_simulation(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
+    board = vt.leaderboard(truth, preds, errors=Detection(missing=0.3), draws=10, checks="off")
+    row = next(row for row in board.audit if row.kind == "missing")
+    checked = vt.leaderboard(truth, preds, audit=[replace(row, verdict="wrong")], draws=10, checks="off")
+    changes = checked.simulation.ground_truths.changes(0, 10)
+    for i in range(10):
+        removed, added, labels, again = changes.draw(i)
+        assert len(added) >= 1
+        assert {truth.labels.name(int(label)) for label in labels} == {row.label}
+        assert not len(removed)
+        assert not len(again)
+
+
+def test_verdicts_give_the_rate_of_spurious_annotations(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
+    board = vt.leaderboard(truth, preds, draws=20, audit_size=6, checks="off")
+    lines = audit_table(board.audit).to_csv().splitlines()
+    lines[1] += "wrong"
+    lines[2:5] = [line + "right" for line in lines[2:5]]
+    lines[5] += "unsure"
+    (tmp_path / "audit.csv").write_text("\n".join(lines) + "\n")
+    checked = vt.leaderboard(truth, preds, audit=tmp_path / "audit.csv", draws=20, checks="off")
+    assert checked.errors.spurious == (1, 4)
+    assert json.loads(checked.to_json())["errors"] == "detection(spurious=1/4, lit=0.7)"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("image,label\n", "expected the columns image,label,x"),
+        ("image,label,x,y,width,height,kind,verdict\n1.jpg,class 1,0,0,5,5,spurious,maybe\n", "right, wrong, unsure"),
+        ("image,label,x,y,width,height,kind,verdict\n1.jpg,class 1,0,0,5,5,odd,right\n", "the kind spurious"),
+        ("image,label,x,y,width,height,kind,verdict\n1.jpg,class 1,0,a,5,5,spurious,right\n", "four numbers of a box"),
+        (
+            "image,label,x,y,width,height,kind,verdict\n1.jpg,class 1,0,0,5,5,spurious,right\n",
+            "annotations of this ground truth",
+        ),
+    ],
+)
+def test_an_audit_that_does_not_fit_is_refused(tmp_path, text, message):
+    _, truth, preds = read_detectors(tmp_path, 2)
+    (tmp_path / "audit.csv").write_text(text)
+    with pytest.raises(vt.VeriteError, match=message):
+        vt.leaderboard(truth, preds, audit=tmp_path / "audit.csv", draws=5, checks="off")
