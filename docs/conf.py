@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 import verite
+from verite.analysis.parts import analysis_page
 from verite.cli import COMMANDS
 from verite.cli import verite as command
 from verite.formats.registry import reference_page as formats_page
@@ -65,5 +66,6 @@ def write_page(name: str, text: str) -> None:
 
 write_page("formats.md", formats_page())
 write_page("protocols.md", protocols_page())
+write_page("analysis.md", analysis_page())
 write_command_line_page()
 write_catalogue_page()

@@ -18,7 +18,7 @@ NATIVE = Path(__file__).parent.parent / "cpp"
 FLOORS = (
     {"loading"},
     {"arrays", "errors", "_core", "__init__"},
-    {"limits", "progress", "signature", "statistics", "threads"},
+    {"limits", "plotting", "progress", "signature", "statistics", "threads"},
     {"files", "settings"},
     {"csv_files"},
     {"model"},

@@ -320,7 +320,8 @@ class Settings:
 
     def __init_subclass__(cls) -> None:
         own = {name: value for name, value in vars(cls).items() if isinstance(value, (Setting, Constant))}
-        inherited = {name: value for name, value in cls.entries.items() if name not in own}
+        bases = [base.entries for base in cls.__bases__ if issubclass(base, Settings)]
+        inherited = {name: value for base in bases for name, value in base.items() if name not in own}
         every = sorted((inherited | own).items(), key=lambda item: item[1].is_common)
         cls.entries = dict(every)
         cls.declared = {name: value for name, value in every if isinstance(value, Setting)}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import verite as vt
-from tests.analysis.worlds import scene, sides, write_pair
+from tests.analysis.worlds import QUIRKS, analyse_case, scene, sides, write_pair
 from tests.oracles.analysis import random_world
-from verite.analysis.calibration import TemperatureScaling, fit_rising, fit_temperature
+from verite.analysis.calibration import TemperatureScaling, fit_isotonic, fit_temperature
 
 
 def test_two_predictions_by_hand() -> None:
@@ -48,8 +49,8 @@ def test_errors_equal_hotcocos(seed: int, tmp_path: Path) -> None:
     known = vt.read(paths[0])
     found = vt.analyse(known, vt.read(paths[1], like=known)).calibration
     matches = found.matches
-    rows = matches.counted
-    ece, mce = hotcoco.metrics.calibration_error(matches.confidence[rows], matches.is_right[rows], 10)
+    rows = matches.counted_rows
+    ece, mce = hotcoco.metrics.calibration_error(matches.confidence[rows], matches.is_tp[rows], 10)
     assert (found.pooled["ece"], found.pooled["mce"]) == pytest.approx((ece, mce), abs=1e-12)
     truth = hotcoco.COCO(paths[0])
     theirs = hotcoco.COCOeval(truth, truth.load_res(paths[1]), "bbox")
@@ -64,8 +65,8 @@ def test_errors_equal_hotcocos(seed: int, tmp_path: Path) -> None:
 def test_scores_equal_scikit_learns(seed: int, tmp_path: Path) -> None:
     metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is in the group 'peers'")
     found = vt.analyse(*sides(*random_world(seed), tmp_path)).calibration
-    rows = found.matches.counted
-    given, right = found.matches.confidence[rows], found.matches.is_right[rows]
+    rows = found.matches.counted_rows
+    given, right = found.matches.confidence[rows], found.matches.is_tp[rows]
     assert found.pooled["brier"] == pytest.approx(metrics.brier_score_loss(right, given), abs=1e-12)
     assert found.pooled["log_loss"] == pytest.approx(metrics.log_loss(right, given), abs=1e-12)
 
@@ -78,14 +79,14 @@ def test_murphys_parts_add_up_to_the_brier_score(seed: int, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_rising_map_is_scikit_learns(seed: int) -> None:
+def test_isotonic_regression_equals_scikit_learns(seed: int) -> None:
     isotonic = pytest.importorskip("sklearn.isotonic", reason="scikit-learn is in the group 'peers'")
     random = np.random.default_rng(seed)
     given = np.round(random.random(300), 2 if seed % 2 else 9)
     right = random.random(300) < given**2
     model = isotonic.IsotonicRegression(out_of_bounds="clip").fit(given, right.astype(float))
     asked = random.random(50) * 1.2 - 0.1
-    assert fit_rising(given, right)(asked) == pytest.approx(model.predict(asked), abs=1e-12)
+    assert fit_isotonic(given, right)(asked) == pytest.approx(model.predict(asked), abs=1e-12)
 
 
 def test_bins_of_equally_many_predictions(tmp_path: Path) -> None:
@@ -108,7 +109,7 @@ def test_confidences_that_are_no_probabilities_leave_this_part_out_and_no_other(
     pair = scene([("a", [0, 0, 10, 10])], [("a", 0.9, [0, 0, 10, 10]), ("a", 1.5, [50, 50, 10, 10])])
     found = vt.analyse(*pair, checks="off")
     assert found.calibration.to_dict()["absent"] == ("expected confidences from 0 to 1, found 1.5 in prediction 1")
-    assert "no calibration: expected confidences from 0 to 1" in str(found)
+    assert "No calibration: expected confidences from 0 to 1" in str(found)
     assert found.to_dict()["errors"]["counts"]["background"] == 1
 
 
@@ -120,12 +121,12 @@ def test_a_strictly_rising_map_of_confidences_changes_no_bit_of_ap(tmp_path: Pat
     assert vt.coco(known, mapped)["AP"].value == vt.coco(known, pred)["AP"].value
 
 
-def test_a_detector_that_was_cut_says_so() -> None:
+def test_a_detector_that_drops_low_confidences_is_reported() -> None:
     pair = scene([("a", [0, 0, 10, 10])], [("a", 0.9, [0, 0, 10, 10]), ("a", 0.3, [50, 50, 10, 10])])
-    assert "no confidence is below 0.3" in vt.analyse(*pair).calibration.sentence()
+    assert "lowest confidence is 0.3" in vt.analyse(*pair).calibration.sentence()
 
 
-def test_a_map_mends_what_is_wrong_everywhere_alike() -> None:
+def test_isotonic_regression_fixes_a_monotone_miscalibration() -> None:
     """Confidences that are the cubes of what they should be, on many images."""
     random = np.random.default_rng(0)
     names = [f"i{k}" for k in range(2000)]
@@ -181,7 +182,7 @@ def test_a_temperature_changes_no_bit_of_ap(tmp_path: Path) -> None:
     )
 
 
-def test_a_temperature_mends_what_is_too_sure() -> None:
+def test_temperature_scaling_fixes_overconfidence() -> None:
     """Log-odds that are three times what they should be, on many images."""
     random = np.random.default_rng(1)
     names, share = [f"i{k}" for k in range(2000)], random.uniform(0.02, 0.98, 2000)
@@ -192,4 +193,36 @@ def test_a_temperature_mends_what_is_too_sure() -> None:
     found = vt.analyse(truth, vt.Annotations.of(names, ["a"] * 2000, boxes, confidence=sure), checks="off").calibration
     assert found.temperatures["a"] == pytest.approx(3, rel=0.15)
     assert found.remedy["temperature"] < 0.4 * found.remedy["before"]
-    assert "a temperature per class to" in str(found)
+    assert "(temperature scaling)" in str(found)
+
+
+def test_confidences_that_are_no_probabilities_are_told() -> None:
+    found = analyse_case("calibration-of-any-number").calibration
+    assert found.absent == "expected confidences from 0 to 1, found 1.5 in prediction 1"
+
+
+def test_hotcocos_function_takes_them_in_silence() -> None:
+    """1.5 is in the last bin with .9: |1/2 − 1.2|."""
+    metrics = pytest.importorskip("hotcoco", reason="hotcoco is in the group 'peers'").metrics
+    assert metrics.calibration_error(np.array([0.9, 1.5]), np.array([True, False]), 10)[0] == pytest.approx(0.7)
+
+
+def test_a_calibrated_label_is_in_the_mean() -> None:
+    """0 and 0.4; without the first, as the code of LaECE has it, 0.4."""
+    assert analyse_case("laece-of-a-calibrated-label").calibration.mean["laece"] == pytest.approx(0.2)
+
+
+def test_a_prediction_that_touches_nothing_uses_up_no_object() -> None:
+    """0.9 that touches nothing and 0.8 at IoU 1, in bins of their own: (0.9 + 0.2) / 2."""
+    assert analyse_case("laece0-of-nothing-touched").calibration.mean["laece0"] == pytest.approx(0.55)
+
+
+def test_at_an_iou_of_0_pycocotools_matching_gives_the_object_to_the_first_prediction() -> None:
+    """The code of LaECE₀ matches as pycocotools does, at a threshold of 0: (0.9 + 0.8) / 2 = 0.85."""
+    pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
+    from tests.oracles.coco_reference import reference
+
+    home = QUIRKS / "laece0-of-nothing-touched"
+    sides = [json.loads((home / f"{side}.json").read_text()) for side in ("truth", "results")]
+    found = reference(*sides, "bbox", iouThrs=np.array([0.0])).evalImgs[0]
+    assert (found["dtScores"], found["dtMatches"].tolist()) == ([0.9, 0.8], [[1.0, 0.0]])

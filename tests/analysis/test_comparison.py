@@ -11,13 +11,13 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import scene, write_pair
 from tests.oracles.analysis import random_world
-from verite.analysis.comparison import FATES
+from verite.analysis.comparison import OUTCOMES
 from verite.leaderboards.bootstrap import paired_interval
 
 TRUTHS = [("a", [0, 0, 10, 10]), ("a", [20, 0, 10, 10]), ("b", [40, 0, 10, 10]), ("b", [60, 0, 10, 10])]
 
 
-def test_objects_fates_and_lonely_predictions_by_hand() -> None:
+def test_objects_outcomes_and_unshared_false_positives_by_hand() -> None:
     """One finds the first two and has a wrong one both have; two finds the second and third, and one more is wrong."""
     truth, one = scene(TRUTHS, [("a", 0.9, [0, 0, 10, 10]), ("a", 0.8, [20, 0, 10, 10]), ("a", 0.7, [80, 80, 9, 9])])
     _, two = scene(
@@ -34,7 +34,7 @@ def test_objects_fates_and_lonely_predictions_by_hand() -> None:
     assert pair.objects == {"both": 1, "only_first": 1, "only_second": 1, "neither": 1}
     assert pair.p_objects == 1.0
     assert pair.only_wrong == (0, 1)
-    at = {name: i for i, name in enumerate(FATES)}
+    at = {name: i for i, name in enumerate(OUTCOMES)}
     assert pair.migration[at["right"], at["right"]] == 1
     assert pair.migration[at["right"], at["missed"]] == 1
     assert pair.migration[at["missed"], at["right"]] == 1
@@ -85,7 +85,7 @@ def test_mcnemar_is_statsmodels(pair: Any) -> None:
     counts = pair.objects
     table = [[counts["both"], counts["only_first"]], [counts["only_second"], counts["neither"]]]
     assert pair.p_objects == pytest.approx(tables.mcnemar(table, exact=True).pvalue, rel=1e-9)
-    assert sum(counts.values()) == pair.matches.truths.sum()
+    assert sum(counts.values()) == pair.matches.truth_counts.sum()
 
 
 def test_flipped_signs_of_images_agree_with_counting_all_of_them() -> None:
@@ -122,7 +122,7 @@ def two_finders() -> tuple[vt.Annotations, dict[str, vt.Annotations]]:
     return truth, {"good": good, "poor": scene(TRUTHS[:2], [("a", 0.9, TRUTHS[0][1])])[1]}
 
 
-def test_a_record_swings_the_lead_by_what_changes_without_it() -> None:
+def test_an_annotation_swings_the_lead_by_its_removal() -> None:
     """Area below all points. 1 and 1/2. Without the second object, which good alone finds: 1 and 1, the lead of poor
     changes by 1/2. Without the first: its finders are wrong, 1/2 (second of two) and 0: the lead stays.
     """
@@ -138,7 +138,7 @@ def test_swings_are_differences_of_whole_evaluations(pair: Any) -> None:
     """Each record taken out of the truth, and both systems evaluated again."""
     truth = pair.matches.truth
     one, two = pair.one.results, pair.two.results
-    for row in np.flatnonzero(pair.matches.is_asked)[::7]:
+    for row in np.flatnonzero(pair.matches.counted_truth)[::7]:
         rest = truth.where(np.arange(len(truth)) != row)
         again = [vt.coco(rest, each.pred, checks="off")["AP"].value for each in (one, two)]
         expected = (again[1] - again[0]) - (two["AP"].value - one["AP"].value)
@@ -158,7 +158,7 @@ def test_so_many_records_turn_the_order_and_what_is_looked_at_first_matters_most
     assert weight == sorted(weight, reverse=True)
 
 
-def test_what_two_systems_see_alike_is_suspicious_once() -> None:
+def test_an_annotation_that_two_detectors_contradict_is_listed_once() -> None:
     """Both see an object where the truth has none, and another label on a truth: two rows, not four."""
     truths = [*TRUTHS, ("b", [80, 80, 10, 10])]
     right = [(label, 0.9, box) for label, box in TRUTHS]
@@ -216,6 +216,6 @@ def test_suspicions_are_rates_of_records_for_a_rank(tmp_path: Path) -> None:
     preds = {name: vt.read(demo / f"{name}.json", like=truth) for name in ("hawk", "magpie")}
     found = vt.analyse(truth, preds)
     finds = vt.DetectionTable.of(truth, preds)
-    rates = np.minimum(found.comparison[0].doubt, 0.5)[np.flatnonzero(found["hawk"].matches.is_asked)]
+    rates = np.minimum(found.comparison[0].probability_wrong, 0.5)[np.flatnonzero(found["hawk"].matches.counted_truth)]
     ranked = vt.rank(finds, errors=vt.annotation_errors.PerItem(rates))
     assert 0 < ranked.to_dict()["pairs"][0]["kept"] < 1

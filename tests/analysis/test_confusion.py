@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.analysis.worlds import scene, sides, write_pair
-from tests.oracles.analysis import random_world
+from tests.analysis.worlds import analyse_case, evaluate_by_hotcoco, scene, sides, write_pair
+from tests.oracles.analysis import pair_greedily, random_world
+from verite.analysis.confusion import ConfusionMatcher, confusion_by_threshold
 
 
 def test_a_right_prediction_that_also_overlaps_another_label_is_not_confused() -> None:
@@ -40,11 +41,11 @@ def test_diagonal_rows_and_columns_are_the_protocols_own_counts(seed: int, tmp_p
     for cut in (0.0, 0.35, 0.7):
         found = results.analyse(confidence=cut).confusion
         alone = vt.coco(known, pred, confidence=cut, checks="off")  # the protocol on what is kept
-        finds = alone.finds(0.5)
+        finds = alone.matches(0.5)
         names = known.labels.all_names
-        right = np.bincount(known.label[finds.taken >= 0], minlength=len(names))
-        asked = np.bincount(known.label[finds.asked], minlength=len(names))
-        kept = np.bincount(alone.pred.label[finds.claims], minlength=len(names))
+        right = np.bincount(known.label[finds.matched_pred >= 0], minlength=len(names))
+        asked = np.bincount(known.label[finds.counted_truth], minlength=len(names))
+        kept = np.bincount(alone.pred.label[finds.counted_pred], minlength=len(names))
         chosen = [names.index(name) for name in found.labels]
         matrix = found.matrix
         assert matrix.diagonal()[:-1].tolist() == right[chosen].tolist()
@@ -58,7 +59,7 @@ def test_diagonal_rows_and_columns_are_the_protocols_own_counts(seed: int, tmp_p
 def test_shares_of_rows_are_recall_and_of_columns_precision(tmp_path: Path) -> None:
     found = vt.analyse(*sides(*random_world(4), tmp_path), iou=0.5)
     at = found.operating
-    told = {k: one.tell(one.at(at.confidence)) for k, one in at.labels.items()}
+    told = {k: one.point(one.at(at.confidence)) for k, one in at.labels.items()}
     for i, label in enumerate(found.confusion.chosen.tolist()):
         if label in told:
             assert found.confusion.by_truth()[i, i] == pytest.approx(told[label]["recall"])
@@ -74,8 +75,8 @@ def test_each_label_may_have_its_own_threshold(tmp_path: Path) -> None:
     kept = {name: int(found.matrix[:, i].sum()) for i, name in enumerate(found.labels)}
     whole = vt.analyse(known, pred, confidence=0.0).confusion
     assert kept["c4"] == int(whole.matrix[:, whole.labels.index("c4")].sum())
-    alone = vt.coco(known, pred, confidence=floors).finds(0.5)
-    assert sum(kept.values()) == alone.claims.sum()
+    alone = vt.coco(known, pred, confidence=floors).matches(0.5)
+    assert sum(kept.values()) == alone.counted_pred.sum()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -103,3 +104,62 @@ def test_classes_without_objects_need_no_memory_and_too_many_are_refused(monkeyp
     monkeypatch.setenv("VERITE_LIMIT_CONFUSION_CELLS", "3")
     with pytest.raises(vt.DataError, match="VERITE_LIMIT_CONFUSION_CELLS"):
         vt.analyse(vt.voc(truth, pred), confidence=0.5).confusion.matrix  # noqa: B018
+
+
+@pytest.mark.parametrize("matching", ["same-first", "label-free"])
+@pytest.mark.parametrize("protocol", ["coco", "voc"])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_cores_matching_pairs_what_a_plain_loop_pairs(
+    seed: int, protocol: str, matching: str, tmp_path: Path
+) -> None:
+    """Crowded images with equal confidences and equal IoUs, at several thresholds: every pair is the same."""
+    truth, results = random_world(seed, images=20, objects=10, extra=12, ties=seed % 2 == 0, unseen=seed % 3 == 0)
+    for k, record in enumerate(truth["annotations"][1::2]):  # two objects in one place, of two classes
+        record["bbox"] = truth["annotations"][2 * k]["bbox"]
+        record["image_id"] = truth["annotations"][2 * k]["image_id"]
+    matches = vt.analyse(*sides(truth, results, tmp_path), protocol=protocol, checks="off").matches
+    matcher, pairs = ConfusionMatcher(matches, matching), matches.pairs
+    listed = list(zip(pairs.pred.tolist(), pairs.truth.tolist(), pairs.overlap.tolist(), strict=True))
+    paired = 0
+    for threshold in (0.0, 0.3, 0.6, 0.9):
+        is_kept = matches.counted_pred & (matches.confidence >= threshold)
+        is_open, is_free, is_allowed = is_kept, matches.counted_truth.copy(), np.ones(len(listed), dtype=bool)
+        expected = np.full(len(is_kept), -1)
+        if matching == "same-first":
+            expected = np.where(is_kept & matches.is_tp, matches.outcomes.truth, -1)
+            is_free[expected[expected >= 0]] = False
+            is_open, is_allowed = is_kept & ~matches.is_tp, ~pairs.same_class
+        rest = pair_greedily(
+            listed, matches.rank, matches.thresholds[matches.main_threshold], is_open=is_open, is_free=is_free,
+            is_allowed=is_allowed, last_of_equals=matching == "label-free",
+        )  # fmt: skip
+        expected = np.where(np.array(rest) >= 0, rest, expected)
+        assert matcher.match(is_kept).tolist() == expected.tolist()
+        paired += sum(row >= 0 for row in rest)
+    assert paired > 5
+
+
+@pytest.mark.parametrize("matching", ["same-first", "label-free"])
+def test_changes_by_threshold_add_up_to_the_matrix_at_every_threshold(matching: str, tmp_path: Path) -> None:
+    results = vt.coco(*sides(*random_world(5, ties=True, objects=8), tmp_path))
+    analysis = results.analyse(matching=matching)
+    step = np.round(analysis.matches.confidence * 10).astype(int)  # confidences are whole tenths
+    changes = list(confusion_by_threshold(analysis.matches, step, matching))
+    assert len(changes) >= 20
+    assert all(change for *_, change in changes)
+    for at in range(11):
+        found = np.zeros((4, 4), dtype=int)
+        for later, truth, pred, change in changes:
+            found[truth, pred] += change if later >= at else 0
+        alone = results.analyse(matching=matching, confidence=at / 10 - 0.05).confusion
+        assert found.tolist() == alone.counts[:-1, :-1].tolist()
+
+
+def test_a_person_on_a_horse_is_a_person() -> None:
+    assert analyse_case("confusion-same-label-first").confusion.matrix.tolist() == [[1, 0, 0], [0, 0, 1], [0, 0, 0]]
+
+
+def test_hotcoco_takes_the_person_for_the_horse_though_its_own_ap_counts_it() -> None:
+    run = evaluate_by_hotcoco("confusion-same-label-first")
+    assert np.asarray(run.confusion_matrix(iou_thr=0.5)["matrix"]).tolist() == [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
+    assert run.tide_errors()["ap_base"] == pytest.approx(0.5)

@@ -10,10 +10,19 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.analysis.worlds import SIX, scene, sides, write_pair
+from tests.analysis.worlds import (
+    SIX,
+    TIDE_TYPES,
+    analyse_by_tidecv,
+    analyse_case,
+    evaluate_by_hotcoco,
+    scene,
+    sides,
+    write_pair,
+)
 from tests.oracles.analysis import TYPES, Breakdown, random_world, raw_precision, shapley
-from verite.analysis.errors import find_types, value_sets
-from verite.analysis.worst import RankedLabel
+from verite.analysis.errors import ap_of_fixed_sets, error_types
+from verite.analysis.worst import ClassRanking
 from verite.evaluation.evaluation import WRONG
 
 WORLDS = [
@@ -38,7 +47,7 @@ def test_one_error_of_each_type_costs_what_was_worked_out_by_hand() -> None:
     assert errors.cost == pytest.approx({kind: cost.get(kind, 0.0) for kind in TYPES}, abs=5e-7)
 
 
-def test_a_class_that_nobody_finds_costs_its_whole_share_as_missed() -> None:
+def test_a_class_without_matches_costs_its_whole_share_as_missed() -> None:
     truths = [("a", [0, 0, 10, 10]), ("b", [50, 50, 10, 10])]
     right = ("a", 0.9, [0, 0, 10, 10])
     assert vt.analyse(*scene(truths, [right])).errors.cost["missed"] == pytest.approx(0.5)
@@ -117,8 +126,8 @@ def test_fixing_more_is_never_worse(tmp_path: Path) -> None:
     """All 192 pairs of a set and the same with one type more."""
     for seed in range(30):
         matches = vt.coco(*sides(*random_world(seed, ties=seed % 2 == 1), tmp_path), iou=0.5).analyse().matches
-        types = find_types(matches, 0)
-        table, _ = value_sets(matches, types)
+        types = error_types(matches, 0)
+        table, _ = ap_of_fixed_sets(matches, types)
         for k in matches.present:
             values = table[k]
             gains = [values[s | 1 << i] - values[s] for s in range(64) for i in range(6) if not s >> i & 1]
@@ -171,7 +180,7 @@ def test_the_same_data_twice_costs_the_same(protocol: Any, tmp_path: Path) -> No
     assert twice.counts == {kind: 2 * count for kind, count in once.counts.items()}
 
 
-def test_ignored_and_unseen_predictions_are_outside_every_part() -> None:
+def test_ignored_predictions_are_in_no_part() -> None:
     truth = vt.Annotations.of(["i", "i"], ["a", "a"], [[0, 0, 50, 50], [60, 60, 70, 70]], crowd=[True, False])
     boxes = [[0, 0, 10, 10], [10, 10, 20, 20], [60, 60, 70, 70], [80, 80, 90, 90]]
     pred = vt.Annotations.of(["i"] * 4, ["a"] * 4, boxes, confidence=[0.9, 0.8, 0.7, 0.6])
@@ -179,7 +188,7 @@ def test_ignored_and_unseen_predictions_are_outside_every_part() -> None:
     assert found.to_dict()["set_aside_reasons"] == {"crowd": 2, "limit": 1}
     assert found.to_dict()["set_aside"] == 3
     assert sum(found.errors.counts.values()) == 0
-    assert "3 predictions are set aside" in str(found)
+    assert "3 predictions are ignored" in str(found)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -187,26 +196,26 @@ def test_single_costs_are_what_one_change_gains(seed: int) -> None:
     r = np.random.default_rng(seed)
     flags = r.random(r.integers(1, 50)) < r.random()
     truths = int(flags.sum() + r.integers(1, 10))
-    line = RankedLabel(flags, truths)
+    line = ClassRanking(flags, truths)
     base = raw_precision(flags, truths)
     assert line.ap == pytest.approx(base, abs=1e-15)
     for k in np.flatnonzero(~flags):
-        assert line.remove(np.array([k]))[0] == pytest.approx(
+        assert line.gain_of_removing(np.array([k]))[0] == pytest.approx(
             raw_precision(np.delete(flags, k), truths) - base, abs=1e-14
         )
         mended = flags.copy()
         mended[k] = True
-        assert line.mend(np.array([k]))[0] == pytest.approx(raw_precision(mended, truths) - base, abs=1e-14)
+        assert line.gain_of_fixing(np.array([k]))[0] == pytest.approx(raw_precision(mended, truths) - base, abs=1e-14)
     for k in range(len(flags) + 1):
         more = np.insert(flags, k, True)
-        assert line.insert(np.array([k]))[0] == pytest.approx(raw_precision(more, truths) - base, abs=1e-14)
+        assert line.gain_of_inserting(np.array([k]))[0] == pytest.approx(raw_precision(more, truths) - base, abs=1e-14)
     if truths > 1:
-        assert line.forget() == pytest.approx(raw_precision(flags, truths - 1) - base, abs=1e-14)
+        assert line.gain_of_dropping_truth() == pytest.approx(raw_precision(flags, truths - 1) - base, abs=1e-14)
 
 
 def test_forgetting_the_only_truth_of_a_class_gains_all_of_it_unless_something_wrong_is_left() -> None:
-    assert RankedLabel(np.zeros(0, dtype=bool), 1).forget() == 1
-    assert RankedLabel(np.zeros(2, dtype=bool), 1).forget() == 0
+    assert ClassRanking(np.zeros(0, dtype=bool), 1).gain_of_dropping_truth() == 1
+    assert ClassRanking(np.zeros(2, dtype=bool), 1).gain_of_dropping_truth() == 0
 
 
 def test_the_worst_image_has_the_costliest_errors() -> None:
@@ -276,10 +285,77 @@ def test_types_and_single_gains_equal_tidecvs(seed: int, tmp_path: Path, monkeyp
         preds.add_detection(d["image_id"], d["category_id"], d["score"], d["bbox"])
     run = tidecv.TIDE().evaluate(data, preds, pos_threshold=0.5, background_threshold=0.1, mode=tidecv.TIDE.BOX)
     found = vt.analyse(*sides(truth, results, tmp_path), iou=0.5).errors
-    words = {"Cls": "class", "Loc": "localization", "Both": "both", "Dupe": "duplicate", "Bkg": "background",
-             "Miss": "missed"}  # fmt: skip
-    theirs = {words[kind.short_name]: len(errors) for kind, errors in run.error_dict.items()}
+    theirs = {TIDE_TYPES[kind.short_name]: len(errors) for kind, errors in run.error_dict.items()}
     assert theirs == found.counts
-    gains = {words[kind.short_name]: gain for kind, gain in run.fix_main_errors().items()}
+    gains = {TIDE_TYPES[kind.short_name]: gain for kind, gain in run.fix_main_errors().items()}
     assert found.mean(found.label_base[:, None]) == pytest.approx([run.ap / 100], abs=1e-12)
     assert found.alone == pytest.approx({kind: gain / 100 for kind, gain in gains.items()}, abs=1e-12)
+
+
+DEVIATIONS = Path(__file__).parents[2] / "docs" / "explain" / "deviations.md"
+CASES = (
+    "tide-equal-confidences",
+    "tide-crowds",
+    "tide-class-without-truths",
+    "tide-all-missed",
+    "lrp-equal-confidences",
+    "confusion-same-label-first",
+    "calibration-of-any-number",
+    "laece-of-a-calibrated-label",
+    "laece0-of-nothing-touched",
+)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_case_has_its_row(name: str) -> None:
+    assert f"| {name} |" in DEVIATIONS.read_text()
+
+
+def test_equal_confidences_stay_in_their_order_when_something_is_fixed() -> None:
+    """Right, twice, right, wrong, all at .9: precision 1 at 51 recalls, 2/3 at 50. Without the second: 1."""
+    errors = analyse_case("tide-equal-confidences").errors
+    base = (51 + 50 * 2 / 3) / 101
+    assert errors.base == pytest.approx(base)
+    assert errors.alone["duplicate"] == pytest.approx(1 - base)
+
+
+def test_tidecv_puts_wrong_ones_first_then() -> None:
+    ap, counts, gains = analyse_by_tidecv("tide-equal-confidences")
+    assert ap == pytest.approx((51 + 50 * 2 / 3) / 101)
+    assert counts["duplicate"] == 1
+    assert gains["duplicate"] == 0  # wrong, right, right: 2/3, less than before, and cut off at 0
+
+
+def test_a_prediction_on_a_crowd_is_no_error_and_a_crowd_is_no_target() -> None:
+    """The second lies in the crowd; the third does not, by 0.47 of itself; it overlaps it by 0.30: nothing is there."""
+    found = analyse_case("tide-crowds")
+    assert found.errors.counts == dict.fromkeys(found.errors.counts, 0) | {"background": 1}
+    assert found.to_dict()["set_aside_reasons"] == {"crowd": 1}
+
+
+def test_tidecv_counts_predictions_on_crowds_and_hotcoco_makes_the_crowd_a_target() -> None:
+    assert analyse_by_tidecv("tide-crowds")[1]["background"] == 2
+    counts = evaluate_by_hotcoco("tide-crowds").tide_errors()["counts"]
+    assert (counts["Loc"], counts["Bkg"]) == (1, 0)
+
+
+def test_a_class_without_truths_is_in_no_mean_and_its_errors_are_counted() -> None:
+    errors = analyse_case("tide-class-without-truths").errors
+    assert errors.base == pytest.approx(1)
+    assert errors.counts["background"] == 1
+
+
+def test_tidecv_puts_zero_into_the_mean_for_it() -> None:
+    assert analyse_by_tidecv("tide-class-without-truths")[0] == pytest.approx(0.5)
+
+
+def test_a_class_without_matches_is_missed() -> None:
+    errors = analyse_case("tide-all-missed").errors
+    assert errors.cost["missed"] == pytest.approx(0.5)
+    assert errors.alone["missed"] == pytest.approx(0.5)
+
+
+def test_hotcoco_says_that_finding_it_gains_nothing() -> None:
+    told = evaluate_by_hotcoco("tide-all-missed").tide_errors()
+    assert told["ap_base"] == pytest.approx(0.5)
+    assert told["delta_ap"]["Miss"] == 0

@@ -82,7 +82,7 @@ def pair():
     return truth, vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
 
 
-@pytest.mark.parametrize("protocol", ["voc", "coco", "openimages", "imagenet_loc", "imagenet_det", "interpret"])
+@pytest.mark.parametrize("protocol", ["voc", "coco", "openimages", "imagenet_loc", "imagenet_det", "scene_score"])
 def test_saved_results_have_the_scores_of_the_results(pair, protocol, tmp_path):
     results = getattr(vt, protocol)(*pair, checks="off")
     (tmp_path / "saved.json").write_text(results.to_json())

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import verite as vt
-from tests.analysis.worlds import scene, sides
+from tests.analysis.worlds import analyse_case, scene, sides
 from tests.oracles.analysis import Breakdown, box_iou, random_world
 
 
@@ -24,7 +24,7 @@ def test_one_right_one_wrong_and_one_missed_by_hand() -> None:
     assert found.thresholds == {"a": 0.9}
 
 
-def test_a_label_nobody_finds_has_the_largest_error_and_no_threshold() -> None:
+def test_a_class_without_matches_has_the_largest_error_and_no_threshold() -> None:
     found = vt.analyse(*scene([("a", [0, 0, 10, 10])], [("a", 0.9, [50, 50, 10, 10])]), iou=0.5).lrp
     told = found.to_dict()
     assert (told["oLRP"], told["fn"]) == (1.0, 1.0)
@@ -65,3 +65,8 @@ def test_the_optimum_is_the_best_of_all_thresholds_that_exist(seed: int, tmp_pat
             zip(("oLRP", "loc", "fp", "fn", "confidence"), slow_optimum(truth, results, label), strict=True)
         )
         assert found[f"c{label}"] == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_no_threshold_parts_equal_confidences() -> None:
+    """One right, one wrong, both at .9, one truth: kept together (0 + 1 + 0) / 2. LRP-Error's code says 0."""
+    assert analyse_case("lrp-equal-confidences").lrp.to_dict()["oLRP"] == pytest.approx(0.5)

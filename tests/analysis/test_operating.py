@@ -12,6 +12,7 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import scene, sides
 from tests.oracles.analysis import random_world
+from verite.analysis.operating import ConfidenceSweep
 from verite.cli import run
 
 TRUTHS = [("a", [0, 0, 10, 10]), ("a", [20, 0, 10, 10]), ("a", [40, 0, 10, 10])]
@@ -64,13 +65,16 @@ def test_froc_takes_the_last_recall_that_does_not_exceed_the_false_positives() -
 
 
 def test_precision_without_predictions_and_recall_without_truths_are_absent() -> None:
+    no_preds = ConfidenceSweep.of(np.zeros(0), np.zeros(0, bool), truths=1, images=1)
+    point = no_preds.point(no_preds.at(0.1))
+    assert isnan(point["precision"])
+    assert point["recall"] == 0
+    assert np.isnan(ConfidenceSweep.of(np.array([0.5]), np.zeros(1, bool), truths=0, images=1).recall).all()
     truth = vt.Annotations.of(["i"], ["a"], [[0, 0, 10, 10]], labels=["b"])
     pred = vt.Annotations.of(["i"], ["b"], [[0, 0, 10, 10]], confidence=[0.5])
     found = vt.analyse(truth, pred, checks="off").operating
-    told = found.of_label(1).tell(found.of_label(1).at(0.1))
-    assert isnan(told["precision"])
-    assert told["recall"] == 0
-    assert np.isnan(found.of_label(0).recall).all()
+    assert [found.matches.names[k] for k in found.labels] == ["a"]
+    assert found.thresholds == {}
 
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
@@ -79,7 +83,7 @@ def test_macro_f_is_the_mean_over_labels_at_every_threshold(beta: float, tmp_pat
     for value, c in zip(found.macro_f.tolist(), found.micro.confidence.tolist(), strict=True):
         slow = []
         for one in found.labels.values():
-            told = one.tell(one.at(c))
+            told = one.point(one.at(c))
             square = beta**2
             slow.append((1 + square) * told["tp"] / ((1 + square) * told["tp"] + square * told["fn"] + told["fp"]))
         assert value == pytest.approx(np.mean(slow), abs=1e-12)
@@ -92,15 +96,15 @@ def test_macro_f_is_the_mean_over_labels_at_every_threshold(beta: float, tmp_pat
 def test_true_positives_are_those_of_the_protocol(tmp_path: Path) -> None:
     results = vt.coco(*sides(*random_world(11), tmp_path))
     lowest = results.analyse().operating.micro
-    finds = results.finds(0.5)
-    assert lowest.right[-1] == (finds.taken >= 0).sum()
-    assert lowest.right[-1] + lowest.wrong[-1] == finds.claims.sum()
+    finds = results.matches(0.5)
+    assert lowest.tp[-1] == (finds.matched_pred >= 0).sum()
+    assert lowest.tp[-1] + lowest.fp[-1] == finds.counted_pred.sum()
 
 
 def test_wilsons_interval_is_statsmodels(tmp_path: Path) -> None:
     proportion = pytest.importorskip("statsmodels.stats.proportion", reason="statsmodels is in the group 'test'")
     found = vt.analyse(*sides(*random_world(11), tmp_path)).operating
-    told = found.micro.tell(found.micro.at(found.confidence))
+    told = found.micro.point(found.micro.at(found.confidence))
     expected = proportion.proportion_confint(told["tp"], told["tp"] + told["fp"], method="wilson")
     assert found.intervals(found.confidence)["precision"] == pytest.approx(expected, abs=1e-12)
 
@@ -110,9 +114,9 @@ def test_drawn_intervals_repeat_themselves_and_say_how_they_were_drawn(tmp_path:
     one, two = (vt.analyse(*pair, draws=200, seed=3, threads=n).operating for n in (1, 2))
     assert one.intervals(0.3) == two.intervals(0.3)
     assert "draws:200|seed:3" in str(one.signature)
-    assert "200 draws of images" in one.sentence()
+    assert "200 bootstrap resamples of images" in one.sentence()
     low, high = one.intervals(0.3)["recall"]
-    assert low < one.micro.tell(one.micro.at(0.3))["recall"] < high
+    assert low < one.micro.point(one.micro.at(0.3))["recall"] < high
 
 
 def test_the_variance_of_a_drawn_mean_over_images_is_that_of_the_mean() -> None:
@@ -178,12 +182,12 @@ def test_the_promise_of_a_threshold_is_that_of_trying_all_of_them(
         for fitted, judged in (halves, halves[::-1]):
 
             def f(images: set[int], c: float) -> float:
-                kept = [k for k in np.flatnonzero(matches.is_counted) if image[k] in images and confidence[k] >= c]
-                right = sum(bool(matches.is_right[k]) for k in kept)
-                asked = sum(int(i) in images for i in matches.truth.image[matches.is_asked])
+                kept = [k for k in np.flatnonzero(matches.counted_pred) if image[k] in images and confidence[k] >= c]
+                right = sum(bool(matches.is_tp[k]) for k in kept)
+                asked = sum(int(i) in images for i in matches.truth.image[matches.counted_truth])
                 return (1 + beta**2) * right / (beta**2 * asked + len(kept))
 
-            tried = sorted(set(confidence[matches.is_counted].tolist()), reverse=True)
+            tried = sorted(set(confidence[matches.counted_pred].tolist()), reverse=True)
             best = max(tried, key=lambda c: (round(f(fitted, c), 12), c))
             values.append(f(judged, best))
     for room, more in ((1.5, 1000), (1.5, 0), (0.2, 0)):
@@ -200,13 +204,13 @@ def test_thresholds_are_floors_of_ranks_and_drawings_too(tmp_path: Path) -> None
     known, pred = sides(*random_world(1), tmp_path)
     floors = {"c1": 0.7, "c2": 0.4, "c3": 0.1}
     (tmp_path / "thresholds.json").write_text(json.dumps(floors))
-    cut = vt.voc(known, pred, confidence=floors).finds()
+    cut = vt.voc(known, pred, confidence=floors).matches()
     finds = vt.DetectionTable.of(
         known, {"a": pred, "b": pred.take(np.arange(5))}, confidence=str(tmp_path / "thresholds.json")
     )
-    assert finds.answers[0].tolist() == (cut.taken[cut.asked] >= 0).astype(int).tolist()
+    assert finds.answers[0].tolist() == (cut.matched_pred[cut.counted_truth] >= 0).astype(int).tolist()
     assert finds.claims is not None
-    assert finds.claims[0] == cut.claims.sum()
+    assert finds.claims[0] == cut.counted_pred.sum()
     overlay = Overlay(vt.voc(known, pred), confidence=floors)
     shown = np.array([{"c1": 0.7, "c2": 0.4, "c3": 0.1}.get(n, 0.0) for n in known.labels.all_names])[pred.label]
     assert not (np.isin(overlay.outcomes[1], [3, 4]) & (pred.confidence < shown)).any()

@@ -47,7 +47,7 @@ def test_costs_add_up_to_what_is_missing_from_lviss_number(seed: int, tmp_path: 
         assert found.errors.label_cost[k].sum() == pytest.approx(1 - by_class[found.matches.names[k]], abs=1e-12)
 
 
-def test_what_lvis_does_not_judge_is_set_aside_with_its_reason(tmp_path: Path) -> None:
+def test_predictions_that_lvis_does_not_evaluate_are_ignored_with_their_reason(tmp_path: Path) -> None:
     """Of three predictions without a truth one is of a class known to be absent, one of a class that not every object
     is marked of, and one of a class nobody looked for.
     """
@@ -64,8 +64,8 @@ def test_what_lvis_does_not_judge_is_set_aside_with_its_reason(tmp_path: Path) -
     assert found.errors.counts == dict.fromkeys(found.errors.counts, 0) | {"background": 1, "missed": 1}
     assert found.to_dict()["set_aside_reasons"] == {"spared": 1, "unjudged": 1}
     for part in found.parts.values():
-        assert "2 predictions are set aside: 1 where not every object is marked" in str(part)
-        assert "1 of a class that nobody looked for in its image" in str(part)
+        assert "2 predictions are ignored: 1 in images that are not fully annotated" in str(part)
+        assert "1 of a class that was not verified" in str(part)
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0])
@@ -88,9 +88,9 @@ def test_costs_add_up_to_what_is_missing_from_open_images_number(block: int, wei
         assert found.errors.label_base[present] == pytest.approx(expected[present], abs=1e-12)
         assert found.errors.label_cost[present].sum(axis=1) == pytest.approx(1 - expected[present], abs=1e-12)
         assert found.errors.label_cost[present].min(initial=0) >= 0
-        finds = results.finds(0.5)
-        assert found.operating.micro.right.max(initial=0) == (finds.taken >= 0).sum()
-        assert found.matches.is_asked.tolist() == finds.asked.tolist()
+        finds = results.matches(0.5)
+        assert found.operating.micro.tp.max(initial=0) == (finds.matched_pred >= 0).sum()
+        assert found.matches.counted_truth.tolist() == finds.counted_truth.tolist()
         compared += len(present)
     assert compared > 15
 
@@ -111,7 +111,7 @@ def test_masks_of_open_images_are_analysed(block: int) -> None:
     assert compared > 5
 
 
-def test_a_group_is_found_by_its_best_prediction_and_the_others_are_set_aside() -> None:
+def test_a_group_is_matched_by_its_best_prediction_and_the_others_are_ignored() -> None:
     """By hand: cat 2 of 2 found, AP 1; dog: its only one is missed, with a wrong prediction beside, AP 0."""
     found = vt.analyse(GROUP, FOUND, protocol="openimages", checks="off")
     assert found.errors.base == 0.5
@@ -127,10 +127,10 @@ def test_a_group_is_found_by_its_best_prediction_and_the_others_are_set_aside() 
     assert str(found)
 
 
-def test_where_groups_are_worth_nothing_all_that_hit_them_are_set_aside() -> None:
+def test_where_groups_have_no_weight_all_predictions_on_them_are_ignored() -> None:
     found = vt.openimages(GROUP, FOUND, metric="v2", unverified="drop", checks="off").analyse()
     assert found.to_dict()["set_aside_reasons"] == {"group_of": 2, "unjudged": 1}
-    assert found.matches.truths.tolist() == [1, 1]
+    assert found.matches.truth_counts.tolist() == [1, 1]
 
 
 def test_a_group_that_is_worth_a_part_of_an_object_cannot_be_analysed() -> None:
@@ -217,11 +217,18 @@ def test_thresholds_of_the_analysis_are_floors_of_the_protocols_verb(
     truth = vt.read(files[0], format="lvis") if protocol == "lvis" else vt.read(files[0])
     settings = {} if protocol == "lvis" else {"image_labels": open_images[2]}
     cut = getattr(vt, protocol)(truth, vt.read(files[1], like=truth), confidence=str(floors), checks="off", **settings)
-    found = cut.finds(0.5)
+    found = cut.matches(0.5)
     names = cut.truth.labels.all_names
-    right = np.bincount(cut.truth.label[found.taken >= 0], minlength=len(names))
+    right = np.bincount(cut.truth.label[found.matched_pred >= 0], minlength=len(names))
     for name, floor in json.loads(floors.read_text()).items():
         assert told[name]["confidence"] == floor
         assert right[names.index(name)] == told[name]["tp"]
     assert run([protocol, *files, *more, "--confidence", str(floors), "--json"]) == 0
     assert "confidence:by label" in json.loads(capsys.readouterr().out)["signature"]
+
+
+def test_finds_is_the_earlier_name_of_matches(tmp_path: Path) -> None:
+    results = vt.coco(GROUP, FOUND, iou=0.5, checks="off")
+    with pytest.warns(DeprecationWarning, match="finds is now called matches"):
+        earlier = results.matches()
+    assert earlier.matched_pred.tolist() == results.matches().matched_pred.tolist() == [-1, 2, -1]

@@ -13,7 +13,7 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import sides, write_pair
 from tests.oracles.analysis import random_world
-from verite.analysis.slices import adjust, normalise
+from verite.analysis.slices import correct_by_holm, normalised_ap
 from verite.cli import run
 
 
@@ -51,17 +51,17 @@ def test_a_property_of_boxes_is_evaluated_as_ranges_of_areas_are(tmp_path: Path)
 @pytest.mark.parametrize("name", ["size", "aspect", "position", "border", "crowding", "overlap", "frequency"])
 def test_bins_of_a_property_share_out_the_truths_and_what_is_found(name: str, tmp_path: Path) -> None:
     results = vt.coco(*sides(*random_world(5), tmp_path))
-    finds = results.finds(0.5)
+    finds = results.matches(0.5)
     rows = rows_of(results.analyse(slice=name), name).values()
-    assert sum(one["truths"] for one in rows) == finds.asked.sum()
+    assert sum(one["truths"] for one in rows) == finds.counted_truth.sum()
     found = sum(round(one["recall"] * one["truths"]) for one in rows if one["truths"])
-    assert found == (finds.taken >= 0).sum()
+    assert found == (finds.matched_pred >= 0).sum()
 
 
 def test_a_slice_of_everything_has_the_protocols_own_ap(tmp_path: Path) -> None:
     results = vt.coco(*sides(*random_world(6), tmp_path), iou=0.5)
     matches = results.analyse().matches
-    assert normalise(matches, matches.is_asked) == pytest.approx(results["AP"].value, abs=1e-12)
+    assert normalised_ap(matches, matches.counted_truth) == pytest.approx(results["AP"].value, abs=1e-12)
 
 
 def test_normalised_precision_by_hand() -> None:
@@ -71,7 +71,7 @@ def test_normalised_precision_by_hand() -> None:
     truth = vt.Annotations.of(["i"] * 4, ["a"] * 4, [[0, 0, 9, 9], [20, 0, 29, 9], [40, 0, 49, 9], [60, 0, 69, 9]])
     pred = vt.Annotations.of(["i"] * 2, ["a"] * 2, [[0, 50, 9, 59], [0, 0, 9, 9]], confidence=[0.9, 0.8])
     matches = vt.coco(truth, pred, checks="off").analyse().matches
-    assert normalise(matches, np.array([True, True, False, False])) == pytest.approx(2 / 3 * 51 / 101)
+    assert normalised_ap(matches, np.array([True, True, False, False])) == pytest.approx(2 / 3 * 51 / 101)
 
 
 def test_an_image_slice_is_the_evaluation_of_its_images(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_slices_by_chance_are_seldom_different(tmp_path: Path) -> None:
 
 def test_holms_correction_by_hand() -> None:
     rows = [{"p": 0.01}, {"p": 0.04}, {"p": 0.03}, {"p": float("nan")}]
-    adjust(rows)
+    correct_by_holm(rows)
     assert [one["p_holm"] for one in rows[:3]] == pytest.approx([0.03, 0.06, 0.06])
     assert isnan(rows[3]["p_holm"])
 
@@ -131,7 +131,7 @@ def test_fields_and_columns_of_a_table_are_slices(tmp_path: Path, capsys: pytest
     assert len([one for one in rows if one["slice"] == "blur"]) == 5
 
 
-def test_what_does_not_fit_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_images_and_properties_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pair = write_pair(tmp_path, *random_world(9))
     meta = tmp_path / "meta.csv"
     meta.write_text("image,light\nelsewhere.jpg,day\n")
@@ -154,7 +154,7 @@ def test_sizes_by_quantiles_have_equally_many_truths(tmp_path: Path) -> None:
     counts = [one["truths"] for one in rows]
     assert len(counts) == 5
     assert max(counts) - min(counts) <= 1
-    assert sum(counts) == results.finds(0.5).asked.sum()
+    assert sum(counts) == results.matches(0.5).counted_truth.sum()
     assert all(0 <= one["AP"] <= 1 for one in rows)
 
 
@@ -171,7 +171,7 @@ def test_aspects_by_quantiles_are_those_of_each_label() -> None:
     assert [one["AP"] for one in rows.values()] == [1.0] * 5
     (one,) = found.slices.properties
     assert one.of_truths[:10].tolist() == one.of_truths[10:].tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-    assert "narrowest fifth of each label" in str(found.slices)
+    assert "narrowest fifth of each class" in str(found.slices)
 
 
 def test_quantiles_of_anything_else_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -184,7 +184,7 @@ def test_images_that_a_table_does_not_have_are_counted(tmp_path: Path) -> None:
     known, pred = sides(*random_world(9), tmp_path)
     (tmp_path / "meta.csv").write_text("image,light\n1.jpg,day\n2.jpg,night\n")
     found = vt.analyse(known, pred, meta=str(tmp_path / "meta.csv"), slice="light").slices
-    assert "light: nothing is said of 13 images, which are in no bin" in str(found)
+    assert "light: no value for 13 images" in str(found)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -60,16 +60,16 @@ def test_each_kind_has_its_reason() -> None:
     assert told["missing?"]["pred"] == 3
     assert {told["twice?"]["truth"], told["twice?"]["other"]} == {3, 4}
     assert told["twice?"]["probability"] == pytest.approx(0.95)
-    assert "sees 'a' with confidence 0.80 where the truth has 'b' (IoU 1.00)" in told["label?"]["reason"]
+    assert "predicts 'a' with confidence 0.80 where the ground truth has 'b' (IoU 1.00)" in told["label?"]["reason"]
 
 
 def test_the_probability_follows_from_the_prior() -> None:
     """A prediction that is right in 0.9 of cases against 0.05: .9·.05 / (.9·.05 + .1·.95) = .321."""
     found = vt.analyse(*scene([("a", [0, 0, 10, 10])], [("a", 0.9, [0, 0, 10, 10])])).suspicious
-    assert found.weigh(np.array([0.9, 0.5])) == pytest.approx([0.045 / 0.14, 0.05])
+    assert found.posterior(np.array([0.9, 0.5])) == pytest.approx([0.045 / 0.14, 0.05])
 
 
-def test_who_finds_nothing_of_a_label_makes_no_record_suspicious() -> None:
+def test_a_detector_without_matches_of_a_class_makes_no_annotation_suspicious() -> None:
     truth, none = scene([("a", [0, 0, 10, 10]), ("b", [50, 50, 10, 10])], [])
     found = vt.analyse(truth, none, checks="off")
     assert found.suspicious.listed == ()

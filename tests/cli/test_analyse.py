@@ -105,13 +105,15 @@ def test_systems_with_very_long_names_are_kept(tmp_path: Path) -> None:
     assert len([path for path in (tmp_path / "out").iterdir() if path.is_dir()]) == 3
 
 
-def test_of_many_systems_neighbours_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_of_many_detectors_neighbours_in_the_ranking_are_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     copy = tmp_path / "copy.json"
     copy.write_bytes(Path(MOLE).read_bytes())
     words = ["analyse", TRUTH, HAWK, MOLE, MAGPIE, str(copy), "--only", "errors,comparison", "--quiet"]
     assert run(words) == 0
     shown = capsys.readouterr().out
-    assert shown.count("objects found by both") == 3
+    assert shown.count("objects matched by both") == 3
     assert "all 6 pairs are in -o DIR and --json" in shown
 
 
@@ -153,7 +155,7 @@ def test_a_matrix_that_is_too_wide_for_a_screen_is_elsewhere(
 def test_comparing_alone_shows_costs_and_classes_of_both(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["analyse", TRUTH, HAWK, MOLE, "--only", "comparison", "--quiet"]) == 0
     shown = capsys.readouterr().out
-    assert "objects found by both" in shown
+    assert "objects matched by both" in shown
     heads = [line.split() for line in shown.splitlines()]
     assert ["cost", "hawk", "mole", "difference"] in heads
     assert ["class", "hawk", "mole", "difference"] in heads
@@ -167,7 +169,7 @@ def test_one_system_alone_is_not_compared(capsys: pytest.CaptureFixture[str]) ->
 
 def test_only_the_parts_that_are_asked_for_are_made(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["analyse", TRUTH, HAWK, "--only", "errors", "-o", str(tmp_path), "--quiet"]) == 0
-    assert "single costs" not in capsys.readouterr().out
+    assert "Costs of single errors" not in capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {
         "analysis.json", "errors.csv", "error-classes.csv", "errors.png"
     }  # fmt: skip
@@ -183,11 +185,11 @@ def test_every_style_has_the_costs(style: str, capsys: pytest.CaptureFixture[str
     ("words", "complaint"),
     [
         (["--only", "error"], "only: expected parts out of"),
-        (["--background", "0.6"], "background: expected an overlap above 0 and below 0.5"),
+        (["--background", "0.6"], "background: expected an IoU above 0 and below 0.5"),
         (["--protocol", "voc", "--on", "mask"], "on: expected box or rotated, found 'mask'"),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(
+def test_wrong_settings_are_refused_in_one_line(
     words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["analyse", TRUTH, HAWK, *words]) == 2
@@ -239,4 +241,4 @@ def test_few_draws_give_no_intervals(capsys: pytest.CaptureFixture[str]) -> None
     out = capsys.readouterr().out
     assert "nan" not in out
     assert "AP -0.3614; objects" in out  # 0.1903 - 0.5518
-    assert ", recall 0.730, 0.444 wrong per image" in out  # 165 of 226, 16 in 36 images
+    assert ", recall 0.730, 0.444 false positives per image" in out  # 165 of 226, 16 in 36 images

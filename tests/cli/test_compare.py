@@ -184,7 +184,7 @@ def test_summary_goes_to_githubs_file_and_failures_are_annotated(typed, saved, t
     assert lines[0] == "before"
     assert "| score | hawk | magpie | difference |" in lines
     assert any(line.startswith("- ❌ not met: AP") for line in lines)
-    assert "### AP fell most" in lines
+    assert "### largest drop of AP" in lines
     assert "::error title=not met::not met: AP>=base: found AP" in err
 
 
@@ -195,7 +195,7 @@ def test_summary_has_numbers_costs_the_worst_classes_and_findings(typed, tmp_pat
     typed("coco", TRUTH, tmp_path / "weak.json", "--summary", "--quiet", "--checks", "warn")
     lines = (tmp_path / "summary.md").read_text().splitlines()
     assert lines[0] == "| score | weak |"
-    costs = lines.index("### weak: what is missing")
+    costs = lines.index("### weak: where AP is lost")
     assert lines[costs + 5].startswith("| localization | █")
     worst = lines.index("### weak: worst classes")
     rows = [line.split(" | ") for line in lines[worst + 4 : worst + 9]]

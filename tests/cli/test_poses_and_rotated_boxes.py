@@ -72,8 +72,8 @@ def test_an_analysis_says_what_is_missing(files: tuple[str, list[str]], capsys: 
     assert f"|on:{on}|" in found["errors"]["signature"]
     assert run(["analyse", truth, better, "--on", on, "--quiet"]) == 0
     told = capsys.readouterr().out
-    assert ("right poses are off by" in told, "(1 − OKS)" in told) == (on == "keypoints",) * 2
-    assert ("right rotated boxes are off by" in told) == (on == "rotated")
+    assert ("1 − OKS of true positives" in told) == (on == "keypoints")
+    assert ("1 − rotated IoU of true positives" in told) == (on == "rotated")
 
 
 def test_sigmas_are_asked_of_the_analysis_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

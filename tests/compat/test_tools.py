@@ -24,7 +24,7 @@ def test_the_installed_tool_says_what_its_quirks_give(tool: str, tmp_path: Path)
     said = ways_of_ultralytics() if tool == "ultralytics" else tool
     name, place = WAYS[said]
     for seed in SEEDS:
-        values = ours(TOOLS[name].ways[place], *sides(seed, said, tmp_path))
+        values = ours(TOOLS[name].conventions[place], *sides(seed, said, tmp_path))
         for key, theirs in run(*tool_set(seed)).items():
             mine = values[translate_core_errors(name, key)]
             told = f"{tool} {version(needed[-1])}, set {seed}, {key}"

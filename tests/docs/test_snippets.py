@@ -23,6 +23,7 @@ from verite.cli.demo import FOLDERS
 
 ROOT = Path(__file__).parent.parent.parent
 GENERATED = (
+    "reference/analysis.md",
     "reference/command-line.md",
     "reference/formats.md",
     "reference/metrics.md",

@@ -20,8 +20,7 @@ import verite.leaderboards.calibration
 import verite.leaderboards.leaderboard
 from tests.model.test_styles import HOSTILE, LATEX_HEAD
 from verite import leaderboards
-from verite.analysis.analyse import Summary
-from verite.analysis.gate import Saved, SavedComparison
+from verite.analysis.gate import Saved, SavedComparison, Summary
 from verite.cli.scene_score import Traces
 from verite.metrics.cards import card, catalogue
 from verite.model.classes import ImageLevelLabels

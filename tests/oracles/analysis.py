@@ -177,3 +177,23 @@ def raw_precision(flags, truths):
     """AP without interpolation."""
     right, rank = np.cumsum(flags), np.arange(1, len(flags) + 1)
     return float((flags * right / rank).sum() / truths)
+
+
+def pair_greedily(pairs, rank, iou, *, is_open, is_free, is_allowed, last_of_equals=False):
+    """The ground truth each open prediction is paired with, one pair after the other; -1 for none.
+
+    `pairs` are (prediction, ground truth, IoU). By decreasing confidence each open prediction takes the free ground
+    truth of highest IoU among the allowed pairs; of equal IoUs the first row, or the last one.
+    """
+    found = {}
+    chosen = [
+        (rank[p], -v, -t if last_of_equals else t, p, t)
+        for (p, t, v), allowed in zip(pairs, is_allowed, strict=True)
+        if allowed and v >= iou and is_open[p] and is_free[t]
+    ]
+    taken = set()
+    for *_, p, t in sorted(chosen):
+        if p not in found and t not in taken:
+            found[p] = t
+            taken.add(t)
+    return [found.get(p, -1) for p in range(len(is_open))]

@@ -142,7 +142,7 @@ def test_stages_are_there_for_who_asks(tmp_path: Path) -> None:
     results = vt.coco(*read(sample(tmp_path)))
     values = results.arrays.precision[:, :, :, 0, -1]
     assert results.scores["AP"].value == values.ravel().mean()
-    assert results.finds(0.5).asked.sum() == 40
+    assert results.matches(0.5).counted_truth.sum() == 40
     assert len(results.image_table().rows) == 4
 
 

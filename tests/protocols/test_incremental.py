@@ -285,7 +285,7 @@ def test_what_became_of_boxes_is_kept_and_boxes_only_if_asked_for():
         short.compute().objects(0.5)
     with pytest.raises(vt.BadParameter, match=r"analyse: boxes and masks are not there.*CocoEvaluator\(keep=True\)"):
         short.compute().analyse()
-    assert (long.compute().finds(0.5).taken >= 0).sum() == 70
+    assert (long.compute().matches(0.5).matched_pred >= 0).sum() == 70
     assert sorted(short.compute().tables()) == ["classes", "thresholds"]
     documents = [json.loads(loop.compute().to_json()) for loop in (short, long)]
     assert documents[0]["classes"] == documents[1]["classes"]

@@ -15,7 +15,7 @@ import pytest
 
 import verite as vt
 from tests.oracles.tool_sets import SEEDS, tool_set
-from verite.analysis.reconcile_search import TOOLS, Way
+from verite.analysis.reconcile_search import TOOLS, Convention
 from verite.protocols import protocol_named
 
 SAID = json.loads((Path(__file__).parent.parent / "data" / "tools.json").read_text())
@@ -50,9 +50,9 @@ def as_in_voc(record: dict[str, Any]) -> dict[str, Any]:
     return record | {"bbox": [left, top, right - left, bottom - top]}
 
 
-def ours(way: Way, known: vt.Annotations, found: vt.Annotations) -> dict[str, float]:
+def ours(way: Convention, known: vt.Annotations, found: vt.Annotations) -> dict[str, float]:
     """Scores of one of a tool's ways, under the names that several protocols share, and AP of each class."""
-    results = protocol_named(way.verb)(known, found, checks="off", **way.changes)
+    results = protocol_named(way.protocol)(known, found, checks="off", **way.changes)
     values = {key: score.value for key, score in results.scores.items()}
     shared = {"mAP@0.50:0.95": "AP", "mAP@0.50": "AP50", "mAP@0.75": "AP75"}
     by_class = results.class_scores()
@@ -69,7 +69,7 @@ def translate_core_errors(tool: str, name: str) -> str:
 @pytest.mark.parametrize("said", WAYS)
 def test_quirks_give_what_the_tool_said(said: str, tmp_path: Path) -> None:
     tool, place = WAYS[said]
-    way = TOOLS[tool].ways[place]
+    way = TOOLS[tool].conventions[place]
     compared = 0
     for seed in SEEDS:
         values = ours(way, *sides(seed, said, tmp_path))

@@ -38,13 +38,13 @@ def test_bars_of_errors_are_as_long_as_the_costs(results: vt.CocoResults) -> Non
     ("kind", "label"),
     [
         ("errors", "AP"),
-        ("froc", "wrong per image"),
+        ("froc", "false positives per image"),
         ("confusion", "predicted"),
         ("calibration", "confidence"),
         ("slices", "recall"),
         ("lrp", "error"),
-        ("worst", "AP gained if all errors of the image were mended one by one"),
-        ("suspicious", "records"),
+        ("worst", "AP gained by fixing the errors of the image one by one"),
+        ("suspicious", "annotations"),
     ],
 )
 def test_results_analyses_and_parts_draw_the_same(results: vt.CocoResults, kind: str, label: str) -> None:
@@ -77,7 +77,7 @@ def test_expected_numbers_of_wrong_records_are_sums_of_probabilities(results: vt
 
 
 @pytest.mark.parametrize("kind", ["froc", "lrp", "worst", "suspicious", "slices"])
-def test_nothing_is_drawn_of_nothing_without_a_complaint(kind: str) -> None:
+def test_plots_of_empty_data_are_drawn(kind: str) -> None:
     truth = vt.Annotations.of([], [], [], images=["i"], labels=["a"])
     pred = vt.Annotations.of([], [], [], confidence=[])
     assert vt.analyse(truth, pred, checks="off").plot(kind, new_axes()).get_title()
@@ -96,7 +96,7 @@ def many_labels(count: int = 80) -> vt.Analysis:
 
 
 @pytest.mark.parametrize("kind", ["errors", "froc", "confusion", "calibration", "slices", "lrp", "worst", "suspicious"])
-def test_titles_and_names_stay_inside_the_picture_and_apart(kind: str) -> None:
+def test_titles_and_names_stay_inside_the_figure_and_do_not_overlap(kind: str) -> None:
     axes = many_labels().plot(kind)
     figure: Any = axes.figure
     figure.draw_without_rendering()
@@ -112,7 +112,7 @@ def test_titles_and_names_stay_inside_the_picture_and_apart(kind: str) -> None:
 
 
 def test_of_very_many_labels_the_most_confused_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("verite.reporting.analysis_plots.MOST_CONFUSED", 2)
+    monkeypatch.setattr("verite.analysis.confusion.PLOTTED_CLASSES", 2)
     axes = many_labels(9).plot("confusion", new_axes())
     counts = [int(text.get_text()) for text in axes.texts]
     assert counts == [1, 1]  # the first label is found, and the last one taken for it

@@ -127,24 +127,24 @@ def test_the_document_tells_images_and_classes_by_name():
 
 
 def test_finds_tell_who_took_which_object():
-    found = results().finds()
+    found = results().matches()
     assert found.iou == 0.2
-    assert found.asked.tolist() == [True, False, True, True]
-    assert found.taken.tolist() == [0, -1, -1, 3]
-    assert found.claims.tolist() == [True, False, True, True]
+    assert found.counted_truth.tolist() == [True, False, True, True]
+    assert found.matched_pred.tolist() == [0, -1, -1, 3]
+    assert found.counted_pred.tolist() == [True, False, True, True]
 
 
 def test_of_several_matches_the_best_overlap_took_the_object():
     # Overlaps 1/2 and 7/10, whichever comes first.
     for preds, best in (([(0, 0, 10, 5), (0, 0, 10, 7)], 1), ([(0, 0, 10, 7), (0, 0, 10, 5)], 0)):
-        assert vt.scene_score(*one_image([A], preds), checks="off").finds().taken.tolist() == [best]
+        assert vt.scene_score(*one_image([A], preds), checks="off").matches().matched_pred.tolist() == [best]
 
 
 def test_a_pred_on_an_ignored_truth_counts_where_it_found_another():
     truth, pred = one_image([A, (0, 0, 10, 12)], [A], difficult=[False, True])
     found = vt.scene_score(truth, pred, checks="off")
     assert found.image_counts()["preds"].tolist() == [1]
-    assert found.finds().claims.tolist() == [True]
+    assert found.matches().counted_pred.tolist() == [True]
     trace = found.trace(0)
     assert (trace.ignored, trace.excused, len(trace.preds)) == (1, 0, 1)
 

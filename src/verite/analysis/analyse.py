@@ -1,118 +1,72 @@
-"""Why is the number what it is? The parts of an analysis, all from the matches that gave the number."""
+"""Error analysis of a detector (`vt.analyse`): where AP is lost, and which images, classes and annotations to look at.
+
+Every part (error types, confusion matrix, calibration …) comes from the matches of the evaluation that gave the AP.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cached_property
-from itertools import pairwise
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, update_wrapper
+from itertools import combinations, pairwise
 from math import inf, isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, overload
 from warnings import warn
 
-import verite
-from verite.analysis.calibration import Calibration
-from verite.analysis.comparison import SystemPair, compare_pairs
-from verite.analysis.confusion import Confusion
-from verite.analysis.errors import Errors
-from verite.analysis.gate import SavedComparison
-from verite.analysis.influence import find_influence, list_audit, merge_suspicions
-from verite.analysis.lrp import LRP
+import numpy as np
+
+from verite import __version__
+from verite.analysis.comparison import DetectorPair, audit_comparison, influence_of_truths, merge_suspicions
+from verite.analysis.confusion import BEST_F1
+from verite.analysis.confusion import LRP as LRP_THRESHOLDS
 from verite.analysis.matches import AnalysisMatches
-from verite.analysis.operating import Operating
-from verite.analysis.parts import BEST_F1, AnalyseSettings, ImageBootstrap, ProtocolSettings, tell_set_aside
-from verite.analysis.parts import LRP as LRP_WORD
-from verite.analysis.properties import read_metadata
-from verite.analysis.slices import Slices
-from verite.analysis.suspicious import MOST as LISTED
-from verite.analysis.suspicious import Suspicious
-from verite.analysis.worst import WORDS as ABOUT_SINGLES
-from verite.analysis.worst import Worst
+from verite.analysis.part import Document, ImageBootstrap, describe_ignored, plot_result, save_report
+from verite.analysis.parts import REGISTRY, AnalyseSettings, ProtocolSettings, analyse_settings, part_named
+from verite.analysis.suspicious import MOST_IN_JSON
 from verite.errors import BadParameter
 from verite.evaluation.settings import ClassThresholds, EvaluationSettings, count_left
-from verite.model.comparison import MOST_BESIDE, Comparison, distinct_names
-from verite.model.results import Results, describe_cuts, digest_for, to_json
-from verite.model.tables import Display, Part, Table, Verbatim, show_cell
+from verite.model.comparison import Comparison, distinct_names
+from verite.model.results import Results, describe_cuts, digest_for
+from verite.model.tables import Part, Table, Verbatim, show_cell
+from verite.plotting import MOST_OF_NAME, label_rows, shorten_apart
 from verite.progress import begin
 from verite.protocols import protocol_named
+from verite.settings import call_signature
 from verite.threads import use_threads
 
 if TYPE_CHECKING:
+    from inspect import Signature as CallSignature
     from os import PathLike
     from pathlib import Path
 
+    from matplotlib.axes import Axes
+
+    from verite.analysis.calibration import Calibration
+    from verite.analysis.confusion import Confusion
+    from verite.analysis.errors import Errors
+    from verite.analysis.lrp import LRP
     from verite.analysis.matches import Floats
-    from verite.analysis.parts import AnalysisPart
+    from verite.analysis.operating import Operating
+    from verite.analysis.part import AnalysisPart
+    from verite.analysis.slices import Slices
+    from verite.analysis.suspicious import Suspicious
+    from verite.analysis.worst import Worst
     from verite.formats import Readable
     from verite.leaderboards.audit import AuditRow
-from verite.signature import Signature
-
-SUMMARY_CLASSES = 5
-
-
-class Summary(Display):
-    """Systems, the first of which may be what the others are compared with, and comparisons with what was saved."""
-
-    def __init__(self, results: Sequence[Results], comparisons: Sequence[SavedComparison] = ()) -> None:
-        self.results, self.comparisons = tuple(results), tuple(comparisons)
-
-    def contents(self) -> list[Part]:
-        news = self.results[1:] if len(self.results) > 1 and not self.comparisons else self.results
-        return [
-            *self.numbers(),
-            *(part for one in self.comparisons for part in one.contents()[:-1]),
-            *(part for result in news for part in self.shortcomings(result)),
-            *self.findings(),
-            *({result.signature for result in self.results} | {one.base.signature for one in self.comparisons}),
-        ]
-
-    def numbers(self) -> list[Part]:
-        """Every score of every system, beside each other as far as they fit."""
-        if self.comparisons or not self.results:
-            return []  # which have them
-        if len(self.results) == 1:
-            return [self.results[0].summary()]
-        comparison = Comparison(self.results)
-        return [comparison.summary() if len(self.results) <= MOST_BESIDE else comparison.standing_table()]
-
-    def shortcomings(self, result: Results) -> list[Part]:
-        """What each type of error costs, and the worst classes."""
-        costs = [replace(part, title=f"{result.name}: what is missing") if isinstance(part, Table) else part
-                 for part in result.breakdown()]  # fmt: skip
-        return [*costs, *([worst] if (worst := worst_classes(result)).rows else [])]
-
-    def findings(self) -> list[Part]:
-        """What is suspicious, each thing once."""
-        return [*dict.fromkeys(f"{one.severity}: {one}" for result in self.results for one in result.findings)]
-
-
-def worst_classes(result: Results) -> Table:
-    """The rows of the classes with the worst first score."""
-    headline, table = next(iter(result.scores)), result.class_table()
-    values = dict(zip(result.class_names, result.class_scores()[headline], strict=True))
-    present = [row for row in table.rows if not isnan(values.get(row[0], float("nan")))]
-    order = sorted(present, key=lambda row: -values[row[0]] if result.is_error(headline) else values[row[0]])
-    title = f"{result.name}: worst classes"
-    return Table(table.head, tuple(order[:SUMMARY_CLASSES]), title=title if len(order) > 1 else result.name)
-
-
-WORST_CLASSES = 10
-
-WORST_SHOWN = 5
-
-CONFUSED_SHOWN = 3
+    from verite.model.annotations import Annotations
+    from verite.signature import Signature
 
 MOST_COLUMNS = 24  # of a table on the screen
+MOST_PAIRS = 3  # of detectors that are all compared on the screen
+SEGMENT_COLOURS = ("0.25", "#56B4E9", "#E69F00", "#CC79A7", "#F0E442", "#009E73", "#D55E00")  # AP, then error types
+NARROWEST_LABELLED = 0.05  # bar segment that has room for its number
 
-MOST_PAIRS = 3  # of systems, told one by one
 
-
-class Saving:
+class ReportWriter:
     """Base of analyses: writes the HTML report."""
 
     def save_report(self, output: str | PathLike[str], **settings: Any) -> Path:
-        """Write the self-contained HTML report of this analysis, as `vt.report` does; returns its path."""
-        return verite.save_report(self, output, **settings)  # type: ignore[arg-type]
+        """Write the self-contained HTML report of this analysis, as `vt.report` does; return its path."""
+        return save_report(self, output, **settings)
 
     def save_page(self, output: str | PathLike[str], **settings: Any) -> Path:
         """Call `save_report` under its earlier name, with a DeprecationWarning."""
@@ -120,95 +74,104 @@ class Saving:
         return self.save_report(output, **settings)
 
 
-class Analysis(Saving, Display):
-    """One system: its parts are attributes, each made when it is first asked for."""
+class Analysis(ReportWriter, Document):
+    """The error analysis of one detector; each part is computed when it is first used.
+
+    Parameters
+    ----------
+    results : Results
+        Results that keep their matches: those of `vt.coco`, `vt.voc`, `vt.lvis` or `vt.openimages`.
+    settings : AnalyseSettings
+        The settings, as `vt.analyse` takes them.
+
+    Attributes
+    ----------
+    errors : Errors
+        Six error types whose costs add up to 1 − AP.
+    worst : Worst
+        Cost of every single false positive, missed object and image.
+    lrp : LRP
+        Optimal LRP error, and the confidence threshold of each class.
+    operating : Operating
+        Precision, recall and F1 by confidence threshold, and FROC.
+    confusion : Confusion
+        Confusion matrix, with background and missed objects.
+    calibration : Calibration
+        Calibration of confidences: ECE, Brier score, LaECE.
+    slices : Slices
+        Recall and AP by size, position, metadata.
+    suspicious : Suspicious
+        Annotations that look wrong.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> analysis = vt.coco(truth, pred).analyse(confidence=0.5)
+    >>> analysis.errors.counts["missed"], analysis.confusion.matrix.tolist()
+    (1, [[1, 1], [0, 0]])
+    """
+
+    results: Results
+    settings: AnalyseSettings
+    matches: AnalysisMatches
+    errors: Errors
+    worst: Worst
+    lrp: LRP
+    operating: Operating
+    confusion: Confusion
+    calibration: Calibration
+    slices: Slices
+    suspicious: Suspicious
 
     def __init__(self, results: Results, settings: AnalyseSettings) -> None:
         self.results, self.settings = results, settings
         self.matches = AnalysisMatches(results, settings.background)
         self.name = results.name
 
+    def __getattr__(self, name: str) -> Any:
+        """Compute a part by its name, and keep it."""
+        build = part_named(name).build if name in REGISTRY else None
+        if build is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        vars(self)[name] = part = build(self)
+        return part
+
     @cached_property
-    def drawn(self) -> ImageBootstrap | None:
-        """What is drawn again for intervals; None: nothing."""
+    def bootstrap(self) -> ImageBootstrap | None:
+        """Bootstrap resamples of images for confidence intervals; None without `draws`."""
         settings = self.settings
         if not settings.draws:
             return None
         return ImageBootstrap(self.results.truth, settings.draws, settings.seed, settings.resample)
 
     @cached_property
-    def errors(self) -> Errors:
-        """Six types of errors whose costs add up to 1 − AP."""
-        return Errors(self.matches, self.drawn)
-
-    @cached_property
-    def worst(self) -> Worst:
-        """Which predictions, truths and images to look at first."""
-        return Worst(self.matches, self.errors.types)
-
-    @cached_property
-    def lrp(self) -> LRP:
-        """Localization, recall and precision in one error, and the threshold of each label."""
-        return LRP(self.matches)
-
-    @cached_property
-    def operating(self) -> Operating:
-        """From which confidence on to use predictions."""
-        return Operating(self.matches, self.settings.beta, self.drawn, self.settings.seed)
-
-    @cached_property
     def confidence(self) -> float | ClassThresholds:
-        """Where confusion cuts predictions off."""
-        asked: Any = self.settings.confidence
-        if asked == LRP_WORD:
+        """The confidence threshold of the confusion matrix, or one per class; -inf keeps every prediction."""
+        given: Any = self.settings.confidence
+        if given == LRP_THRESHOLDS:
             return ClassThresholds.of(self.lrp.thresholds)
-        if asked == BEST_F1:
+        if given == BEST_F1:
             best = self.operating.confidence
             return -inf if isnan(best) else best
-        count_left(self.results.pred, asked)  # a threshold that no prediction reaches is refused
-        return asked  # type: ignore[no-any-return]
-
-    def describe_threshold(self) -> list[str]:
-        """How many predictions the confidence threshold of the confusion leaves, where one was given."""
-        if self.settings.confidence in (None, LRP_WORD, BEST_F1):
-            return []
-        return [count_left(self.results.pred, self.confidence)]
-
-    @cached_property
-    def confusion(self) -> Confusion:
-        """Which labels are taken for which."""
-        return Confusion(self.matches, self.confidence, self.settings.matching)
-
-    @cached_property
-    def calibration(self) -> Calibration:
-        """Whether confidences mean what they say."""
-        return Calibration(self.matches, self.settings.bins, self.settings.seed)
-
-    @cached_property
-    def slices(self) -> Slices:
-        """Where it is good and where not."""
-        settings = self.settings
-        meta = read_metadata(settings.meta, self.results.truth) if settings.meta else None
-        return Slices(self.matches, settings.slice or (), meta, self.drawn, settings.seed)
-
-    @cached_property
-    def suspicious(self) -> Suspicious:
-        """Which records of the truth look wrong."""
-        return Suspicious(self.matches, self.errors.types, self.worst, self.settings.prior)
+        count_left(self.results.pred, given)  # a threshold that no prediction reaches is an error
+        return given  # type: ignore[no-any-return]
 
     @cached_property
     def influence(self) -> Floats:
-        """Of each record of the truth: by how much the first score changes if it is no object."""
-        return find_influence(self.matches)
+        """For each ground truth, by how much the first score changes if it is removed."""
+        return influence_of_truths(self.matches)
 
     @property
     def signature(self) -> Signature:
+        """The signature of the error costs."""
         return self.errors.signature
 
     @property
     def parts(self) -> dict[str, AnalysisPart]:
-        """The parts that were asked for, by name."""
-        wanted = [name for name in self.settings.only if name != "comparison"]
+        """The parts that the setting `only` chooses, by name."""
+        wanted = [name for name in self.settings.only if part_named(name).build is not None]
         with begin("analysing", len(wanted), "parts") as advance:
             found = {}
             for name in wanted:
@@ -217,184 +180,271 @@ class Analysis(Saving, Display):
         return found
 
     def tables(self) -> dict[str, Table]:
-        """All tables of all parts, by the names of the files they are kept in."""
+        """Return all tables of all parts by the names of their CSV files."""
         return {name: table for part in self.parts.values() for name, table in part.tables().items()}
 
     def main_table(self) -> Table:
+        """Return the main table of the first part."""
         return next(iter(self.parts.values()), self.errors).main_table()
 
     def breakdown(self) -> list[Part]:
-        """What each type of error costs, drawn; nothing where nothing is to be found."""
+        """Return the costs of the error types with bars; nothing without ground truth."""
         return [self.errors.bar_table()] if len(self.matches.present) else []
 
     def contents(self) -> list[Part]:
-        """One screen: the headline, and the beginning of every part; of one part that is asked for alone, all of it."""
-        asked = self.settings.only
-        if len(asked) == 1 and asked[0] != "errors":
-            return [self.tell_headline(), *self.tell_alone(asked[0])]
-        shown: list[Part] = [self.tell_headline()]
-        if "errors" in asked:
-            shown += [*self.errors.breakdown(), self.errors.class_table(WORST_CLASSES)]
-        if "worst" in asked:
-            shown += [self.worst.image_table(WORST_SHOWN), ABOUT_SINGLES]
-        if "operating" in asked:
-            shown.append(self.operating.sentence())
-        if "lrp" in asked:
-            shown.append(self.lrp.sentence())
-        if "confusion" in asked:
-            shown += [*self.confusion.sentences(CONFUSED_SHOWN), *self.describe_threshold()]
-        if "calibration" in asked:
-            shown.append(self.calibration.sentence())
-        if "slices" in asked:
-            shown += self.slices.sentences()
-        if "suspicious" in asked:
-            shown += self.suspicious.sentences()
-        return [*shown, tell_set_aside(self.matches), self.signature, *describe_cuts({"": self.results.findings})]
-
-    def tell_alone(self, name: str) -> list[Part]:
-        """One part without its widest tables; where systems are compared, that is told elsewhere."""
-        part: AnalysisPart | None = getattr(self, name, None)
-        if part is None:
-            return [tell_set_aside(self.matches), self.signature]
-        listed = part.contents()
-        fit = [one for one in listed if not isinstance(one, Table) or len(one.head) <= MOST_COLUMNS]
-        hidden = [] if len(fit) == len(listed) else [f"more than {MOST_COLUMNS} columns are in -o DIR, --json and csv"]
-        threshold = self.describe_threshold() if name == "confusion" else []
-        return [*fit[:-2], *threshold, *hidden, *fit[-2:]]
-
-    def tell_headline(self) -> str:
+        """Return one screen: the headline and a summary of every part; of a part that is chosen alone, all of it."""
         score = next(iter(self.results.scores))
-        return Verbatim(f"{self.name}   {score} {show_cell(self.errors.base)}{self.errors.tell_drawn()}")
+        value = f"{show_cell(self.errors.base)}{self.errors.describe_deviation()}"
+        headline = Verbatim(f"{self.name}   {score} {value}")
+        chosen, parts = self.settings.only, self.parts
+        if len(chosen) == 1 and chosen[0] in parts and chosen[0] != "errors":
+            listed = parts[chosen[0]].contents()
+            fit = [one for one in listed if not isinstance(one, Table) or len(one.head) <= MOST_COLUMNS]
+            hidden = [f"Tables of more than {MOST_COLUMNS} columns are in -o DIR, --json and --style csv"]
+            return [headline, *fit[:-2], *(hidden if len(fit) < len(listed) else []), *fit[-2:]]
+        shown = [one for part in parts.values() for one in part.summary()]
+        cuts = describe_cuts({"": self.results.findings})
+        return [headline, *shown, describe_ignored(self.matches), self.signature, *cuts]
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values; the keys are documented and stay."""
-        results, aside = self.results, self.matches.set_aside
+        """Return everything as plain values, the content of the JSON document; the keys are documented and stable."""
+        results, ignored, parts = self.results, self.matches.ignored_counts, self.parts
         return {
             "protocol": results.protocol,
             "signature": str(results.signature),
             "name": self.name,
-            **{name: part.to_dict() for name, part in self.parts.items()},
-            "comparison": None,  # with nothing else
-            "signatures": {name: str(part.signature) for name, part in self.parts.items()},
-            "set_aside": sum(aside.values()),
-            "set_aside_reasons": aside,
-            "version": verite.__version__,
+            **{name: part.to_dict() for name, part in parts.items()},
+            "comparison": None,  # there is no other detector
+            "signatures": {name: str(part.signature) for name, part in parts.items()},
+            "set_aside": sum(ignored.values()),
+            "set_aside_reasons": ignored,
+            "version": __version__,
             "truth": {"path": results.truth.source.path, "digest": digest_for(results.signature, results.truth)},
             "pred": {"path": results.pred.source.path, "digest": digest_for(results.signature, results.pred)},
             "findings": [finding.to_dict() for finding in results.findings],
         }
 
-    def to_json(self, *, indent: int = 0) -> str:
-        return to_json(self.to_dict(), indent=indent)
-
-    def to_frame(self) -> Any:
-        """The main table as a pandas DataFrame (pandas must be installed)."""
-        return self.main_table().to_frame()
-
-    def plot(self, kind: str = "errors", ax: Any = None) -> Any:
-        """A picture of one part on matplotlib's axes, which are returned."""
-        return verite.plot(self, kind, ax)
+    def plot(self, kind: str = "errors", ax: Any = None) -> Axes:
+        """Draw the plot of one part, by its kind, on matplotlib's axes, or on new ones; return the axes."""
+        return plot_result(self, kind, ax)
 
 
-class Analyses(Saving, Display):
-    """Several systems on the same truth, one analysis each."""
+class Analyses(ReportWriter, Document):
+    """The error analyses of several detectors on the same ground truth, and their comparison.
+
+    Parameters
+    ----------
+    analyses : sequence of Analysis
+        One analysis per detector, by the same settings.
+
+    Raises
+    ------
+    NotComparable
+        If the detectors were evaluated differently or on different ground truths.
+    """
 
     def __init__(self, analyses: Sequence[Analysis]) -> None:
-        Comparison([one.results for one in analyses])  # what does not compare is said
+        Comparison([one.results for one in analyses])
         names = distinct_names([one.name for one in analyses])
         self.systems = dict(zip(names, analyses, strict=True))
 
     def __getitem__(self, name: str) -> Analysis:
+        """Return the analysis of one detector."""
         return self.systems[name]
 
-    @cached_property
-    def comparison(self) -> list[SystemPair]:
-        """Every two of them: labels, objects and errors in which they differ."""
-        return compare_pairs(self.systems)
+    @property
+    def first(self) -> Analysis:
+        """The analysis of the first detector."""
+        return next(iter(self.systems.values()))
 
-    @cached_property
-    def suspicious(self) -> list[dict[str, Any]]:
-        """Records that look wrong to any of them: of one record the largest probability, agreement is not counted."""
-        return [system.suspicious.tell(one) for system, one in merge_suspicions(list(self.systems.values()))[:LISTED]]
-
-    def audit(self, most: int | None = None) -> list[AuditRow]:
-        """Records to be checked, those that would change a lead most likely first."""
-        count = self.settings.audit if most is None else most
-        return list_audit(list(self.systems.values()), self.comparison, count)
+    @property
+    def settings(self) -> AnalyseSettings:
+        """The settings, the same for all detectors."""
+        return self.first.settings
 
     @property
     def signature(self) -> Signature:
-        first, *_ = self.systems.values()
-        return first.signature
+        """The signature of the error costs."""
+        return self.first.signature
 
-    def plot(self, kind: str = "systems", ax: Any = None) -> Any:
-        """What errors cost each of them, on matplotlib's axes, which are returned."""
-        return verite.plot(self, kind, ax)
+    @property
+    def is_compared(self) -> bool:
+        """Whether the comparison is among the chosen parts."""
+        return "comparison" in self.settings.only
+
+    @cached_property
+    def comparison(self) -> list[DetectorPair]:
+        """Every two detectors, in the given order: classes, objects and errors in which they differ."""
+        return [DetectorPair(self.systems[a], self.systems[b], (a, b)) for a, b in combinations(self.systems, 2)]
+
+    @property
+    def shown_pairs(self) -> list[DetectorPair]:
+        """The pairs that are printed: all or, of many detectors, neighbours in the ranking by AP."""
+        if len(self.comparison) <= MOST_PAIRS:
+            return self.comparison
+        ranking = sorted(self.systems, key=lambda name: -self.systems[name].errors.base)
+        near = [{a, b} for a, b in pairwise(ranking)]
+        return [pair for both in near for pair in self.comparison if set(pair.names) == both]
+
+    @cached_property
+    def suspicious(self) -> list[dict[str, Any]]:
+        """Annotations that look wrong to any detector; of one annotation the largest probability."""
+        merged = merge_suspicions(list(self.systems.values()))[:MOST_IN_JSON]
+        return [detector.suspicious.suspicion_dict(one) for detector, one in merged]
+
+    def audit(self, most: int | None = None) -> list[AuditRow]:
+        """Return annotations to check, those most likely to change a difference in AP first."""
+        count = self.settings.audit if most is None else most
+        return audit_comparison(list(self.systems.values()), self.comparison, count)
 
     def main_table(self) -> Table:
-        """What each type of error costs each system."""
-        first, *_ = self.systems.values()
-        types = list(first.errors.cost)
+        """Return the cost of each error type for each detector."""
+        types = list(self.first.errors.cost)
         columns = {name: [one.errors.cost[key] for key in types] for name, one in self.systems.items()}
         return Table.of("error", types, columns, mean={name: sum(values) for name, values in columns.items()})
 
     def contents(self) -> list[Part]:
-        listed: list[Part] = []
+        """Return costs, comparisons and one screen per detector."""
+        hidden = []
+        if self.is_compared and len(self.comparison) > MOST_PAIRS:
+            hidden = [f"Neighbours by AP; all {len(self.comparison):,} pairs are in -o DIR and --json"]
         if self.settings.only == ("comparison",):
-            return [*(part for pair in self.told_pairs for part in pair.contents()), *self.tell_hidden()]
-        for one in self.systems.values():
-            listed += one.contents()
-        told = [part for pair in self.told_pairs for part in pair.sentences()] if self.is_compared else []
-        return [self.main_table(), *told, *self.tell_hidden(), *listed]
+            return [*(part for pair in self.shown_pairs for part in pair.contents()), *hidden]
+        compared = [part for pair in self.shown_pairs for part in pair.sentences()] if self.is_compared else []
+        each = [part for one in self.systems.values() for part in one.contents()]
+        return [self.main_table(), *compared, *hidden, *each]
 
-    @property
-    def told_pairs(self) -> list[SystemPair]:
-        """Every two systems; of many, neighbours in the order by AP."""
-        if len(self.comparison) <= MOST_PAIRS:
-            return self.comparison
-        order = sorted(self.systems, key=lambda name: -self.systems[name].errors.base)
-        near = [{a, b} for a, b in pairwise(order)]
-        return [pair for both in near for pair in self.comparison if set(pair.names) == both]
-
-    def tell_hidden(self) -> list[Part]:
-        count = len(self.comparison)
-        if not self.is_compared or count <= MOST_PAIRS:
-            return []
-        return [f"neighbours by AP; all {count:,} pairs are in -o DIR and --json"]
-
-    @property
-    def settings(self) -> AnalyseSettings:
-        first, *_ = self.systems.values()
-        return first.settings
-
-    @property
-    def is_compared(self) -> bool:
-        return "comparison" in self.settings.only
+    def draw(self, axes: Axes) -> None:
+        """Draw one bar per detector, the highest AP on top: AP and the cost of each error type, which add up to 1."""
+        systems = sorted(self.systems.items(), key=lambda one: -one[1].errors.base)
+        at, left = np.arange(len(systems)), np.zeros(len(systems))
+        pieces = {"AP": [one.errors.base for _, one in systems]}
+        pieces |= {key: [one.errors.cost[key] for _, one in systems] for key in systems[0][1].errors.cost}
+        for (label, widths), colour in zip(pieces.items(), SEGMENT_COLOURS, strict=True):
+            axes.barh(at, widths, 0.8, left, color=colour, edgecolor="white", lw=0.6, label=label)
+            for i, width in enumerate(widths):
+                if width >= NARROWEST_LABELLED:
+                    ink = "white" if label == "AP" else "black"
+                    axes.text(left[i] + width / 2, i, f"{width:.2f}", ha="center", va="center", fontsize=8, color=ink)
+            left = left + np.nan_to_num(widths)
+        label_rows(axes, shorten_apart([name for name, _ in systems], MOST_OF_NAME))
+        axes.set(xlim=(0, 1), xlabel="AP and cost of each error type")
+        axes.legend(frameon=False, fontsize=8, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), handlelength=1)
 
     def to_dict(self) -> dict[str, Any]:
-        first, *_ = self.systems.values()
+        """Return everything as plain values, the content of the JSON document; the keys are documented and stable."""
         return {
-            "protocol": first.results.protocol,
-            "signature": str(first.results.signature),
+            "protocol": self.first.results.protocol,
+            "signature": str(self.first.results.signature),
             "systems": {name: one.to_dict() for name, one in self.systems.items()},
             "comparison": [pair.to_dict() for pair in self.comparison] if self.is_compared else None,
             "suspicious": self.suspicious if "suspicious" in self.settings.only else None,
         }
 
-    def to_json(self, *, indent: int = 0) -> str:
-        return to_json(self.to_dict(), indent=indent)
+    def plot(self, kind: str = "systems", ax: Any = None) -> Axes:
+        """Draw the costs of all detectors on matplotlib's axes, or on new ones; return the axes."""
+        return plot_result(self, kind, ax)
 
 
-def analyse(
+P = ParamSpec("P")
+
+
+class AnalyseFunction(Generic[P]):
+    """`vt.analyse`, called like a function; its keyword arguments are the settings of all registered parts."""
+
+    def __init__(self, function: Callable[..., Analysis | Analyses], settings: Callable[P, AnalyseSettings]) -> None:
+        update_wrapper(self, function)
+        self.function = function
+
+    @overload
+    def __call__(self, truth: Results, pred: None = None, *args: P.args, **settings: P.kwargs) -> Analysis: ...
+    @overload
+    def __call__(
+        self, truth: Readable, pred: Mapping[str, Annotations], *args: P.args, **settings: P.kwargs
+    ) -> Analyses: ...
+    @overload
+    def __call__(
+        self, truth: Readable, pred: Annotations | str | PathLike[str], *args: P.args, **settings: P.kwargs
+    ) -> Analysis: ...
+    @overload
+    def __call__(self, truth: Readable, pred: Readable, *args: P.args, **settings: P.kwargs) -> Analysis | Analyses: ...
+    def __call__(self, truth: Any, pred: Any = None, *args: P.args, **settings: P.kwargs) -> Analysis | Analyses:
+        return self.function(truth, pred, *args, **settings)
+
+    @property
+    def __signature__(self) -> CallSignature:
+        found = call_signature(
+            analyse_settings(), {"truth": "Readable | Results", "pred": "Readable"}, "Analysis | Analyses"
+        )
+        parameters = dict(found.parameters)
+        parameters["pred"] = parameters["pred"].replace(default=None)
+        return found.replace(parameters=list(parameters.values()))
+
+    def __reduce__(self) -> str:
+        return "analyse"
+
+
+def analyse_detectors(
     truth: Readable | Results, pred: Readable | Mapping[str, Readable] | None = None, **settings: Any
 ) -> Analysis | Analyses:
-    """Why a number is what it is: costs of errors that add up to what is missing, and where to look first.
+    """Analyse the errors of one or several detectors: where AP is lost, and where to look first.
 
-    Of a truth and predictions, or of several by name or in a list, or of results that are there already, as
-    ``results.analyse()`` does. `protocol` is coco, voc, lvis or openimages; `on`, `iou` and others are its own.
-    `background` is the overlap up to which a prediction is said to overlap nothing; `only` names the parts that are
-    wanted; with `draws` (or `resample`, by which images belong together) there are intervals over the choice of images.
+    Every part comes from the matches that gave the AP: error types whose costs add up to 1 − AP, the cost of single
+    errors and images, optimal LRP, operating points, confusion matrix, calibration, slices, and suspicious annotations.
+    Several detectors are also compared.
 
+    Parameters
+    ----------
+    truth : path, Annotations, anything that `vt.read` takes, or Results
+        The ground truth; or existing results of `vt.coco`, `vt.voc`, `vt.lvis` or `vt.openimages`, which are not
+        evaluated again (as ``results.analyse()`` does) and take no predictions beside them.
+    pred : path, Annotations, anything that `vt.read` takes, or ``{name: predictions}``
+        The predictions of one detector, or of several by name or in a list.
+    protocol : {"coco", "voc", "lvis", "openimages"}
+        Protocol whose AP is analysed. Default: "coco".
+    on, iou, sigmas, metric, image_labels, hierarchy, descriptions, labels, checks, threads, name
+        Settings of the protocol, as ``vt.coco`` and the others take them.
+    background : float
+        Maximum IoU of a background error (TIDE's t_b). Default: 0.1.
+    beta : float
+        Weight of recall against precision in F-beta. Default: 1.
+    confidence : float, "best-f1", "lrp", path or ``{class: float}``
+        Confidence threshold of the confusion matrix and of the comparison. Default: "best-f1".
+    matching : {"same-first", "label-free"}
+        Matching of the confusion matrix: same class first, or regardless of class.
+    bins : {"equal", "quantile"}
+        Bins of the calibration.
+    slice : str or sequence of str
+        Properties to slice by, such as "size" or "aspect:0.5,2". Default: all that are known.
+    meta : path
+        CSV file with metadata of the images.
+    prior : float
+        Prior share of wrong annotations per error kind. Default: 0.05.
+    audit : int
+        Number of annotations to check in an audit. Default: 50.
+    resample : "images", "none", column or sequence
+        Bootstrap unit: images or groups of images.
+    draws : int
+        Number of bootstrap resamples; 0: intervals as if objects were independent.
+    seed : int
+        Seed of the random numbers. Default: 0.
+    only : str or sequence of str
+        Parts to compute. Default: all.
+
+    Returns
+    -------
+    Analysis or Analyses
+        The analysis of one detector, whose parts are attributes; of several, an analysis each and their comparison.
+
+    Raises
+    ------
+    BadParameter
+        If a setting is wrong, or does not belong to the protocol.
+    DataError, ReadError
+        If the files are wrong, as by every protocol.
+
+    Examples
+    --------
     >>> from verite import Annotations
     >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
     >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
@@ -402,32 +452,43 @@ def analyse(
     >>> round(found.errors.base, 4), round(found.errors.cost["missed"], 4)
     (0.505, 0.495)
     """
+    declared = analyse_settings()
     if isinstance(truth, Results):
         if pred is not None:
             raise BadParameter("analyse: expected results alone, found predictions beside them")
         evaluated = sorted(set(ProtocolSettings.declared) - set(EvaluationSettings.declared) & set(settings))
         if evaluated:
             raise BadParameter(f"analyse: expected {evaluated[0]} where the results were made, found it here")
-        return Analysis(truth, AnalyseSettings(**settings))
-    asked = AnalyseSettings(**settings)
+        return Analysis(truth, declared(**settings))
+    chosen = declared(**settings)
     if pred is None:
         raise BadParameter("analyse: expected predictions, found none")
-    with use_threads(asked.threads):
-        truth, pred = protocol_named(asked.protocol).read(truth, pred)
+    with use_threads(chosen.threads):
+        truth, pred = protocol_named(chosen.protocol).read(truth, pred)
     if not isinstance(pred, dict):
-        return Analysis(evaluate(truth, pred, asked), asked)
-    return Analyses([Analysis(evaluate(truth, one, asked, name), asked) for name, one in pred.items()])
+        return Analysis(evaluate(truth, pred, chosen), chosen)
+    return Analyses([Analysis(evaluate(truth, one, chosen, name), chosen) for name, one in pred.items()])
+
+
+analyse_detectors.__name__ = analyse_detectors.__qualname__ = "analyse"
+analyse = AnalyseFunction(analyse_detectors, AnalyseSettings)
 
 
 def evaluate(truth: Readable, pred: Readable, settings: AnalyseSettings, name: str | None = None) -> Results:
-    """The protocol's own results."""
+    """Evaluate predictions by the protocol of the settings.
+
+    Raises
+    ------
+    BadParameter
+        If a setting does not belong to the protocol.
+    """
     protocol = protocol_named(settings.protocol)
     given = {key: getattr(settings, key) for key in ProtocolSettings.declared if key != "protocol"}
     given["name"] = name or settings.name
-    asked = {key: value for key, value in given.items() if value is not None}
-    for key in asked:
+    present = {key: value for key, value in given.items() if value is not None}
+    for key in present:
         if key not in protocol.settings.declared:
-            raise BadParameter(f"{key}: expected nothing with {settings.protocol}, found {asked[key]!r}")
-    results = protocol(truth, pred, **asked)
+            raise BadParameter(f"{key}: expected nothing with {settings.protocol}, found {present[key]!r}")
+    results = protocol(truth, pred, **present)
     assert isinstance(results, Results)
     return results

@@ -1,27 +1,31 @@
-"""Do confidences mean what they say? How often predictions of a confidence are right, and how far off that is.
+"""Calibration of confidences: ECE, MCE, ACE, Brier score, log loss, LaECE, and a reliability table.
 
-Detection ECE, MCE: Naeini et al., AAAI 2015, with right as matched; LaECE: Oksuz et al., CVPR 2023; Brier 1950 with
-Murphy's parts, 1973.
+A confidence is calibrated if predictions of confidence c are true positives in a share c of cases. Detection ECE and
+MCE follow Naeini et al., AAAI 2015, with "correct" meaning matched; LaECE is by Oksuz et al., CVPR 2023; the Brier
+score (1950) has Murphy's decomposition (1973). Isotonic regression and temperature scaling, fitted on half of the
+images, show how much of the error a map of confidences removes on the other half.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from verite.analysis.matches import TOUCHING, ends_of_runs
 from verite.analysis.operating import mean_present
-from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
+from verite.analysis.part import AnalysisPart, PartRecord, describe_ignored, part_signature
 from verite.evaluation.evaluation import RIGHT
 from verite.model.tables import Table
+from verite.plotting import COLOURS, label_axes
+from verite.settings import Choice, Option, Settings
 from verite.statistics.intervals import wilson
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
@@ -29,9 +33,28 @@ if TYPE_CHECKING:
     from verite.signature import Signature
 
 
+class CalibrationSettings(Settings):
+    """Settings of the calibration."""
+
+    bins: Option[Literal["equal", "quantile"]] = Choice(
+        "equal", "Bins of the calibration: of equal width, or of equally many predictions.", ("equal", "quantile")
+    )
+
+
+BINS, LOCATED_BINS = 10, 25
+KEYS = ("ece", "mce", "ace", "brier", "log_loss")
+LOCATED = ("laece", "laece0", "laace0")
+SMALLEST = 1e-15  # probability at which log loss is cut off
+CUT_OFF = 0.05  # from this lowest confidence on, a detector probably dropped predictions
+CLOSEST = 1e-12  # for log-odds, confidences are kept so far from 0 and 1
+MAX_TEMPERATURE = 100.0  # and its inverse is the smallest one
+NEWTON_STEPS = 50
+LARGEST_EXPONENT = 700.0  # whose exponential is finite
+
+
 @dataclass(frozen=True, eq=False)
 class IsotonicFit:
-    """A map that never falls: straight between its points, level beyond them."""
+    """A non-decreasing map of confidences: linear between its points, constant beyond them."""
 
     at: Floats
     value: Floats
@@ -40,22 +63,25 @@ class IsotonicFit:
         return np.interp(confidence, self.at, self.value) if len(self.at) else np.full(len(confidence), np.nan)
 
 
-def fit_rising(confidence: Floats, is_right: NDArray[np.bool_]) -> IsotonicFit:
-    """The rising map that is nearest to what happened, by squares. Fast for confidences that rise or fall already."""
+def fit_isotonic(confidence: Floats, is_tp: NDArray[np.bool_]) -> IsotonicFit:
+    """Fit isotonic regression of correctness on confidence by pooling adjacent violators.
+
+    Fast for confidences that are sorted in either direction.
+    """
     if len(confidence) and confidence[0] > confidence[-1]:
-        confidence, is_right = confidence[::-1], is_right[::-1]
+        confidence, is_tp = confidence[::-1], is_tp[::-1]
     if (confidence[1:] < confidence[:-1]).any():
         order = np.argsort(confidence, kind="stable")
-        confidence, is_right = confidence[order], is_right[order]
-    ends = np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)) if len(confidence) else np.arange(0)
+        confidence, is_tp = confidence[order], is_tp[order]
+    ends = ends_of_runs(confidence)
     at, weight = confidence[ends], np.diff(ends, prepend=-1).astype(np.float64)
-    mean = np.diff(np.cumsum(is_right)[ends], prepend=0) / weight
+    mean = np.diff(np.cumsum(is_tp)[ends], prepend=0) / weight
     first = np.arange(len(at))
     while len(mean) > 1:
         rises = np.concatenate([[True], mean[1:] > mean[:-1]])
         if rises.all():
             break
-        starts = np.flatnonzero(rises)  # all of a falling run violate the order, and are pooled at once
+        starts = np.flatnonzero(rises)  # a whole run of violators is pooled at once
         total = np.add.reduceat(weight, starts)
         mean, weight, first = np.add.reduceat(mean * weight, starts) / total, total, first[starts]
     last = np.append(first[1:], len(at)) - 1 if len(at) else first
@@ -64,62 +90,100 @@ def fit_rising(confidence: Floats, is_right: NDArray[np.bool_]) -> IsotonicFit:
     return IsotonicFit(at[points[kept]], np.repeat(mean, 2)[kept])
 
 
-CLOSEST = 1e-12  # no confidence is nearer to 0 or 1
-
-MOST = 100.0  # a temperature is between its inverse and this
-
-ROUNDS = 50
-
-LARGEST = 700.0  # log-odds whose exponential is a number
-
-
 @dataclass(frozen=True, eq=False)
 class TemperatureScaling:
-    """A map that rises strictly, so that it changes no order and no average precision."""
+    """A strictly increasing map of confidences: log-odds divided by a temperature. It changes no ranking and no AP."""
 
     temperature: float
 
     def __call__(self, confidence: Floats) -> Floats:
-        return squash(log_odds(confidence) / self.temperature)
+        return logistic(log_odds(confidence) / self.temperature)
 
 
 def log_odds(confidence: Floats) -> Floats:
+    """log(p / (1 − p)), with p kept away from 0 and 1."""
     kept = np.clip(confidence, CLOSEST, 1 - CLOSEST)
     return np.asarray(np.log(kept) - np.log1p(-kept))
 
 
-def squash(odds: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -LARGEST, LARGEST))))
+def logistic(odds: Floats) -> Floats:
+    """The inverse of `log_odds`."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(odds, -LARGEST_EXPONENT, LARGEST_EXPONENT))))
 
 
-def fit_temperature(confidence: Floats, is_right: NDArray[np.bool_]) -> TemperatureScaling:
-    """The temperature of the smallest log loss: Newton's steps on its inverse, in which the loss is convex."""
+def fit_temperature(confidence: Floats, is_tp: NDArray[np.bool_]) -> TemperatureScaling:
+    """Fit the temperature of smallest log loss by Newton's method on its inverse, in which the loss is convex."""
     odds = log_odds(confidence)
-    low, high, inverse = 1 / MOST, MOST, 1.0
-    for _ in range(ROUNDS):
-        given = squash(odds * inverse)
-        slope = float(((given - is_right) * odds).sum())
+    low, high, inverse = 1 / MAX_TEMPERATURE, MAX_TEMPERATURE, 1.0
+    for _ in range(NEWTON_STEPS):
+        given = logistic(odds * inverse)
+        slope = float(((given - is_tp) * odds).sum())
         low, high = (inverse, high) if slope < 0 else (low, inverse)
-        bend = float((given * (1 - given) * odds**2).sum())
-        newer = inverse - slope / bend if bend > 0 else 0.0
+        curvature = float((given * (1 - given) * odds**2).sum())
+        newer = inverse - slope / curvature if curvature > 0 else 0.0
         newer = newer if low < newer < high else (low + high) / 2
         step, inverse = abs(newer - inverse), newer
-        if step <= 1e-7 * inverse:  # the error left is of the order of its square
+        if step <= 1e-7 * inverse:  # the remaining error is of the order of its square
             break
     return TemperatureScaling(1 / inverse)
 
 
-BINS, LOCATED_BINS = 10, 25
+@dataclass(frozen=True, eq=False)
+class Bins:
+    """Bins of confidences that contain predictions: edges, counts, mean confidence, and share of true positives."""
 
-TINY = 1e-15  # what log loss is cut at
+    low: Floats
+    high: Floats
+    count: Ints
+    confidence: Floats
+    accuracy: Floats
 
-FLOOR = 0.05
+    @classmethod
+    def of(cls, confidence: Floats, correct: NDArray[Any], edges: Floats) -> Bins:
+        """Fill the bins [low, high), the last one closed."""
+        correct = correct.astype(np.float64)
+        at = np.clip(np.searchsorted(edges, confidence, side="right") - 1, 0, len(edges) - 2)
+        count = np.bincount(at, minlength=len(edges) - 1)
+        kept = np.flatnonzero(count)
+        means = [np.bincount(at, v, minlength=len(edges) - 1)[kept] / count[kept] for v in (confidence, correct)]
+        return cls(edges[kept], edges[kept + 1], count[kept], *means)
 
-KEYS = ("ece", "mce", "ace", "brier", "log_loss")
+    @property
+    def gaps(self) -> Floats:
+        """The distance between mean confidence and share of true positives."""
+        return np.abs(self.accuracy - self.confidence)
+
+    def expected_error(self) -> float:
+        """The mean gap over predictions (ECE)."""
+        return float((self.gaps * self.count).sum() / self.count.sum())
+
+
+def equal_edges(count: int) -> Floats:
+    """Edges of bins of equal width, each the double nearest to its decimal.
+
+    `numpy.linspace` has 0.30000000000000004, above a confidence of 0.3.
+    """
+    return np.arange(count + 1) / count
+
+
+def quantile_edges(confidence: Floats) -> Floats:
+    """Edges of bins of equally many predictions, as far as equal confidences allow."""
+    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BINS + 1)))
+    return edges if len(edges) > 1 else np.repeat(edges, 2)
 
 
 class Calibration(AnalysisPart):
-    """Errors of confidences, of each label, their mean, and of all together; and a table of reliability."""
+    """Calibration errors of each class, their mean, and those of all predictions pooled; and a reliability table.
+
+    Parameters
+    ----------
+    matches
+        The matches of the evaluation.
+    bins
+        "equal" (width) or "quantile" (number of predictions).
+    seed
+        Seed of the random half of the images on which maps of confidences are fitted.
+    """
 
     name = "calibration"
 
@@ -128,12 +192,14 @@ class Calibration(AnalysisPart):
 
     @property
     def signature(self) -> Signature:
-        return sign("calibration", self.matches, bins=f"{BINS} {self.bins}", located_bins=LOCATED_BINS, seed=self.seed)
+        """Every setting that can change the errors."""
+        bins = f"{BINS} {self.bins}"
+        return part_signature("calibration", self.matches, bins=bins, located_bins=LOCATED_BINS, seed=self.seed)
 
     @cached_property
     def absent(self) -> str | None:
-        """Why there is nothing to say: confidences that are no probabilities."""
-        if not len(self.matches.counted):
+        """Why there is no calibration: no predictions, or confidences that are no probabilities."""
+        if not len(self.matches.counted_rows):
             return "no prediction counts"
         if self.matches.pred.confidence is None:
             return "predictions have no confidences"
@@ -147,171 +213,200 @@ class Calibration(AnalysisPart):
 
     @cached_property
     def pooled(self) -> dict[str, float]:
-        """Of all labels together."""
-        rows = self.matches.counted
-        return {} if self.absent else self.measure(rows) | self.split_brier(rows)
+        """The errors of all predictions together, with Murphy's decomposition of the Brier score."""
+        rows = self.matches.counted_rows
+        return {} if self.absent else self.measure(rows) | self.decompose_brier(rows)
 
     @cached_property
     def labels(self) -> dict[str, dict[str, float]]:
-        """Of each label with predictions."""
+        """The errors of each class with predictions, by name."""
         if self.absent:
             return {}
-        found = {}
-        for k, part in enumerate(self.matches.slices):
-            rows = self.matches.counted[part]
+        # For LaECE₀ a prediction is correct if it touches a free ground truth of its class.
+        touching = self.matches.evaluation.outcomes_at(TOUCHING)
+        found: dict[str, dict[str, float]] = {}
+        for k, part in enumerate(self.matches.class_slices):
+            rows = self.matches.counted_rows[part]
             if len(rows):
-                located = self.locate(rows, self.matches.outcomes.overlap, self.matches.is_right)
-                found[self.matches.names[k]] = {"preds": len(rows)} | self.measure(rows) | located | self.nearby[k]
+                errors = self.localization_errors(rows, self.matches.outcomes.overlap, self.matches.is_tp)
+                errors0 = self.localization_errors(rows, touching.overlap, touching.state == RIGHT)
+                found[self.matches.names[k]] = {
+                    "preds": len(rows),
+                    **self.measure(rows),
+                    "laece": errors[0],
+                    "laece0": errors0[0],
+                    "laace0": errors0[1],
+                }
         return found
 
     @cached_property
     def mean(self) -> dict[str, float]:
-        """Over labels with predictions."""
+        """Means over the classes with predictions."""
         keys = (*KEYS, *LOCATED)
         return {key: mean_present([one[key] for one in self.labels.values()]) for key in keys} if self.labels else {}
 
+    def fill(self, rows: Ints, *, quantile: bool) -> Bins:
+        """Fill bins with predictions."""
+        confidence = self.matches.confidence[rows]
+        edges = quantile_edges(confidence) if quantile else equal_edges(BINS)
+        return Bins.of(confidence, self.matches.is_tp[rows], edges)
+
     def measure(self, rows: Ints) -> dict[str, float]:
-        confidence, right = self.matches.confidence[rows], self.matches.is_right[rows].astype(np.float64)
-        bins = fill_bins(confidence, right, self.edges(confidence))
-        gaps = np.abs(bins.accuracy - bins.confidence)
-        even = fill_bins(confidence, right, quantile_edges(confidence))
-        sure = np.clip(confidence, TINY, 1 - TINY)
+        """Return ECE, MCE, ACE, Brier score and log loss of predictions."""
+        confidence, correct = self.matches.confidence[rows], self.matches.is_tp[rows].astype(np.float64)
+        bins = self.fill(rows, quantile=self.bins == "quantile")
+        even = self.fill(rows, quantile=True)
+        bounded = np.clip(confidence, SMALLEST, 1 - SMALLEST)
         return {
-            "ece": float((gaps * bins.count).sum() / len(rows)),
-            "mce": float(gaps.max()),
-            "ace": float(np.abs(even.accuracy - even.confidence).mean()),
-            "brier": float(((confidence - right) ** 2).mean()),
-            "log_loss": float(-np.where(right > 0, np.log(sure), np.log(1 - sure)).mean()),
+            "ece": float((bins.gaps * bins.count).sum() / len(rows)),
+            "mce": float(bins.gaps.max()),
+            "ace": float(even.gaps.mean()),
+            "brier": float(((confidence - correct) ** 2).mean()),
+            "log_loss": float(-np.where(correct > 0, np.log(bounded), np.log(1 - bounded)).mean()),
         }
 
-    def edges(self, confidence: Floats) -> Floats:
-        return quantile_edges(confidence) if self.bins == "quantile" else equal_edges(BINS)
-
-    def split_brier(self, rows: Ints) -> dict[str, float]:
-        """Murphy's parts: reliability − resolution + uncertainty is exactly the Brier score, by distinct values."""
-        falling = self.matches.falling
-        is_asked = np.zeros(len(falling), dtype=np.bool_)
-        is_asked[rows] = True
-        rows = falling[is_asked[falling]]
-        confidence, right = self.matches.confidence[rows], self.matches.is_right[rows]
+    def decompose_brier(self, rows: Ints) -> dict[str, float]:
+        """Return Murphy's components: reliability − resolution + uncertainty is exactly the Brier score."""
+        ranking = self.matches.by_confidence
+        is_chosen = np.zeros(len(ranking), dtype=np.bool_)
+        is_chosen[rows] = True
+        rows = ranking[is_chosen[ranking]]
+        confidence, is_tp = self.matches.confidence[rows], self.matches.is_tp[rows]
         ends = ends_of_runs(confidence)
         values, count = confidence[ends], np.diff(ends, prepend=-1)
-        share = np.diff(np.cumsum(right)[ends], prepend=0) / count
-        base = float(right.mean())
+        share = np.diff(np.cumsum(is_tp)[ends], prepend=0) / count
+        base = float(is_tp.mean())
         return {
             "reliability": float((count * (values - share) ** 2).sum() / len(rows)),
             "resolution": float((count * (share - base) ** 2).sum() / len(rows)),
             "uncertainty": base * (1 - base),
         }
 
-    def locate(self, rows: Ints, overlap: Floats, is_right: Bools, ending: str = "") -> dict[str, float]:
-        """LaECE: is the confidence the overlap that is to be expected? Wrong predictions overlap by 0."""
+    def localization_errors(self, rows: Ints, overlap: Floats, is_tp: Bools) -> tuple[float, float]:
+        """Return LaECE and LaACE: the distance of confidence to IoU, in bins and one by one; false positives have 0."""
         confidence = self.matches.confidence[rows]
-        met = np.where(is_right[rows], np.nan_to_num(overlap[rows]), 0.0)
+        reached = np.where(is_tp[rows], np.nan_to_num(overlap[rows]), 0.0)
         edges = equal_edges(LOCATED_BINS)
-        place = np.maximum(np.searchsorted(edges, confidence) - 1, 0)  # (low, high], the first closed
-        gaps = np.bincount(place, confidence - met)
-        found = {f"laece{ending}": float(np.abs(gaps).sum() / len(rows))}
-        return found | ({f"laace{ending}": float(np.abs(confidence - met).mean())} if ending else {})
-
-    @cached_property
-    def nearby(self) -> dict[int, dict[str, float]]:
-        """LaECE₀ and LaACE₀: a prediction is right if it touches a truth of its label that no better one took."""
-        found = self.matches.evaluation.outcomes_at(TOUCHING)
-        listed = [self.matches.counted[part] for part in self.matches.slices]
-        is_right = found.state == RIGHT
-        return {k: self.locate(rows, found.overlap, is_right, "0") for k, rows in enumerate(listed) if len(rows)}
+        at = np.maximum(np.searchsorted(edges, confidence) - 1, 0)  # (low, high], the first one closed
+        gaps = np.bincount(at, confidence - reached)
+        return float(np.abs(gaps).sum() / len(rows)), float(np.abs(confidence - reached).mean())
 
     @cached_property
     def reliability(self) -> list[dict[str, Any]]:
-        """Of all labels together, a row for each bin that has predictions."""
+        """One row per bin of all predictions: confidence, and share of true positives with Wilson's 95 % interval."""
         if self.absent:
             return []
-        rows = self.matches.counted
-        confidence = self.matches.confidence[rows]
-        bins = fill_bins(confidence, self.matches.is_right[rows].astype(np.float64), self.edges(confidence))
+        bins = self.fill(self.matches.counted_rows, quantile=self.bins == "quantile")
         found = []
-        for low, high, count, says, right in zip(*bins.columns, strict=True):
-            between = wilson(right, int(count))
-            found.append({"low": low, "high": high, "preds": int(count), "confidence": says, "right": right,
+        columns = (bins.low, bins.high, bins.count, bins.confidence, bins.accuracy)
+        for low, high, count, confidence, share in zip(*(column.tolist() for column in columns), strict=True):
+            between = wilson(share, int(count))
+            found.append({"low": low, "high": high, "preds": int(count), "confidence": confidence, "right": share,
                           "right_low": between[0], "right_high": between[1]})  # fmt: skip
         return found
 
     @cached_property
     def remedy(self) -> dict[str, float]:
-        """ECE on one half of the images: as confidences are, after a rising map of each label was fitted on the other
-        half, and after a temperature of each label was.
+        """ECE on one half of the images, as it is, and after a map of each class that was fitted on the other half.
+
+        `after` is isotonic regression, `temperature` temperature scaling; all are means over classes.
         """
-        matches, rows = self.matches, self.matches.counted
+        matches, rows = self.matches, self.matches.counted_rows
         random = np.random.Generator(np.random.PCG64(self.seed))
         is_first = np.zeros(matches.image_count, dtype=np.bool_)
         is_first[random.permutation(matches.image_count)[: matches.image_count // 2]] = True
         found: dict[str, list[float]] = {"before": [], "after": [], "temperature": []}
-        for part in matches.slices:
+        for part in matches.class_slices:
             own = rows[part]
             fitted = is_first[matches.pred.image[own]]
             if fitted.any() and not fitted.all():
-                given, right = matches.confidence[own], matches.is_right[own]
-                asked, told = given[~fitted], right[~fitted]
-                found["before"].append(expected_error(asked, told))
-                for key, fit in (("after", fit_rising), ("temperature", fit_temperature)):
-                    found[key].append(expected_error(fit(given[fitted], right[fitted])(asked), told))
+                confidence, is_tp = matches.confidence[own], matches.is_tp[own]
+                maps = {"before": None, "after": fit_isotonic, "temperature": fit_temperature}
+                for key, fit in maps.items():
+                    mapped = confidence[~fitted]
+                    if fit is not None:
+                        mapped = fit(confidence[fitted], is_tp[fitted])(mapped)
+                    found[key].append(Bins.of(mapped, is_tp[~fitted], equal_edges(BINS)).expected_error())
         return {key: mean_present(values) for key, values in found.items()}
 
     @cached_property
     def temperatures(self) -> dict[str, float]:
-        """Of each label, fitted on all images: above 1 where it is too sure."""
+        """The temperature of each class, fitted on all images; above 1 where it is overconfident."""
         if self.absent:
             return {}
         matches = self.matches
-        listed = {matches.names[k]: matches.counted[part] for k, part in enumerate(matches.slices)}
+        listed = {matches.names[k]: matches.counted_rows[part] for k, part in enumerate(matches.class_slices)}
         return {
-            name: fit_temperature(matches.confidence[rows], matches.is_right[rows]).temperature
+            name: fit_temperature(matches.confidence[rows], matches.is_tp[rows]).temperature
             for name, rows in listed.items()
             if len(rows)
         }
 
     def sentence(self) -> str:
-        """The verdict in words."""
+        """Return the calibration error and the worst bin in words."""
         if self.absent:
-            return f"no calibration: {self.absent}"
+            return f"No calibration: {self.absent}"
         worst = max(self.reliability, key=lambda one: abs(one["confidence"] - one["right"]) * one["preds"])
-        told = (
-            f"calibration error {self.mean['ece']:.3f} (mean over classes): says {worst['confidence']:.2f}, right in "
-            f"{worst['right']:.2f} [{worst['right_low']:.2f}, {worst['right_high']:.2f}] of {worst['preds']:,}"
+        text = (
+            f"ECE {self.mean['ece']:.3f} (class mean); worst bin: mean confidence {worst['confidence']:.2f}, precision "
+            f"{worst['right']:.2f} [{worst['right_low']:.2f}, {worst['right_high']:.2f}], n = {worst['preds']:,}"
         )
-        least = float(self.matches.confidence[self.matches.counted].min())
-        cut = f"; no confidence is below {least:.2g}: what was cut off cannot be judged" if least >= FLOOR else ""
-        return told + cut
+        least = float(self.matches.confidence[self.matches.counted_rows].min())
+        if least >= CUT_OFF:
+            text += f"; the lowest confidence is {least:.2g}: predictions dropped below it cannot be judged"
+        return text
 
     def table(self) -> Table:
-        """Reliability, bin by bin."""
+        """Return the reliability table, one row per bin."""
         names = [f"{one['low']:.2f}–{one['high']:.2f}" for one in self.reliability]
         keys = {"preds": "preds", "confidence": "confidence", "right": "right", "from": "right_low", "to": "right_high"}
         return Table.of("bin", names, {h: [one[key] for one in self.reliability] for h, key in keys.items()})
 
     def class_table(self) -> Table:
+        """Return one row per class."""
         keys = {"ECE": "ece", "MCE": "mce", "ACE": "ace", "LaECE": "laece", "LaECE₀": "laece0", "LaACE₀": "laace0",
                 "Brier": "brier", "log loss": "log_loss", "preds": "preds"}  # fmt: skip
         columns = {head: [one[key] for one in self.labels.values()] for head, key in keys.items()}
         return Table.of("class", list(self.labels), columns, mean={h: self.mean.get(k, nan) for h, k in keys.items()})
 
     def tables(self) -> dict[str, Table]:
+        """Return the tables of bins and of classes."""
         return {"calibration": self.table(), "calibration-classes": self.class_table()}
 
+    def summary(self) -> list[Part]:
+        """Return the sentence."""
+        return [self.sentence()]
+
     def contents(self) -> list[Part]:
+        """Return the sentence, both tables, what maps of confidences gain, and the signature."""
+        ending: list[Part] = [describe_ignored(self.matches), self.signature]
         if self.absent:
-            return [self.sentence(), tell_set_aside(self.matches), self.signature]
+            return [self.sentence(), *ending]
         remedy = self.remedy
-        mended = (
-            f"a rising map per class, fitted on half of the images, changes the error on the other half from "
-            f"{remedy['before']:.3f} to {remedy['after']:.3f}, a temperature per class to {remedy['temperature']:.3f}"
+        gained = (
+            f"On half of the images ECE is {remedy['before']:.3f}; maps fitted on the other half, one per class, "
+            f"change it to {remedy['after']:.3f} (isotonic regression) and {remedy['temperature']:.3f} (temperature "
+            "scaling)"
         )
         shown: list[Part] = [self.sentence(), self.table(), self.class_table()]
-        shown += [] if isnan(remedy["after"]) else [mended]
-        return [*shown, tell_set_aside(self.matches), self.signature]
+        return [*shown, *([] if isnan(remedy["after"]) else [gained]), *ending]
+
+    def draw(self, axes: Axes) -> None:
+        """Draw the reliability diagram: share of true positives against confidence, with 95 % intervals."""
+        label_axes(axes, "confidence", "precision")
+        axes.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", label="calibrated")
+        bins = self.reliability
+        at, share = ([one[key] for one in bins] for key in ("confidence", "right"))
+        gaps = [[one["right"] - one["right_low"] for one in bins], [one["right_high"] - one["right"] for one in bins]]
+        axes.errorbar(
+            at, share, np.maximum(gaps, 0), color=COLOURS[0], marker="o", ms=4, lw=1.5, capsize=2, label="all classes"
+        )
+        error = self.pooled.get("ece", float("nan"))
+        self.set_title(axes, self.absent or f"ECE {error:.3f}")
+        axes.legend(frameon=False, fontsize=8, loc="upper left")
 
     def to_dict(self) -> dict[str, Any]:
+        """Return means, pooled errors, bins, remedies and classes; or why there are none."""
         if self.absent:
             return {"signature": str(self.signature), "absent": self.absent}
         return {
@@ -326,46 +421,18 @@ class Calibration(AnalysisPart):
         }
 
 
-LOCATED = ("laece", "laece0", "laace0")
-
-
-@dataclass(frozen=True, eq=False)
-class Bins:
-    """Bins that have predictions."""
-
-    low: Floats
-    high: Floats
-    count: Ints
-    confidence: Floats  # the mean
-    accuracy: Floats
-
-    @property
-    def columns(self) -> Sequence[list[Any]]:
-        return [c.tolist() for c in (self.low, self.high, self.count, self.confidence, self.accuracy)]
-
-
-def fill_bins(confidence: Floats, right: Floats, edges: Floats) -> Bins:
-    """Bins [low, high), the last closed."""
-    place = np.clip(np.searchsorted(edges, confidence, side="right") - 1, 0, len(edges) - 2)
-    count = np.bincount(place, minlength=len(edges) - 1)
-    kept = np.flatnonzero(count)
-    sums = [np.bincount(place, values, minlength=len(edges) - 1)[kept] / count[kept] for values in (confidence, right)]
-    return Bins(edges[kept], edges[kept + 1], count[kept], *sums)
-
-
-def equal_edges(count: int) -> Floats:
-    """Edges of equally wide bins, each the double next to its decimal: numpy's linspace has 0.30000000000000004, so
-    that a confidence of 0.3 would lie below it.
-    """
-    return np.arange(count + 1) / count
-
-
-def quantile_edges(confidence: Floats) -> Floats:
-    """Edges of bins of equally many predictions, as far as equal confidences allow."""
-    edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BINS + 1)))
-    return edges if len(edges) > 1 else np.repeat(edges, 2)
-
-
-def expected_error(confidence: Floats, right: NDArray[Any]) -> float:
-    bins = fill_bins(confidence, right.astype(np.float64), equal_edges(BINS))
-    return float((np.abs(bins.accuracy - bins.confidence) * bins.count).sum() / len(confidence))
+PART = PartRecord(
+    name="calibration",
+    about="Calibration of confidences: ECE, Brier score, LaECE, reliability table.",
+    build=lambda analysis: Calibration(analysis.matches, analysis.settings.bins, analysis.settings.seed),
+    plot=Calibration.draw,
+    settings=CalibrationSettings,
+    json="""\
+"calibration": {"signature", "ece", "mce", "ace", "brier", "log_loss", "laece", "laece0", "laace0",
+                "pooled": {"ece", "mce", "ace", "brier", "log_loss", "reliability", "resolution", "uncertainty"},
+                "bins": [{"low", "high", "preds", "confidence", "right", "right_low", "right_high"}, …],
+                "remedy": {"before", "after", "temperature"}, "temperatures": {NAME: …},
+                "classes": {NAME: {"preds", the same}}, "absent": null | why}
+The errors are means over classes, those of `pooled` of all predictions. `remedy` is the ECE on half of the images
+before and after isotonic regression (`after`) and temperature scaling, fitted on the other half.""",
+)

@@ -1,78 +1,106 @@
-"""What does one detector see that the other does not, and how sure is the difference?"""
+"""Comparison of two detectors on the same ground truth: classes, objects and errors in which they differ.
+
+Besides the difference in AP there is McNemar's exact test over objects, a permutation test over images, and the
+influence of single annotations: by how much each annotation, if it is wrong, moves the lead of one detector. A wrong
+annotation is taken as no object at all, as in `vt.rank`: the score is that of the ground truth without it, exactly.
+"""
 
 from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from itertools import combinations
 from math import ceil, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import verite
 from verite.analysis.errors import TYPES
-from verite.analysis.influence import count_to_turn
 from verite.analysis.matches import UNLIMITED
-from verite.analysis.parts import interval, sign, tell_set_aside
-from verite.evaluation.evaluation import EVERY_AREA, Evaluation
+from verite.analysis.part import (
+    Document,
+    PartRecord,
+    bootstrap_interval,
+    describe_ignored,
+    part_signature,
+    plot_result,
+)
+from verite.analysis.suspicious import CHECKED, Suspicion
+from verite.evaluation.evaluation import EVERY_AREA, Changes, Evaluation
 from verite.evaluation.settings import ClassThresholds
-from verite.model.results import to_json
-from verite.model.tables import Display, Table
+from verite.leaderboards.influence import min_flip_size, removal_influence
+from verite.model.tables import Table
+from verite.plotting import COLOURS, MOST_OF_NAME, label_rows, shorten_apart
 from verite.statistics.mcnemar import mcnemar_exact
+from verite.statistics.multiple_comparisons import TIE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.axes import Axes
+
     from verite.analysis.analyse import Analysis
-    from verite.analysis.matches import Bools, Floats, Ints
+    from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
+    from verite.leaderboards.audit import AuditRow
+    from verite.model.annotations import Annotations
     from verite.model.tables import Part
     from verite.signature import Signature
 
-FATES = ("right", *TYPES)
-RIGHT, MISSED = 0, len(TYPES)
-FLIPS = 10_000  # of signs
-BLOCK = 500
-SHOWN = 5
+OUTCOMES = ("right", *TYPES)  # of a ground truth: matched, or the error type that costs it
+MATCHED, MISSED = 0, len(TYPES)
+SIGN_FLIPS = 10_000  # of the permutation test over images
+BLOCK = 500  # of them at once
+SHOWN = 5  # classes on the screen
+SAME_PLACE = 0.5  # IoU of two predictions of the same missing object
+MOST_AUDITED = 1000  # suspicions whose influence on the lead is computed
 
 
-class SystemPair(Display):
-    """Two systems on the same truth: labels, objects, errors. Differences are those of the second less the first."""
+class DetectorPair(Document):
+    """Two detectors on the same ground truth. All differences are the second minus the first.
+
+    Parameters
+    ----------
+    one, two
+        The analyses of both detectors.
+    names
+        The names of both.
+    """
 
     name = "comparison"
 
     def __init__(self, one: Analysis, two: Analysis, names: tuple[str, str]) -> None:
         self.one, self.two, self.names = one, two, names
-        self.matches, self.drawn, self.seed = one.matches, one.drawn, one.settings.seed
+        self.matches, self.bootstrap, self.seed = one.matches, one.bootstrap, one.settings.seed
 
     @cached_property
     def found(self) -> tuple[Bools, Bools]:
-        """Of each truth, whether each system finds it from its own confidence on."""
-        return find_objects(self.one), find_objects(self.two)
+        """For each ground truth, whether each detector matches it above its own confidence threshold."""
+        one, two = (matched_truths(detector) for detector in (self.one, self.two))
+        return one, two
 
     @cached_property
     def objects(self) -> dict[str, int]:
-        one, two, asked = *self.found, self.matches.is_asked
+        """How many objects both, only one, and neither of the detectors match."""
+        one, two, counted = *self.found, self.matches.counted_truth
         return {
             "both": int((one & two).sum()),
             "only_first": int((one & ~two).sum()),
             "only_second": int((two & ~one).sum()),
-            "neither": int((asked & ~one & ~two).sum()),
+            "neither": int((counted & ~one & ~two).sum()),
         }
 
     @property
     def p_objects(self) -> float:
-        """McNemar's exact test, as if objects were independent."""
+        """p-value of McNemar's exact test, as if objects were independent."""
         return mcnemar_exact(self.objects["only_first"], self.objects["only_second"])
 
     @cached_property
     def p_images(self) -> float:
-        """The same with images, or groups of them, as units: signs of what each adds are flipped at random."""
+        """p-value of a permutation test with images, or groups of them, as units: the sign of each lead is flipped."""
         one, two = self.found
         unit: Ints = self.matches.truth.image.astype(np.int64)
-        if self.drawn is not None and self.drawn.groups is not None:
-            unit = np.unique(self.drawn.groups, return_inverse=True)[1][unit]
+        if self.bootstrap is not None and self.bootstrap.groups is not None:
+            unit = np.unique(self.bootstrap.groups, return_inverse=True)[1][unit]
         count = int(unit.max(initial=-1)) + 1
         lead = np.bincount(unit[one & ~two], minlength=count) - np.bincount(unit[two & ~one], minlength=count)
         lead = lead[lead != 0].astype(np.float64)
@@ -80,88 +108,103 @@ class SystemPair(Display):
             return 1.0
         random = np.random.Generator(np.random.PCG64(self.seed))
         own, more = abs(lead.sum()), 0
-        for _ in range(FLIPS // BLOCK):
+        for _ in range(SIGN_FLIPS // BLOCK):
             signs = random.integers(0, 2, (BLOCK, len(lead))) * 2.0 - 1
             more += int((np.abs(signs @ lead) >= own - 1e-9).sum())
-        return (more + 1) / (FLIPS + 1)
+        return (more + 1) / (SIGN_FLIPS + 1)
 
     @cached_property
     def decisive(self) -> dict[str, int | None]:
-        """How many wrong records, in the worst places, make both find equally many, reverse who finds more, and turn
-        the order by AP.
+        """How many wrong annotations, in the worst case, tie the numbers of matched objects, reverse their order, and
+        reverse the order by AP.
+
+        The last one is an upper bound, evaluated exactly; None where the scores are equal, no number of annotations
+        suffices, or annotations cannot be removed from the evaluation.
         """
         lead = abs(self.objects["only_first"] - self.objects["only_second"])
-        turned = count_to_turn((self.one.matches, self.two.matches), (self.one.influence, self.two.influence))
-        return {"errors_to_tie": ceil(lead / 2), "errors_to_reverse": lead // 2 + 1, "errors_to_turn_AP": turned}
+        reversing = None
+        score = next(iter(self.one.results.scores))
+        gap = self.one.results.scores[score].value - self.two.results.scores[score].value
+        influences = self.one.influence, self.two.influence
+        if abs(gap) > TIE and not np.isnan(influences).any():
+            rows = np.flatnonzero(self.matches.counted_truth)
+            change = (influences[0] - influences[1])[rows]
+            results = [self.one.results, self.two.results]
+            if gap < 0:
+                results, change = results[::-1], -change
+            reversing = min_flip_size(results, score, rows, change, abs(gap))
+        return {"errors_to_tie": ceil(lead / 2), "errors_to_reverse": lead // 2 + 1, "errors_to_turn_AP": reversing}
 
     @cached_property
     def swing(self) -> Floats:
-        """Of each record of the truth: by how much AP of the second less the first changes if it is wrong."""
+        """For each ground truth, by how much the difference in AP changes if the annotation is wrong."""
         return self.two.influence - self.one.influence
 
     @cached_property
-    def doubt(self) -> Floats:
-        """Of each record of the truth the larger probability that it is wrong."""
-        return np.maximum(*(system.suspicious.suspicion_of_truths() for system in (self.one, self.two)))
+    def probability_wrong(self) -> Floats:
+        """For each ground truth, the larger of both detectors' probabilities that the annotation is wrong."""
+        return np.maximum(*(detector.suspicious.suspicion_of_truths() for detector in (self.one, self.two)))
 
     @cached_property
     def lead_interval(self) -> tuple[float, float]:
-        """Of AP of the second less the first, on the same drawn images; not a number where nothing is drawn."""
-        if self.drawn is None:
+        """95 % bootstrap interval of the difference in AP, on the same resampled images; NaN without a bootstrap."""
+        if self.bootstrap is None:
             return nan, nan
-        score = next(iter(self.one.results.scores))
-        one, two = (system.results.draw_scores([score], self.drawn.weights)[:, 0] for system in (self.one, self.two))
-        return interval(two - one)
+        score, weights = next(iter(self.one.results.scores)), self.bootstrap.weights
+        one, two = (detector.results.draw_scores([score], weights)[:, 0] for detector in (self.one, self.two))
+        return bootstrap_interval(two - one)
 
     @cached_property
     def difference(self) -> dict[str, float]:
-        """By how much each type costs the second more; they add up to AP of the first less AP of the second."""
+        """By how much more each error type costs the second; they add up to AP of the first minus AP of the second."""
         one, two = self.one.errors.cost, self.two.errors.cost
         return {key: two[key] - one[key] for key in one}
 
     @cached_property
     def migration(self) -> Ints:
-        """[fate under the first, under the second]: how many truths."""
-        asked = self.matches.is_asked
-        one, two = (find_fates(system)[asked] for system in (self.one, self.two))
-        counts = np.zeros((len(FATES), len(FATES)), dtype=np.int64)
-        np.add.at(counts, (one, two), 1)
+        """How many ground truths have which outcome, [outcome under the first, under the second], at any confidence."""
+        counted, outcomes = self.matches.counted_truth, []
+        for detector in (self.one, self.two):
+            types = detector.errors.types
+            found = np.full(len(types.is_matched), MISSED)
+            fixed = np.flatnonzero(types.is_fixed)
+            found[types.target[fixed]] = types.kind[fixed] + 1
+            found[types.is_matched] = MATCHED
+            outcomes.append(found[counted])
+        counts = np.zeros((len(OUTCOMES), len(OUTCOMES)), dtype=np.int64)
+        np.add.at(counts, (outcomes[0], outcomes[1]), 1)
         return counts
 
     @cached_property
     def only_wrong(self) -> tuple[int, int]:
-        """Wrong predictions of each that no prediction of the other, of its label, overlaps enough."""
-        return count_lonely(self.one, self.two), count_lonely(self.two, self.one)
+        """False positives of each detector that no prediction of the other of the same class overlaps enough."""
+        return count_unshared(self.one, self.two), count_unshared(self.two, self.one)
 
     @cached_property
     def labels(self) -> list[dict[str, Any]]:
-        """AP of each label and its difference, with an interval over the choice of images where draws are asked for."""
+        """AP of each class and its difference, with a 95 % bootstrap interval where images are resampled."""
         one, two = self.one.errors.label_ap, self.two.errors.label_ap
         present = [self.matches.names[k] for k in self.matches.present]
-        drawn = self.draw_labels(present) if self.drawn is not None and present else None
-        found = []
-        for i, name in enumerate(present):
-            low, high = (nan, nan) if drawn is None else interval(drawn[:, i])
-            found.append({"label": name, "first": one[name], "second": two[name], "difference": two[name] - one[name],
-                          "low": low, "high": high})  # fmt: skip
-        return found
-
-    def draw_labels(self, names: Sequence[str]) -> Floats:
-        """[draw, label]: differences on the same drawn images."""
-        assert self.drawn is not None
-        weights = self.drawn.weights
-        score = next(iter(self.one.results.scores))
-        one, two = (system.results.draw_class_scores(score, weights, names) for system in (self.one, self.two))
-        return np.asarray(two - one)
+        between = [(nan, nan)] * len(present)
+        if self.bootstrap is not None and present:
+            score, weights = next(iter(self.one.results.scores)), self.bootstrap.weights
+            first, second = (d.results.draw_class_scores(score, weights, present) for d in (self.one, self.two))
+            between = [bootstrap_interval(column) for column in np.asarray(second - first).T]
+        return [
+            {"label": name, "first": one[name], "second": two[name], "difference": two[name] - one[name],
+             "low": low, "high": high}
+            for name, (low, high) in zip(present, between, strict=True)
+        ]  # fmt: skip
 
     def flips(self) -> Table:
-        """Objects that one system finds and the other does not, those to be looked at first on top: by the probability
-        that the record is wrong times what that would change.
+        """Return the objects that only one detector matches, those to check first on top: sorted by the probability
+        that the annotation is wrong times the change of the difference in AP if it is.
         """
         one, two = self.found
         rows = np.flatnonzero(one ^ two)
         known = np.where(np.isnan(self.swing), 1.0, np.abs(self.swing))[rows]
-        rows = rows[np.lexsort((-self.doubt[rows], -self.doubt[rows] * known))]
+        probability = self.probability_wrong
+        rows = rows[np.lexsort((-probability[rows], -probability[rows] * known))]
         truth, names = self.matches.truth, self.matches.names
         boxes = truth.regions.boxes[rows]
         columns: dict[str, list[Any]] = {
@@ -169,91 +212,94 @@ class SystemPair(Display):
             "found by": [self.names[0] if one[row] else self.names[1] for row in rows],
             **{side: boxes[:, k].tolist() for k, side in enumerate(("x1", "y1", "x2", "y2"))},
         }
-        for name, system in zip(self.names, (self.one, self.two), strict=True):
-            columns[f"confidence of {name}"] = self.confidences(system, rows)
-        columns |= {"P(record wrong)": self.doubt[rows].tolist(), "swing of AP": self.swing[rows].tolist()}
+        for name, detector in zip(self.names, (self.one, self.two), strict=True):
+            matches = detector.matches
+            # Of the matched prediction, at any confidence; -1, the appended NaN, where there is none.
+            columns[f"confidence of {name}"] = np.append(matches.confidence, nan)[matches.outcomes.pred[rows]].tolist()
+        columns |= {"P(record wrong)": probability[rows].tolist(), "swing of AP": self.swing[rows].tolist()}
         columns["row"] = rows.tolist()
         return Table.of("image", [self.matches.image_name(int(i)) for i in truth.image[rows]], columns)
 
-    @staticmethod
-    def confidences(system: Analysis, rows: Ints) -> list[float]:
-        """Of the predictions that took these truths, at any confidence; NaN for none."""
-        pred = system.matches.outcomes.pred[rows]
-        found = np.append(system.matches.confidence, nan)[pred]  # the last one where nobody took it
-        return [float(value) for value in found]
-
     def sentences(self) -> list[str]:
+        """Return the comparison in words."""
         counts, (first, second) = self.objects, self.names
         lead = self.two.errors.base - self.one.errors.base
         least = self.decisive
         turned = least["errors_to_turn_AP"]
-        by_ap = "" if turned is None else f", {turned:,} turn the order by AP"
+        by_ap = "" if turned is None else f", {turned:,} reverse the order by AP"
         low, high = self.lead_interval
         between = "" if isnan(low) else f" [{low:+.4f}, {high:+.4f}]"
         return [
-            f"{second} − {first}: AP {lead:+.4f}{between}; objects found by both {counts['both']:,}, only by {first} "
+            f"{second} − {first}: AP {lead:+.4f}{between}; objects matched by both {counts['both']:,}, only by {first} "
             f"{counts['only_first']:,}, only by {second} {counts['only_second']:,}, by neither {counts['neither']:,}: "
-            f"p {self.p_objects:.2g} if objects were independent, {self.p_images:.2g} with images as units",
-            f"{least['errors_to_tie']:,} wrong records in the worst places make both find equally many, "
-            f"{least['errors_to_reverse']:,} reverse it{by_ap}; wrong predictions of its own: {first} "
-            f"{self.only_wrong[0]:,}, {second} {self.only_wrong[1]:,}",
+            f"p = {self.p_objects:.2g} (McNemar, objects independent), p = {self.p_images:.2g} (images as units)",
+            f"In the worst case {least['errors_to_tie']:,} wrong annotations tie the numbers of matched objects and "
+            f"{least['errors_to_reverse']:,} reverse their order{by_ap}. False positives that the other detector does "
+            f"not share: {first} {self.only_wrong[0]:,}, {second} {self.only_wrong[1]:,}",
         ]
 
     def cost_table(self) -> Table:
+        """Return the cost of each error type for both detectors."""
         one, two = self.one.errors.cost, self.two.errors.cost
         columns = {self.names[0]: list(one.values()), self.names[1]: list(two.values())}
         columns["difference"] = list(self.difference.values())
         return Table.of("cost", TYPES, columns, mean={key: sum(values) for key, values in columns.items()})
 
     def label_table(self, most: int | None = None) -> Table:
-        """Labels by how much they differ."""
+        """Return AP of each class for both detectors, the largest difference first."""
         rows = sorted(self.labels, key=lambda one: -abs(one["difference"]))[:most]
-        keys = {
-            self.names[0]: "first",
-            self.names[1]: "second",
-            "difference": "difference",
-            "from": "low",
-            "to": "high",
-        }
-        if self.drawn is None:
-            keys = {head: key for head, key in keys.items() if key not in ("low", "high")}
+        keys = {self.names[0]: "first", self.names[1]: "second", "difference": "difference"}
+        keys |= {} if self.bootstrap is None else {"from": "low", "to": "high"}
         return Table.of("class", [one["label"] for one in rows], {h: [one[k] for one in rows] for h, k in keys.items()})
 
     def migration_table(self) -> Table:
-        columns = {f"{name} ({self.names[1]})": self.migration[:, i].tolist() for i, name in enumerate(FATES)}
-        return Table.of(f"truths under {self.names[0]}", FATES, columns)
+        """Return how many ground truths have which outcome under both detectors."""
+        columns = {f"{name} ({self.names[1]})": self.migration[:, i].tolist() for i, name in enumerate(OUTCOMES)}
+        return Table.of(f"truths under {self.names[0]}", OUTCOMES, columns)
 
     def main_table(self) -> Table:
+        """Return the costs."""
         return self.cost_table()
 
-    def contents(self) -> list[Part]:
-        aside = [
-            f"{name}: {tell_set_aside(one.matches)}" for name, one in zip(self.names, (self.one, self.two), strict=True)
-        ]
-        return [*self.sentences(), self.cost_table(), self.label_table(SHOWN), *aside, self.signature]
-
-    @property
-    def signature(self) -> Signature:
-        drawn = {"draws": 0} if self.drawn is None else self.drawn.settings
-        floors = {str(system.confidence) if isinstance(system.confidence, ClassThresholds) else system.confidence
-                  for system in (self.one, self.two)}  # fmt: skip
-        at = floors.pop() if len(floors) == 1 else "each its own"
-        more: dict[str, Any] = {"seed": self.seed, **drawn}
-        return sign("comparison", self.matches, at=at, flips=FLIPS, **more)
-
-    def to_frame(self) -> Any:
-        """Costs as a pandas DataFrame (pandas must be installed)."""
-        return self.main_table().to_frame()
-
-    def plot(self, ax: Any = None) -> Any:
-        """A picture on matplotlib's axes, which are returned."""
-        return verite.plot(self, self.name, ax)
-
     def tables(self) -> dict[str, Table]:
+        """Return all tables by the names of their CSV files."""
         return {"costs": self.cost_table(), "labels": self.label_table(), "migration": self.migration_table(),
                 "flips": self.flips()}  # fmt: skip
 
+    def contents(self) -> list[Part]:
+        """Return the sentences, costs, the classes that differ most, and the signature."""
+        detectors = zip(self.names, (self.one, self.two), strict=True)
+        ignored = [f"{name}: {describe_ignored(one.matches)}" for name, one in detectors]
+        return [*self.sentences(), self.cost_table(), self.label_table(SHOWN), *ignored, self.signature]
+
+    @property
+    def signature(self) -> Signature:
+        """Every setting that can change the comparison."""
+        bootstrap = {"draws": 0} if self.bootstrap is None else self.bootstrap.settings
+        thresholds = {str(one) if isinstance(one, ClassThresholds) else one
+                      for one in (self.one.confidence, self.two.confidence)}  # fmt: skip
+        at = thresholds.pop() if len(thresholds) == 1 else "each its own"
+        more: dict[str, Any] = {"seed": self.seed, **bootstrap}
+        return part_signature("comparison", self.matches, at=at, flips=SIGN_FLIPS, **more)
+
+    def plot(self, ax: Any = None) -> Axes:
+        """Draw the costs of both detectors on matplotlib's axes, or on new ones; return the axes."""
+        return plot_result(self, self.name, ax)
+
+    def draw(self, axes: Axes) -> None:
+        """Draw the costs of the error types of two detectors."""
+        at = np.arange(len(self.difference))
+        names = shorten_apart(self.names, MOST_OF_NAME)
+        for i, (name, detector) in enumerate(zip(names, (self.one, self.two), strict=True)):
+            label = f"{name}, AP {detector.errors.base:.3f}"
+            axes.barh(at + 0.4 * i - 0.2, list(detector.errors.cost.values()), 0.38, color=COLOURS[i], label=label)
+        label_rows(axes, list(self.difference))
+        axes.set(xlabel="cost in AP (adds up to 1 − AP)")
+        axes.set_title(" and ".join(names))
+        axes.legend(frameon=False, fontsize=8, loc="best")
+
     def to_dict(self) -> dict[str, Any]:
+        """Return all differences as plain values."""
         return {
             "signature": str(self.signature),
             "first": self.names[0],
@@ -265,71 +311,148 @@ class SystemPair(Display):
             "objects": self.objects,
             "p_objects": self.p_objects,
             "p_images": self.p_images,
-            "flips_of_signs": FLIPS,
+            "flips_of_signs": SIGN_FLIPS,
             "seed": self.seed,
-            "draws": 0 if self.drawn is None else self.drawn.count,
+            "draws": 0 if self.bootstrap is None else self.bootstrap.count,
             **self.decisive,
             "wrong_alone": {"first": self.only_wrong[0], "second": self.only_wrong[1]},
-            "fates": list(FATES),
+            "fates": list(OUTCOMES),
             "migration": self.migration.tolist(),
             "labels": self.labels,
         }  # fmt: skip
 
-    def to_json(self, *, indent: int = 0) -> str:
-        return to_json(self.to_dict(), indent=indent)
 
-
-def compare_pairs(systems: dict[str, Analysis]) -> list[SystemPair]:
-    """Every two systems, the order they were given in."""
-    return [SystemPair(systems[a], systems[b], (a, b)) for a, b in combinations(systems, 2)]
-
-
-def join_tables(pairs: Sequence[SystemPair]) -> dict[str, Table]:
-    """The tables of all pairs by the names of the files they are kept in; rows begin with the two they are about."""
+def join_tables(pairs: Sequence[DetectorPair]) -> dict[str, Table]:
+    """Join the tables of all pairs by the names of their CSV files; rows begin with the names of both detectors."""
     found: dict[str, Table] = {}
     for pair in pairs:
-        alike = copy(pair)  # with what it has found already
-        alike.names = ("first", "second")
-        for name, table in alike.tables().items():
+        anonymous = copy(pair)  # with everything that is computed already
+        anonymous.names = ("first", "second")
+        for name, table in anonymous.tables().items():
             before = found[name].rows if name in found else ()
             rows = tuple((*pair.names, *row) for row in table.all_rows)
             found[name] = Table(("first system", "second system", *table.head), (*before, *rows))
     return found
 
 
-def find_objects(system: Analysis) -> Bools:
-    """Truths that a prediction takes from the system's own confidence on."""
-    matches, floor = system.matches, system.confidence
-    least: Any = (
-        matches.of_preds(floor.of_labels(matches.names), -np.inf) if isinstance(floor, ClassThresholds) else floor
-    )
-    kept = matches.is_right & np.asarray(matches.confidence >= least)
+def matched_truths(detector: Analysis) -> Bools:
+    """Ground truths that are matched by a prediction above the detector's own confidence threshold."""
+    matches = detector.matches
+    kept = matches.is_tp & matches.above(detector.confidence)
     found = np.zeros(len(matches.truth), dtype=np.bool_)
     found[matches.outcomes.truth[kept]] = True
     return found
 
 
-def find_fates(system: Analysis) -> Ints:
-    """Of each truth at any confidence: right, the type of the best prediction that is after it, or missed."""
-    types = system.errors.types
-    fates = np.full(len(types.is_taken), MISSED)
-    mended = np.flatnonzero(types.is_mended)
-    fates[types.target[mended]] = types.kind[mended] + 1
-    fates[types.is_taken] = RIGHT
-    return fates
-
-
-def count_lonely(one: Analysis, two: Analysis) -> int:
-    """Wrong predictions of the one that nothing of the other overlaps enough, both from their confidences on."""
-    sides = []
-    for system, chosen in ((two, two.confusion.is_kept), (one, one.confusion.is_kept & ~one.matches.is_right)):
-        sides.append(system.matches.pred.where(chosen))
-    if not len(sides[1]):
+def count_unshared(one: Analysis, two: Analysis) -> int:
+    """Count the kept false positives of one detector that no kept prediction of the other overlaps enough."""
+    others = two.matches.pred.where(two.confusion.is_kept)
+    wrong = one.matches.pred.where(one.confusion.is_kept & ~one.matches.is_tp)
+    if not len(wrong):
         return 0
     matches = one.matches
     rules = replace(
-        matches.rules, thresholds=(matches.thresholds[matches.single],), ranges=(EVERY_AREA,), limits=(UNLIMITED,),
-        recalls=(), image_limit=0, ignored=(), shared=(),
+        matches.rules, thresholds=(matches.thresholds[matches.main_threshold],), ranges=(EVERY_AREA,),
+        limits=(UNLIMITED,), recalls=(), image_limit=0, ignored=(), shared=(),
     )  # fmt: skip
-    offsets = Evaluation(sides[0], sides[1], rules, matches.evaluation.threads).stages.candidates[0]
+    offsets = Evaluation(others, wrong, rules, matches.evaluation.threads).stages.candidates[0]
     return int((np.diff(offsets) == 0).sum())
+
+
+def influence_of_truths(matches: AnalysisMatches) -> Floats:
+    """By how much the first score changes without each ground truth.
+
+    0 for ignored ones; NaN where ground truths cannot be removed from the evaluation (Open Images).
+    """
+    found = np.zeros(len(matches.truth))
+    if not matches.can_change_truth:
+        return np.full(len(matches.truth), np.nan)
+    rows = np.flatnonzero(matches.counted_truth)
+    if len(rows):
+        found[rows] = np.nan_to_num(removal_influence(matches.results, next(iter(matches.results.scores)), rows))
+    return found
+
+
+def influence_of_adding(matches: AnalysisMatches, objects: Annotations) -> Floats:
+    """By how much the first score changes if the ground truth had each of these objects; NaN where it cannot."""
+    if not matches.can_change_truth:
+        return np.full(len(objects), np.nan)
+    if not len(objects):
+        return np.zeros(0)
+    results: Any = matches.results
+    changes = Changes.of(objects.like(matches.truth), added=[[i] for i in range(len(objects))])
+    score = next(iter(results.scores))
+    changed = results.evaluation.bootstrap_means([results.mean_query(score)], None, changes)[:, 0]
+    return np.asarray(np.nan_to_num(changed - results.scores[score].value))
+
+
+def merge_suspicions(detectors: Sequence[Analysis]) -> list[tuple[Analysis, Suspicion]]:
+    """Merge the suspicions of several detectors, the highest probability first.
+
+    Of one annotation or place the largest probability counts: detectors that agree are not independent evidence.
+    """
+    listed = [(detector, one) for detector in detectors for one in detector.suspicious.listed]
+    listed.sort(key=lambda pair: -pair[1].probability)
+    seen: set[int] = set()
+    places: dict[tuple[int, int], list[Any]] = {}
+    found = []
+    for detector, one in listed:
+        if one.truth is not None:
+            if one.truth in seen:
+                continue
+            seen.add(one.truth)
+        else:
+            matches, row = detector.matches, one.pred
+            box = matches.pred.regions.boxes[row]
+            others = places.setdefault((int(matches.pred.image[row]), int(matches.pred_label[row])), [])
+            if any(box_iou(box, other) >= SAME_PLACE for other in others):
+                continue
+            others.append(box)
+        found.append((detector, one))
+    return found
+
+
+def box_iou(one: Any, other: Any) -> float:
+    """IoU of two boxes x1, y1, x2, y2."""
+    sides = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
+    both = float(np.prod(np.maximum(sides, 0)))
+    return both / max(float(np.prod(one[2:] - one[:2]) + np.prod(other[2:] - other[:2])) - both, 1e-300)
+
+
+def audit_comparison(detectors: Sequence[Analysis], pairs: Sequence[DetectorPair], most: int) -> list[AuditRow]:
+    """List annotations to check where several detectors are compared.
+
+    They are sorted by the probability that the annotation is wrong times the largest change of a difference in AP if it
+    is; by probability alone where the change is not known.
+    """
+    listed = [(detector, one) for detector, one in merge_suspicions(detectors)[:MOST_AUDITED] if one.kind in CHECKED]
+    of_missing: dict[int, float] = {}  # by position in the list: the largest change if the object were added
+    for seeing in detectors:
+        at = [i for i, (detector, one) in enumerate(listed) if detector is seeing and one.truth is None]
+        objects = seeing.matches.pred.take(np.array([listed[i][1].pred for i in at], dtype=np.int64))
+        gains = {id(evaluated): influence_of_adding(evaluated.matches, objects) for evaluated in detectors}
+        changes = [np.abs(gains[id(pair.two)] - gains[id(pair.one)]) for pair in pairs]
+        of_missing |= dict(zip(at, np.max(changes, axis=0).tolist(), strict=True))
+    found = []
+    for i, (detector, one) in enumerate(listed):
+        swing = of_missing[i] if one.truth is None else max(abs(float(pair.swing[one.truth])) for pair in pairs)
+        row = replace(detector.suspicious.audit_row(one), influence=swing)
+        found.append((-one.probability * (1.0 if np.isnan(swing) else swing), -one.probability, row))
+    found.sort(key=lambda entry: entry[:2])
+    return [row for *_, row in found[:most]]
+
+
+PART = PartRecord(
+    name="comparison",
+    about="Every two detectors: classes, objects and errors in which they differ.",
+    build=None,
+    plot=DetectorPair.draw,
+    json="""\
+"comparison": null | [{"signature", "first": NAME, "second": NAME,
+    "AP": {"first", "second", "difference", "low", "high"}, "cost_difference": {TYPE: …},
+    "objects": {"both", "only_first", "only_second", "neither"}, "p_objects", "p_images", "flips_of_signs", "seed",
+    "draws", "errors_to_tie", "errors_to_reverse", "errors_to_turn_AP", "wrong_alone": {"first", "second"},
+    "fates": ["right", TYPE, …], "migration": [[n, …], …],
+    "labels": [{"label", "first", "second", "difference", "low", "high"}, …]}, …]
+One entry for every two detectors; `null` for a single one. Differences are the second minus the first.""",
+)

@@ -1,112 +1,256 @@
-"""Which labels are taken for which? A table whose diagonal is the protocol's own true positives.
+"""Confusion matrix of a detector: which classes are misclassified as which, with background and missed objects.
 
-Of the predictions from a confidence on, first those count that are right by the protocol; what is left, by falling
-confidence, takes the left truth of another label that it overlaps most, if by at least the protocol's threshold. So no
-right prediction is called confused because it also overlaps something else.
+Of the predictions above a confidence threshold, those that the protocol counts as true positives stay on the diagonal
+with the ground truth they matched. The remaining ones, by decreasing confidence, are matched to the remaining ground
+truth of another class with the highest IoU, if it reaches the protocol's IoU threshold. So no true positive is called
+confused because it also overlaps an object of another class. Matching is that of the core, as in every protocol.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
+from verite import _core
+from verite.analysis.part import AnalysisPart, PartRecord, describe_ignored, part_signature
 from verite.errors import DataError
-from verite.evaluation.settings import ClassThresholds
+from verite.evaluation.settings import ClassThresholds, ThresholdSetting, count_left
 from verite.limits import limit, remedy
 from verite.model.tables import Table
+from verite.plotting import shorten_apart
+from verite.settings import Choice, Option, Settings
 from verite.statistics.intervals import wilson
 from verite.statistics.mcnemar import mcnemar_exact
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from verite.analysis.analyse import Analysis
     from verite.analysis.matches import AnalysisMatches, Bools, Ints
     from verite.model.tables import Part
     from verite.signature import Signature
 
-MISSED, NOTHING = "missed", "nothing there"
-SHOWN = 10
+BEST_F1, LRP = "best-f1", "lrp"  # confidence thresholds that are found by the analysis
+MATCHING = ("same-first", "label-free")
+MISSED, NOTHING = "missed", "nothing there"  # the last column and the last row
+SHOWN = 10  # confusions in words, of this part alone
+SHOWN_IN_SUMMARY = 3
+MOST_IN_JSON = 100
+PLOTTED_CLASSES = 100
+
+
+class ConfusionThreshold(ThresholdSetting):
+    """A confidence threshold, one per class, or the name of a way to find one."""
+
+    def validate(self, value: Any) -> Any:
+        return value if isinstance(value, str) and value in (BEST_F1, LRP) else super().validate(value)
+
+
+class ConfusionSettings(Settings):
+    """Settings of the confusion matrix."""
+
+    confidence: ConfusionThreshold = ConfusionThreshold(
+        BEST_F1,
+        "Confidence threshold of the confusion matrix: a number, best-f1, lrp, or a thresholds.json.",
+        metavar="C|best-f1|lrp|FILE",
+    )
+    matching: Option[Literal["same-first", "label-free"]] = Choice(
+        "same-first", "Matching of the confusion matrix: same class first, or regardless of class.", MATCHING
+    )
+
+
+class ConfusionMatcher:
+    """Matches predictions to ground truths of any class, for confusion matrices at any confidence threshold.
+
+    Parameters
+    ----------
+    matches
+        The matches of the evaluation.
+    matching
+        "same-first": true positives of the protocol keep their ground truth, and only what is left is matched across
+        classes; of ground truths with equal IoU the first. "label-free": all predictions are matched regardless of
+        class; of equal IoUs the last (as hotcoco does).
+    """
+
+    def __init__(self, matches: AnalysisMatches, matching: str = "same-first") -> None:
+        self.matches, self.keeps_tp = matches, matching == "same-first"
+        pairs, iou = matches.pairs, matches.thresholds[matches.main_threshold]
+        is_open = matches.counted_pred & ~matches.is_tp if self.keeps_tp else matches.counted_pred
+        is_allowed = (pairs.overlap >= iou) & is_open[pairs.pred]
+        chosen = np.flatnonzero(is_allowed & ~pairs.same_class if self.keeps_tp else is_allowed)
+        pred, truth = pairs.pred[chosen], pairs.truth[chosen]
+        chosen = chosen[np.lexsort((truth if self.keeps_tp else -truth, pred))]
+        self.pred, self.truth, self.overlap = pairs.pred[chosen], pairs.truth[chosen], pairs.overlap[chosen]
+        candidates = np.unique(self.pred)
+        self.ranking: Ints = candidates[np.argsort(matches.rank[candidates])].astype(np.int64)
+
+    def match(self, is_kept: Bools) -> Ints:
+        """Return the row of the ground truth that each kept prediction is matched to; -1 for none.
+
+        `is_kept` marks counted predictions, those above a confidence threshold.
+        """
+        matches = self.matches
+        partner = np.full(len(matches.pred), -1, dtype=np.int64)
+        is_free = matches.counted_truth.copy()
+        if self.keeps_tp:
+            partner = np.where(is_kept & matches.is_tp, matches.outcomes.truth, partner).astype(np.int64)
+            is_free[partner[partner >= 0]] = False
+        chosen = is_kept[self.pred] & is_free[self.truth]
+        truth = self.truth[chosen]
+        offsets = np.searchsorted(self.pred[chosen], np.arange(len(matches.pred) + 1)).astype(np.int64)
+        ignored = np.zeros(len(matches.truth), dtype=np.bool_)
+        threshold = matches.thresholds[matches.main_threshold]
+        candidates = offsets, truth, self.overlap[chosen]
+        pair = _core.match_candidates(candidates, self.ranking[is_kept[self.ranking]], ignored, threshold)
+        matched = np.flatnonzero(pair >= 0)
+        partner[matched] = truth[pair[matched]]
+        return partner
+
+    def count(self, is_kept: Bools) -> dict[tuple[int, int], int]:
+        """Return how often each pair of classes (ground truth, prediction) is matched, the diagonal included."""
+        matches, partner = self.matches, self.match(is_kept)
+        rows = np.flatnonzero(partner >= 0)
+        labels = np.stack([matches.truth_label[partner[rows]], matches.pred_label[rows]])
+        found, counts = np.unique(labels, axis=1, return_counts=True)
+        return {(int(ours), int(theirs)): int(n) for (ours, theirs), n in zip(found.T, counts, strict=True)}
+
+
+def confusion_by_threshold(
+    matches: AnalysisMatches, last_step: NDArray[Any], matching: str = "same-first"
+) -> Iterator[tuple[int, int, int, int]]:
+    """Yield how the confusion matrix changes while a confidence threshold goes down in steps.
+
+    Parameters
+    ----------
+    matches
+        The matches of the evaluation.
+    last_step
+        For each prediction the last step, the highest threshold, at which it is kept; -1 for never.
+    matching
+        As of `ConfusionMatcher`.
+
+    Yields
+    ------
+    step, class of the ground truth, class of the prediction, change of the count
+        The matrix at a step is the sum of the changes at this and at all later steps. Missed objects and false
+        positives on background are what is left of the ground truths and predictions of each class.
+    """
+    matcher = ConfusionMatcher(matches, matching)
+    kept = matches.counted_pred & (last_step >= 0)
+    before: dict[tuple[int, int], int] = {}
+    for step in np.unique(last_step[kept])[::-1].tolist():
+        now = matcher.count(kept & (last_step >= step))
+        for labels in sorted(now.keys() | before.keys()):
+            change = now.get(labels, 0) - before.get(labels, 0)
+            if change:
+                yield step, *labels, change
+        before = now
 
 
 class Confusion(AnalysisPart):
-    """Truths by row, predictions by column; the last column is what is missed, the last row what is not there."""
+    """Ground truths by row, predictions by column; the last column counts missed objects, the last row background.
+
+    Parameters
+    ----------
+    matches
+        The matches of the evaluation.
+    confidence
+        Confidence threshold of the predictions, or one per class.
+    matching
+        As of `ConfusionMatcher`.
+    is_given
+        Whether the threshold was given, not found: how many predictions it leaves is then reported.
+    """
 
     name = "confusion"
 
     def __init__(
-        self, matches: AnalysisMatches, confidence: float | ClassThresholds, matching: str = "same-first"
+        self,
+        matches: AnalysisMatches,
+        confidence: float | ClassThresholds,
+        matching: str = "same-first",
+        *,
+        is_given: bool = False,
     ) -> None:
-        self.matches, self.confidence, self.matching = matches, confidence, matching
-        least: Any = confidence
-        if isinstance(confidence, ClassThresholds):
-            least = matches.of_preds(confidence.of_labels(matches.names), -np.inf)
-        self.is_kept: Bools = matches.is_counted & np.asarray(matches.confidence >= least)
-        partner = match_same_first(self) if matching == "same-first" else match_any(self)
-        self.partner = partner  # of predictions: the truth each is paired with, -1 for none
+        self.matches, self.confidence, self.matching, self.is_given = matches, confidence, matching, is_given
+        self.is_kept: Bools = matches.counted_pred & matches.above(confidence)
+        self.partner = ConfusionMatcher(matches, matching).match(self.is_kept)
 
     @property
     def signature(self) -> Signature:
-        return sign("confusion", self.matches, at=self.confidence, matching=self.matching)
-
-    @cached_property
-    def counts(self) -> Ints:
-        """[truth, pred] of all labels."""
-        return self.count_among(np.arange(len(self.matches.names)))
+        """Every setting that can change the matrix."""
+        return part_signature("confusion", self.matches, at=self.confidence, matching=self.matching)
 
     @cached_property
     def chosen(self) -> Ints:
-        """Labels that have truths or predictions here."""
+        """Classes with ground truths or kept predictions, as positions."""
         matches = self.matches
-        return np.flatnonzero(matches.truths + matches.count(matches.pred_label[self.is_kept]))
+        return np.flatnonzero(matches.truth_counts + matches.count_classes(matches.pred_label[self.is_kept]))
 
     @property
     def labels(self) -> list[str]:
+        """Names of the classes in the matrix."""
         return [self.matches.names[k] for k in self.chosen]
 
     @cached_property
     def matrix(self) -> Ints:
-        """Of the labels that are there, and of what is missed and not there."""
+        """Counts [ground truth, prediction] of the classes in `labels`, then background and missed."""
         return self.count_among(self.chosen)
 
+    @cached_property
+    def counts(self) -> Ints:
+        """The same of all classes."""
+        return self.count_among(np.arange(len(self.matches.names)))
+
     def count_among(self, labels: Ints) -> Ints:
-        """[truth, pred] of these labels with one row and one column more, for what is not there and what is missed."""
+        """Count [ground truth, prediction] of these classes; one more row for background, one more column for missed.
+
+        Raises
+        ------
+        DataError
+            If the table would have more cells than the limit `confusion_cells` allows.
+        """
         matches, count = self.matches, len(labels)
         if count**2 > limit("confusion_cells"):
             raise DataError(
                 f"confusion: expected at most {limit('confusion_cells'):,} pairs of classes in a table, found "
                 f"{count**2:,} of {count:,} classes; {remedy('confusion_cells')}"
             )
-        place = np.full(len(matches.names), -1)
-        place[labels] = np.arange(count)
+        position = np.full(len(matches.names), -1)
+        position[labels] = np.arange(count)
         rows = np.flatnonzero(self.is_kept)
         of = self.partner[rows]
-        seen = np.append(place[matches.truth_label], count)[of]  # the last one where there is no partner: nothing
+        truth_position = np.append(position[matches.truth_label], count)[of]  # -1, the appended one, is background
         counts = np.zeros((count + 1, count + 1), dtype=np.int64)
-        np.add.at(counts, (seen, place[matches.pred_label[rows]]), 1)
-        is_left = matches.is_asked.copy()
-        is_left[of[of >= 0]] = False
-        counts[:-1, count] = matches.count(matches.truth_label[is_left])[labels]
+        np.add.at(counts, (truth_position, position[matches.pred_label[rows]]), 1)
+        is_missed = matches.counted_truth.copy()
+        is_missed[of[of >= 0]] = False
+        counts[:-1, count] = matches.count_classes(matches.truth_label[is_missed])[labels]
         return counts
 
     def by_truth(self) -> NDArray[np.float64]:
-        """Shares of each row: how truths of a label are seen (the diagonal is recall)."""
+        """Return shares of each row, how objects of a class are predicted; the diagonal is recall."""
         return divide(self.matrix, self.matrix.sum(axis=1, keepdims=True))
 
     def by_pred(self) -> NDArray[np.float64]:
-        """Shares of each column: what predictions of a label are (the diagonal is precision)."""
+        """Return shares of each column, what predictions of a class are; the diagonal is precision."""
         return divide(self.matrix, self.matrix.sum(axis=0, keepdims=True))
 
     def table(self) -> Table:
+        """Return the matrix."""
         columns = {name: self.matrix[:, i].tolist() for i, name in enumerate([*self.labels, MISSED])}
         return Table.of("truth \\ pred", [*self.labels, NOTHING], columns)
 
     def pairs(self, most: int | None = None) -> list[dict[str, Any]]:
-        """Labels that are taken for others, the most frequent first: how many of the truths, and whether one way is
-        more frequent than the other beyond chance (exact binomial).
+        """Return confused pairs of classes, the most frequent first.
+
+        Each has its share of the ground truths with Wilson's 95 % interval, how often the classes are confused the
+        other way round (`back`), and the exact binomial p-value that both directions are equally frequent.
         """
         inner = self.matrix[:-1, :-1]
         rows, columns = np.nonzero(inner * (1 - np.eye(len(inner), dtype=np.int64)))
@@ -124,78 +268,98 @@ class Confusion(AnalysisPart):
         return found
 
     def sentences(self, most: int = SHOWN) -> list[str]:
+        """Return the most frequent confusions in words."""
         return [
-            f"{one['truth']} taken for {one['pred']}: {one['count']:,} of {one['truths']:,}, {one['share']:.3f} "
-            f"[{one['low']:.3f}, {one['high']:.3f}]; the other way {one['back']:,} (p {one['p']:.2g})"
+            f"{one['truth']} → {one['pred']}: {one['count']:,} of {one['truths']:,} ({100 * one['share']:.1f} %, 95 % "
+            f"CI {100 * one['low']:.1f}–{100 * one['high']:.1f}); {one['pred']} → {one['truth']}: {one['back']:,} "
+            f"(p = {one['p']:.2g})"
             for one in self.pairs(most)
         ]
 
-    def tell_floor(self) -> str:
-        """From which confidence on predictions are there."""
+    def describe_threshold(self) -> str:
+        """Return the confidence threshold in words."""
         if isinstance(self.confidence, ClassThresholds):
-            return "from their class's confidence on"
-        return "of any confidence" if self.confidence == -inf else f"from confidence {self.confidence:.4g} on"
+            return "confidence ≥ the threshold of the class"
+        return "any confidence" if self.confidence == -inf else f"confidence ≥ {self.confidence:.4g}"
+
+    def describe_left(self) -> list[str]:
+        """Return how many predictions a given threshold leaves, as a sentence; nothing for one that was found."""
+        return [count_left(self.matches.results.pred, self.confidence)] if self.is_given else []
+
+    def summary(self) -> list[Part]:
+        """Return the most frequent confusions."""
+        return [*self.sentences(SHOWN_IN_SUMMARY), *self.describe_left()]
 
     def contents(self) -> list[Part]:
-        head = f"predictions {self.tell_floor()}, at {self.matches.words.at(self.matches.iou)}"
-        return [head, self.table(), *self.sentences(), tell_set_aside(self.matches), self.signature]
+        """Return the matrix, the most frequent confusions, and the signature."""
+        head = f"Predictions with {self.describe_threshold()}, at {self.matches.words.at(self.matches.iou)}"
+        ending: list[Part] = [describe_ignored(self.matches), self.signature]
+        return [head, self.table(), *self.sentences(), *self.describe_left(), *ending]
+
+    def plotted_classes(self) -> Ints:
+        """Positions in the matrix that are drawn: all or the most confused classes, and the last row and column."""
+        inside = self.matrix[:-1, :-1]
+        wrong = inside.sum(axis=0) + inside.sum(axis=1) - 2 * np.diag(inside)
+        chosen = np.sort(np.argsort(-wrong, kind="stable")[:PLOTTED_CLASSES])
+        return np.append(chosen, len(inside))
+
+    def draw(self, axes: Axes) -> None:
+        """Draw the matrix, ground truth by row and prediction by column, shaded by the share of the row."""
+        chosen = self.plotted_classes()
+        shares = np.nan_to_num(self.by_truth())[np.ix_(chosen, chosen)]
+        axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1, aspect="equal")
+        labels = [self.labels[k] for k in chosen[:-1]]
+        for set_ticks, last, turn in ((axes.set_xticks, MISSED, 90), (axes.set_yticks, "background", 0)):
+            set_ticks(np.arange(len(chosen)), [*shorten_apart(labels, 20), last], rotation=turn, fontsize=8)
+        matrix = self.matrix[np.ix_(chosen, chosen)]
+        size = min(11, max(5, 90 / len(matrix)))
+        for i, j in zip(*np.nonzero(matrix), strict=True):
+            colour = "white" if shares[i, j] > 0.4 else "black"
+            axes.text(j, i, f"{matrix[i, j]:,}", ha="center", va="center", fontsize=size, color=colour)
+        axes.set(xlabel="predicted", ylabel="ground truth")
+        few = "" if len(labels) == len(self.labels) else f", most confused {len(labels)} of {len(self.labels):,}"
+        at = self.matches.words.at(self.matches.iou)
+        self.set_title(axes, f"confusion{few}\nat {at}, {self.describe_threshold()}")
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the matrix and the confused pairs."""
+        threshold = self.confidence
         return {
             "signature": str(self.signature),
             "labels": self.labels,
             "matrix": self.matrix.tolist(),
-            "confidence": self.confidence.to_dict()
-            if isinstance(self.confidence, ClassThresholds)
-            else self.confidence,
+            "confidence": threshold.to_dict() if isinstance(threshold, ClassThresholds) else threshold,
             "iou": self.matches.iou,
             "matching": self.matching,
-            "pairs": self.pairs(100),
+            "pairs": self.pairs(MOST_IN_JSON),
         }
 
 
-def match_same_first(confusion: Confusion) -> NDArray[np.int64]:
-    """The protocol's matches, then what is left of other labels."""
-    matches, is_kept = confusion.matches, confusion.is_kept
-    partner = np.where(is_kept & matches.is_right, matches.outcomes.truth, -1).astype(np.int64)
-    is_free = matches.is_asked.copy()
-    is_free[partner[partner >= 0]] = False
-    return pair_greedily(matches, partner, is_kept & ~matches.is_right, is_free, ~matches.overlaps.is_same)
-
-
-def match_any(confusion: Confusion) -> NDArray[np.int64]:
-    """Whatever the labels, by falling confidence; of truths that are overlapped equally the later one (hotcoco's)."""
-    matches, is_kept = confusion.matches, confusion.is_kept
-    partner = np.full(len(matches.pred), -1, dtype=np.int64)
-    every = np.ones(len(matches.overlaps.pred), dtype=np.bool_)
-    return pair_greedily(matches, partner, is_kept, matches.is_asked.copy(), every, later=True)
-
-
-def pair_greedily(
-    matches: AnalysisMatches,
-    partner: NDArray[np.int64],
-    is_unassigned: Bools,
-    is_free: Bools,
-    allowed: Bools,
-    *,
-    later: bool = False,
-) -> NDArray[np.int64]:
-    """Open predictions by falling confidence take the free truth they overlap most."""
-    pairs, iou = matches.overlaps, matches.thresholds[matches.single]
-    chosen = np.flatnonzero(allowed & (pairs.overlap >= iou) & is_unassigned[pairs.pred] & is_free[pairs.truth])
-    pred, truth = pairs.pred[chosen], pairs.truth[chosen].astype(np.int64)
-    order = np.lexsort((-truth if later else truth, -pairs.overlap[chosen], matches.place[pred]))
-    taken: set[int] = set()
-    done: set[int] = set()
-    for one, other in zip(pred[order].tolist(), truth[order].tolist(), strict=True):
-        if one not in done and other not in taken:
-            done.add(one)
-            taken.add(other)
-            partner[one] = other
-    return partner
-
-
 def divide(counts: Ints, totals: Ints) -> NDArray[np.float64]:
+    """Divide counts by totals; NaN where the total is 0."""
     shares = np.full(counts.shape, np.nan)
     np.divide(counts, totals, out=shares, where=totals > 0)
     return shares
+
+
+def build_confusion(analysis: Analysis) -> Confusion:
+    """Compute the confusion matrix of an analysis at the threshold of its settings."""
+    settings = analysis.settings
+    is_given = settings.confidence not in (None, LRP, BEST_F1)
+    return Confusion(analysis.matches, analysis.confidence, settings.matching, is_given=is_given)
+
+
+PART = PartRecord(
+    name="confusion",
+    about="Confusion matrix, with background and missed objects.",
+    build=build_confusion,
+    plot=Confusion.draw,
+    rows=lambda confusion: len(confusion.plotted_classes()),
+    is_square=True,
+    settings=ConfusionSettings,
+    json="""\
+"confusion": {"signature", "labels": [NAME, …], "matrix": [[n, …], …], "confidence", "iou", "matching",
+              "pairs": [{"truth", "pred", "count", "truths", "share", "low", "high", "back", "p"}, …]}
+Rows of the matrix are ground truths, columns predictions; the last row is background, the last column missed objects.
+`confidence` is a number, or one for each class.""",
+)

@@ -1,4 +1,10 @@
-"""Which errors keep AP from being 1, and what does each type cost?"""
+"""Error types of object detection (TIDE) and what each costs in AP: the six costs add up to 1 − AP.
+
+Every false positive and every missed object has one of six types, defined as by Bolya et al. (TIDE, ECCV 2020).
+TIDE reports what fixing one type alone gains; these gains do not add up. The `cost` of a type is its Shapley value
+instead: its mean gain over all orders in which the types can be fixed. With all types fixed AP is 1, so the costs
+add up to 1 − AP.
+"""
 
 from __future__ import annotations
 
@@ -10,168 +16,185 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite import _core
-from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
+from verite.analysis.part import AnalysisPart, PartRecord, describe_ignored, part_signature
 from verite.evaluation.evaluation import RIGHT
 from verite.model.tables import Bar, Table
+from verite.plotting import COLOURS
+from verite.settings import Number, Option, Settings
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints, Rows
-    from verite.analysis.parts import ImageBootstrap
+    from verite.analysis.part import ImageBootstrap
     from verite.model.tables import Part
     from verite.signature import Signature
 
 
+class ErrorSettings(Settings):
+    """Settings of the error types."""
+
+    background: Option[float] = Number(0.1, "Maximum IoU of a background error (TIDE's t_b).", least=0, most=1)
+
+
 TYPES = ("class", "localization", "both", "duplicate", "background", "missed")
-
 CLASS, LOCALIZATION, BOTH, DUPLICATE, BACKGROUND, MISSED = range(6)
-
-NONE = -1  # a prediction without an error: right, or set aside
+NO_ERROR = -1  # the type of true positives and ignored predictions
+SETS = 2 ** len(TYPES)  # sets of types, one bit each
+LEGEND = "`alone`: AP gained by fixing this type only; `cost`: its share of 1 − AP, averaged over all orders of fixing."
+SHOWN_CLASSES = 10  # on the screen of all parts
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorTypes:
-    """At one threshold: the error of every prediction, the truth it was after, and the truths that are missed."""
+    """The error type of every prediction and the missed ground truths at one IoU threshold.
+
+    `rank`, `is_tp`, `kind`, `target` and `is_fixed` have one value per prediction, `is_matched` and `is_missed` one per
+    ground truth.
+    """
 
     iou: float
-    place: Ints  # of predictions, by falling confidence
-    by_label: Ints  # predictions label by label, within a label by falling confidence
-    is_right: Bools  # predictions
-    kind: NDArray[np.int8]  # of predictions: the position of their error in TYPES, or NONE
-    target: Rows  # of class and localization errors: the truth they would be right on; -1 for others
-    is_mended: Bools  # predictions that become right if their error is fixed: the best of each target that is free
-    is_taken: Bools  # truths
-    is_missed: Bools  # truths that nobody took, and nobody is after
+    rank: Ints  # position by decreasing confidence
+    by_class: Ints  # rows of predictions class by class, by decreasing confidence within a class
+    is_tp: Bools
+    kind: NDArray[np.int8]  # position of the error type in TYPES, or NO_ERROR
+    target: Rows  # of class and localization errors the ground truth they would match if fixed; else -1
+    is_fixed: Bools  # becomes a true positive if its error is fixed: the highest-confidence one of each free target
+    is_matched: Bools
+    is_missed: Bools  # not matched, and the target of no error
 
     def counts(self) -> dict[str, int]:
+        """How many errors of each type there are."""
         found = np.bincount(self.kind[self.kind >= 0], minlength=len(TYPES))
         found[MISSED] = self.is_missed.sum()
         return dict(zip(TYPES, found.tolist(), strict=True))
 
 
-def find_types(matches: AnalysisMatches, threshold: int) -> ErrorTypes:
-    """The first type that holds, in this order.
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """AP and costs of every class at one IoU threshold, [class] or [class, type]; NaN for classes without ground truth.
 
-    No truth overlapped by more than the background's threshold: background. Otherwise, in the order of the paper's
-    code: the largest overlap with a truth of the own label lies between the two thresholds, both included:
-    localization; a truth of another label is overlapped enough: class; a taken one of the own label is: duplicate; no
-    overlap exceeds the background's threshold: background; else both.
+    `false_positives` and `false_negatives` are TIDE's special errors: AP gained if all true positives ranked first, and
+    if only the matched ground truths existed.
     """
-    found = matches.outcomes if threshold == matches.single else matches.evaluation.outcomes(threshold)
-    is_taken = found.is_asked & (found.pred >= 0)
+
+    base: Floats
+    cost: Floats
+    alone: Floats
+    false_positives: Floats
+    false_negatives: Floats
+
+
+def error_types(matches: AnalysisMatches, threshold: int) -> ErrorTypes:
+    """Classify every false positive at one IoU threshold: the first type that holds, in the order of TIDE's code.
+
+    1. localization: the highest IoU with a ground truth of its class is between the background and the IoU threshold,
+       both included;
+    2. class: the IoU with a ground truth of another class reaches the IoU threshold;
+    3. duplicate: the IoU with an already matched ground truth of its class reaches the IoU threshold;
+    4. background: no IoU exceeds the background threshold;
+    5. both: everything else.
+    """
+    found = matches.outcomes if threshold == matches.main_threshold else matches.evaluation.outcomes(threshold)
+    is_matched = found.is_asked & (found.pred >= 0)
     same, other = matches.nearest_same, matches.nearest_other
-    place, by_label = matches.order_at(threshold)
-    pair_pred, pair_truth, pair_iou = matches.same_pairs
-    kind, target, is_mended, is_missed = _core.find_error_types(
+    rank, by_class = matches.order_at(threshold)
+    pair_pred, pair_truth, pair_iou = matches.same_class_pairs
+    kind, target, is_fixed, is_missed = _core.find_error_types(
         state=found.state,
         same=same.overlap,
         other=other.overlap,
         same_truth=same.truth,
         other_truth=other.truth,
-        places=place,
+        places=rank,
         pair_pred=pair_pred,
         pair_truth=pair_truth,
         pair_iou=pair_iou,
-        is_matched=is_taken.view(np.uint8),
+        is_matched=is_matched.view(np.uint8),
         counted_truth=np.ascontiguousarray(found.is_asked).view(np.uint8),
         iou=matches.thresholds[threshold],
         background=matches.background,
     )
-    flags = (found.state == RIGHT, is_mended.view(np.bool_), is_missed.view(np.bool_))
     return ErrorTypes(
-        matches.thresholds[threshold], place, by_label, flags[0], kind, target, flags[1], is_taken, flags[2]
+        iou=matches.thresholds[threshold],
+        rank=rank,
+        by_class=by_class,
+        is_tp=found.state == RIGHT,
+        kind=kind,
+        target=target,
+        is_fixed=is_fixed.view(np.bool_),
+        is_matched=is_matched,
+        is_missed=is_missed.view(np.bool_),
     )
 
 
-SETS = 2 ** len(TYPES)  # of types, one bit each
-
-
-@dataclass(frozen=True, eq=False)
-class Costs:
-    """Of every label, not a number where it has no truths; [label, type]."""
-
-    base: Floats  # AP of each label
-    cost: Floats
-    alone: Floats
-    false_positives: Floats  # gained if right predictions came first of all
-    false_negatives: Floats  # gained if nothing were to be found but what is found
-
-
-def find_costs(matches: AnalysisMatches, types: ErrorTypes) -> Costs:
-    """At one threshold."""
-    values, special = value_sets(matches, types)
-    base = values[:, 0]
-    alone = values[:, [1 << i for i in range(len(TYPES))]] - base[:, None]
-    return Costs(base, share(values), alone, special[:, 0] - base, special[:, 1] - base)
-
-
-def value_sets(matches: AnalysisMatches, types: ErrorTypes) -> tuple[Floats, Floats]:
-    """AP of each label with every set of types fixed, [label, set], and with two special fixes, [label, 2]."""
-    truths = matches.truths
-    left = truths - matches.count(matches.truth_label[types.is_missed])
-    found = matches.count(matches.pred_label[types.is_right])
+def ap_of_fixed_sets(matches: AnalysisMatches, types: ErrorTypes) -> tuple[Floats, Floats]:
+    """AP of each class with every set of types fixed, [class, set], and with the two special fixes, [class, 2]."""
+    truths = matches.truth_counts
+    left = truths - matches.count_classes(matches.truth_label[types.is_missed])
+    found = matches.count_classes(matches.pred_label[types.is_tp])
     none = np.empty(0, dtype=np.int64)
-    lists: list[Ints] = [
+    needed: list[Ints] = [
         matches.tp_needed_per_recall(int(count)) if count and truths[k] else none
         for k, counts in enumerate(zip(truths, left, found, strict=True))
         for count in counts
     ]
     return _core.fix_errors(
-        rows=types.by_label,
-        offsets=np.searchsorted(matches.pred_label[types.by_label], np.arange(len(matches.names) + 1)),
-        places=types.place,
-        state=np.where(types.is_right, 1, 0).astype(np.int8),
+        rows=types.by_class,
+        offsets=np.searchsorted(matches.pred_label[types.by_class], np.arange(len(matches.names) + 1)),
+        places=types.rank,
+        state=np.where(types.is_tp, 1, 0).astype(np.int8),
         kind=types.kind,
         target=types.target,
         truth_label=np.ascontiguousarray(matches.truth_label),
-        is_fixed=types.is_mended.view(np.uint8),
+        is_fixed=types.is_fixed.view(np.uint8),
         truths=truths,
         not_missed=left,
-        needed=np.concatenate([none, *lists]),
-        needed_offsets=np.cumsum([0, *map(len, lists)]),
+        needed=np.concatenate([none, *needed]),
+        needed_offsets=np.cumsum([0, *map(len, needed)]),
         slack=matches.results.SLACK,
         threads=matches.evaluation.threads,
     )
 
 
-def share(values: Floats) -> Floats:
-    """Shapley values, [label, type], of the values of sets."""
+def shapley_values(values: Floats) -> Floats:
+    """Shapley value of each type, [class, type], from the AP of all sets of fixed types, [class, set]."""
     count, sets = len(TYPES), np.arange(SETS)
     shares = []
     for one in range(count):
         without = sets[sets >> one & 1 == 0]
         sizes = [int(bits).bit_count() for bits in without]
         weights = [factorial(size) * factorial(count - size - 1) / factorial(count) for size in sizes]
-        # A type without errors changes no value, so that differences make its cost 0 to the last bit.
+        # A type without errors changes no AP, so that these differences make its cost exactly 0.
         shares.append((values[:, without | 1 << one] - values[:, without]) @ np.array(weights))
     return np.stack(shares, axis=1)
 
 
-WORDS = "`alone`: AP gained if only this were fixed; `cost`: its share of what is missing, over every order of fixing."
-
-
 class Errors(AnalysisPart):
-    """Six types of errors, what each costs (adding up to 1 − AP) and gains alone, of all labels and of each.
+    """Six error types: what each costs (the costs add up to 1 − AP) and gains alone, in total and per class.
 
-    With several thresholds costs are means over them, as the protocol's AP is; counts are at one of them.
+    With several IoU thresholds costs are means over them, as the protocol's AP is; errors are counted at the main one.
     """
 
     name = "errors"
 
-    def __init__(self, matches: AnalysisMatches, drawn: ImageBootstrap | None = None) -> None:
-        self.matches, self.drawn = matches, drawn
+    def __init__(self, matches: AnalysisMatches, bootstrap: ImageBootstrap | None = None) -> None:
+        self.matches, self.bootstrap = matches, bootstrap
         found = []
         for threshold in range(len(matches.thresholds)):
-            types = find_types(matches, threshold)
-            if threshold == matches.single:
+            types = error_types(matches, threshold)
+            if threshold == matches.main_threshold:
                 self.types: ErrorTypes = types
-            found.append(find_costs(matches, types))
+            values, special = ap_of_fixed_sets(matches, types)
+            base = values[:, 0]
+            alone = values[:, [1 << i for i in range(len(TYPES))]] - base[:, None]
+            found.append(Costs(base, shapley_values(values), alone, special[:, 0] - base, special[:, 1] - base))
         self.label_base: Floats = np.mean([one.base for one in found], axis=0)
-        self.label_cost: Floats = np.mean([one.cost for one in found], axis=0)  # [label, type]
+        self.label_cost: Floats = np.mean([one.cost for one in found], axis=0)  # [class, type]
         self.label_alone: Floats = np.mean([one.alone for one in found], axis=0)
-        special = [np.stack([one.false_positives, one.false_negatives], axis=1) for one in found]
-        self.label_special: Floats = np.mean(special, axis=0)
+        special_gains = [np.stack([one.false_positives, one.false_negatives], axis=1) for one in found]
+        self.label_special: Floats = np.mean(special_gains, axis=0)
 
     @property
     def base(self) -> float:
@@ -181,41 +204,35 @@ class Errors(AnalysisPart):
 
     @property
     def has_one_headline(self) -> bool:
-        """Is the first score the mean over all thresholds? Pascal VOC prints one for each."""
+        """Whether the first score is the mean over all IoU thresholds; Pascal VOC prints one score for each."""
         results = self.matches.results
         first = next(iter(results.scores.values()))
         return dict(first.signature)["iou"] == dict(results.signature)["iou"]
 
     @cached_property
     def deviation(self) -> dict[str, Any] | None:
-        """The standard deviation of AP over draws of images, and by how much their mean lies above it (bias)."""
-        if self.drawn is None:
+        """Standard deviation of AP over bootstrap resamples, and their mean minus AP (bias); None without resamples."""
+        if self.bootstrap is None:
             return None
         results = self.matches.results
         scores = list(results.scores)[: 1 if self.has_one_headline else len(self.matches.thresholds)]
-        means = results.draw_scores(scores, self.drawn.weights).mean(axis=1)
+        means = results.draw_scores(scores, self.bootstrap.weights).mean(axis=1)
         means = means[~np.isnan(means)]
-        many = len(means) > 1
-        found = {
-            "sd": float(means.std(ddof=1)) if many else nan,
-            "bias": float(means.mean()) - self.base if many else nan,
-        }
-        return found | self.drawn.tell()
+        found = {"sd": nan, "bias": nan}
+        if len(means) > 1:
+            found = {"sd": float(means.std(ddof=1)), "bias": float(means.mean()) - self.base}
+        return found | self.bootstrap.describe()
 
-    def tell_drawn(self) -> str:
-        """The same in words; nothing where nothing was drawn."""
-        if self.deviation is None or self.drawn is None:
+    def describe_deviation(self) -> str:
+        """Return the deviation in words; "" without resamples."""
+        if self.deviation is None or self.bootstrap is None or isnan(self.deviation["sd"]):
             return ""
-        told = self.deviation
-        if isnan(told["sd"]):
-            return ""
-        return (
-            f"   (sd {told['sd']:.4f}, bias {told['bias']:+.4f} over {self.drawn.count:,} draws of {self.drawn.unit})"
-        )
+        resamples = f"{self.bootstrap.count:,} bootstrap resamples of {self.bootstrap.unit}"
+        return f"   (sd {self.deviation['sd']:.4f}, bias {self.deviation['bias']:+.4f} over {resamples})"
 
     @cached_property
     def label_ap(self) -> dict[str, float]:
-        """The protocol's own AP of each label."""
+        """The protocol's own AP of each class, by name."""
         results = self.matches.results
         scores = results.class_scores()
         keys = list(scores)[:1] if self.has_one_headline else list(scores)
@@ -223,45 +240,50 @@ class Errors(AnalysisPart):
         return dict(zip(results.class_names, values, strict=True))
 
     def mean(self, values: Floats) -> list[float]:
-        """Of [label, …] over the labels that have truths."""
+        """Average values [class, …] over the classes with ground truth."""
         present = self.matches.present
         return np.asarray(values[present].mean(axis=0)).tolist() if len(present) else [nan] * values.shape[1]
 
     @cached_property
     def cost(self) -> dict[str, float]:
+        """Cost of each error type in AP; the six add up to 1 − AP."""
         return dict(zip(TYPES, self.mean(self.label_cost), strict=True))
 
     @cached_property
     def alone(self) -> dict[str, float]:
+        """AP gained by fixing one type only (TIDE's ΔAP)."""
         return dict(zip(TYPES, self.mean(self.label_alone), strict=True))
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """How many errors of each type there are at the single threshold."""
+        """How many errors of each type there are at the main IoU threshold."""
         return self.types.counts()
+
+    @cached_property
+    def label_counts(self) -> Ints:
+        """Errors of the predictions of each class and its missed ground truths, [class, type]."""
+        matches, types = self.matches, self.types
+        found = [matches.count_classes(matches.pred_label[types.kind == one]) for one in range(len(TYPES) - 1)]
+        return np.stack([*found, matches.count_classes(matches.truth_label[types.is_missed])], axis=1)
 
     @property
     def signature(self) -> Signature:
+        """Every setting that can change the costs."""
         more = {"background": self.matches.background, "fix": "tide", "share": "shapley"}
-        more |= {} if self.drawn is None else self.drawn.settings
-        return sign("errors", self.matches, at_single=False, **more)
+        more |= {} if self.bootstrap is None else self.bootstrap.settings
+        return part_signature("errors", self.matches, one_threshold=False, **more)
 
     def table(self) -> Table:
-        """A row for each type."""
+        """Return one row per error type."""
         columns: dict[str, list[Any]] = {
             "cost": list(self.cost.values()),
             "alone": list(self.alone.values()),
-            self.count_head: list(self.counts.values()),
+            f"errors at {self.matches.iou:g}": list(self.counts.values()),
         }
-        total = {"cost": sum(self.cost.values())}
-        return Table.of("error", TYPES, columns, mean=total)
-
-    @property
-    def count_head(self) -> str:
-        return f"errors at {self.matches.iou:g}"
+        return Table.of("error", TYPES, columns, mean={"cost": sum(self.cost.values())})
 
     def bar_table(self) -> Table:
-        """The same with bars; their length is the share of what is missing."""
+        """Return the table with bars, as long as the share of 1 − AP."""
         table, missing = self.table(), sum(self.cost.values())
         bars = [Bar(cost / missing if missing else nan) for cost in self.cost.values()]
         rows = tuple((name, bar, *rest) for (name, *rest), bar in zip(table.rows, bars, strict=True))
@@ -269,46 +291,65 @@ class Errors(AnalysisPart):
         return Table((table.head[0], "", *table.head[1:]), rows, (table.mean[0], "", *table.mean[1:]))
 
     def class_table(self, most: int | None = None) -> Table:
-        """A row for each label with truths, the worst first: its AP and what each type costs it."""
+        """Return one row per class with ground truth, the lowest AP first: its AP and the cost of each error type."""
         names = self.matches.names
         order = sorted(self.matches.present.tolist(), key=lambda k: self.label_ap[names[k]])[:most]
         columns: dict[str, list[Any]] = {"AP": [self.label_ap[names[k]] for k in order]}
         columns |= {one: self.label_cost[order, i].tolist() for i, one in enumerate(TYPES)}
-        columns["truths"] = self.matches.truths[order].tolist()
-        mean = {"AP": self.base, **self.cost, "truths": int(self.matches.truths.sum())}
+        columns["truths"] = self.matches.truth_counts[order].tolist()
+        mean = {"AP": self.base, **self.cost, "truths": int(self.matches.truth_counts.sum())}
         return Table.of("class", [names[k] for k in order], columns, mean=mean)
 
     def tables(self) -> dict[str, Table]:
+        """Return the tables of types and of classes."""
         return {"errors": self.table(), "error-classes": self.class_table()}
 
-    def contents(self) -> list[Part]:
-        return [*self.breakdown(), self.class_table(), tell_set_aside(self.matches), self.signature]
-
     def breakdown(self) -> list[Part]:
-        """What each type costs, drawn, and how to read it."""
+        """Return the costs with bars and a legend."""
         count, first = len(self.matches.thresholds), self.matches.words.at(self.matches.iou)
-        means = f"costs are means over {count} thresholds, errors are counted at {first} alone: what is close enough "
-        means += "there may still cost at the higher ones"
-        return [self.bar_table(), WORDS, *([means] if count > 1 else [])]
+        means = (
+            f"Costs are means over {count} IoU thresholds; errors are counted at {first}. A prediction that is a true "
+            "positive there can still cost AP at higher thresholds."
+        )
+        return [self.bar_table(), LEGEND, *([means] if count > 1 else [])]
+
+    def summary(self) -> list[Part]:
+        """Return the costs and the classes of lowest AP."""
+        return [*self.breakdown(), self.class_table(SHOWN_CLASSES)]
+
+    def contents(self) -> list[Part]:
+        """Return costs, all classes and the signature."""
+        return [*self.breakdown(), self.class_table(), describe_ignored(self.matches), self.signature]
+
+    def draw(self, axes: Axes) -> None:
+        """Draw two bars per error type: its cost, and the gain of fixing it alone."""
+        types = list(self.cost)
+        at = np.arange(len(types))
+        axes.barh(at - 0.2, list(self.cost.values()), 0.38, color=COLOURS[0], label="cost (adds up to 1 − AP)")
+        axes.barh(at + 0.2, list(self.alone.values()), 0.38, color=COLOURS[4], label="fixed alone (TIDE)")
+        for i, cost in enumerate(self.cost.values()):
+            axes.text(cost, i - 0.2, f" {cost:.3f}", va="center", fontsize=8)
+        axes.margins(x=0.12)
+        axes.set_yticks(at, types)
+        axes.set(xlabel="AP", ylim=(len(types) - 0.5, -0.5))
+        self.set_title(axes, f"AP {self.base:.3f}, lost {1 - self.base:.3f}")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(frameon=False, fontsize=8, loc="best")
 
     def to_dict(self) -> dict[str, Any]:
+        """Return costs, gains and counts, in total and per class."""
         special = self.mean(self.label_special)
-        labels = self.matches.names
-        counts = self.label_counts
-        classes = {
-            labels[k]: {
-                "AP": self.label_ap[labels[k]],
-                "truths": int(self.matches.truths[k]),
-                "cost": dict(zip(TYPES, self.label_cost[k].tolist(), strict=True)),
-                "alone": dict(zip(TYPES, self.label_alone[k].tolist(), strict=True)),
+        counts, names = self.label_counts, self.matches.names
+        classes: dict[str, dict[str, Any]] = {}
+        for k in np.flatnonzero(self.matches.truth_counts.astype(np.bool_) | counts.any(axis=1)).tolist():
+            truths = int(self.matches.truth_counts[k])
+            classes[names[k]] = {
+                "AP": self.label_ap[names[k]] if truths else None,
+                "truths": truths,
+                "cost": dict(zip(TYPES, self.label_cost[k].tolist(), strict=True)) if truths else None,
+                "alone": dict(zip(TYPES, self.label_alone[k].tolist(), strict=True)) if truths else None,
                 "counts": dict(zip(TYPES, counts[k].tolist(), strict=True)),
             }
-            for k in range(len(labels))
-            if self.matches.truths[k] or counts[k].any()
-        }
-        for facts in classes.values():
-            if not facts["truths"]:
-                facts |= {"AP": None, "cost": None, "alone": None}
         return {
             "signature": str(self.signature),
             "AP": self.base,
@@ -322,9 +363,19 @@ class Errors(AnalysisPart):
             "classes": classes,
         }
 
-    @cached_property
-    def label_counts(self) -> Any:
-        """[label, type]: errors of the predictions of each label, and its missed truths."""
-        matches, types = self.matches, self.types
-        found = [matches.count(matches.pred_label[types.kind == one]) for one in range(len(TYPES) - 1)]
-        return np.stack([*found, matches.count(matches.truth_label[types.is_missed])], axis=1)
+
+PART = PartRecord(
+    name="errors",
+    about="Six error types whose costs add up to 1 − AP.",
+    build=lambda analysis: Errors(analysis.matches, analysis.bootstrap),
+    plot=Errors.draw,
+    settings=ErrorSettings,
+    json="""\
+"errors": {"signature", "AP", "deviation": null | {"sd", "bias", "draws", "seed", "resample"},
+           "cost": {TYPE: …}, "alone": {TYPE: …}, "counts": {TYPE: n}, "iou", "fp", "fn",
+           "classes": {NAME: {"AP", "truths", "cost", "alone", "counts"}}}
+A TYPE is `class`, `localization`, `both`, `duplicate`, `background` or `missed`. The six costs add up to 1 − `AP`. `fp`
+is the AP gained if all true positives ranked before all false positives, `fn` the AP gained if only matched ground
+truths existed. `counts` are at the IoU threshold `iou`. A class without ground truth has counts, and `null` for the
+rest. `deviation` needs `--draws`.""",
+)

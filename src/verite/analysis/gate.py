@@ -1,40 +1,88 @@
-"""Is it good enough? Requirements such as "AP>=base-0.005", held against what was measured."""
+"""Quality gates for CI: requirements such as "AP>=base-0.005" on saved results, and a summary of a run.
+
+Two results are compared score by score; a requirement is met, or not, or not significantly missed.
+"""
 
 from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt, one_line
 from verite.files import find_path
-from verite.model.comparison import check_alike, distinct_names
+from verite.model.comparison import MOST_BESIDE, Comparison, check_alike, distinct_names
 from verite.model.results import Results, to_json
 from verite.model.tables import Display, Part, Table, show_cell
 from verite.signature import Signature
 
-SHOWN = 5  # classes that fell most
+SHOWN_CLASSES = 5  # of the largest drop, and of the lowest score
+
+
+class Summary(Display):
+    """A summary of one or several results, for the job summary of CI.
+
+    Parameters
+    ----------
+    results
+        The results; of several, the first one is the base of the others.
+    comparisons
+        Comparisons with saved results, if any.
+    """
+
+    def __init__(self, results: Sequence[Results], comparisons: Sequence[SavedComparison] = ()) -> None:
+        self.results, self.comparisons = tuple(results), tuple(comparisons)
+
+    def contents(self) -> list[Part]:
+        """Return scores, comparisons, the costs of error types, the classes of lowest score, and findings."""
+        shown: list[Part] = []
+        if not self.comparisons and self.results:
+            if len(self.results) == 1:
+                shown.append(self.results[0].summary())
+            elif len(self.results) <= MOST_BESIDE:
+                shown.append(Comparison(self.results).summary())
+            else:
+                shown.append(Comparison(self.results).standing_table())
+        shown += [part for one in self.comparisons for part in one.contents()[:-1]]
+        for result in self.results[1:] if len(self.results) > 1 and not self.comparisons else self.results:
+            title = f"{result.name}: where AP is lost"
+            shown += [replace(one, title=title) if isinstance(one, Table) else one for one in result.breakdown()]
+            lowest = lowest_classes(result)
+            shown += [lowest] if lowest.rows else []
+        shown += dict.fromkeys(f"{one.severity}: {one}" for result in self.results for one in result.findings)
+        signatures = {result.signature for result in self.results} | {one.base.signature for one in self.comparisons}
+        return [*shown, *signatures]
+
+
+def lowest_classes(result: Results) -> Table:
+    """Return the rows of the classes with the worst first score."""
+    headline, table = next(iter(result.scores)), result.class_table()
+    values = dict(zip(result.class_names, result.class_scores()[headline], strict=True))
+    present = [row for row in table.rows if not isnan(values.get(row[0], float("nan")))]
+    order = sorted(present, key=lambda row: -values[row[0]] if result.is_error(headline) else values[row[0]])
+    title = f"{result.name}: worst classes"
+    return Table(table.head, tuple(order[:SHOWN_CLASSES]), title=title if len(order) > 1 else result.name)
 
 
 @dataclass(frozen=True)
 class Saved:
-    """The scores of one evaluation, of all classes and of each."""
+    """The scores of one evaluation as saved by `--save`: overall, per IoU threshold and per class."""
 
     name: str
     signature: Signature
-    truth: str  # its digest
+    truth: str  # digest of the ground truth
     scores: dict[str, float]
-    thresholds: dict[str, float]  # the same at one threshold each, as AP@0.50
+    thresholds: dict[str, float]  # scores at single IoU thresholds, such as AP@0.50
     classes: dict[str, dict[str, float]]
-    findings: tuple[str, ...] = ()  # warnings about the data, a line each
+    findings: tuple[str, ...] = ()  # warnings about the data, one line each
 
     @classmethod
     def of(cls, found: Results | Mapping[str, Any]) -> Saved:
-        """Of results, or of the document that they are saved as."""
+        """Take the scores from results, or from their saved JSON document."""
         document = found.to_dict() if isinstance(found, Results) else found
         thresholds = {
             f"{key}@{one['iou']:.2f}": value
@@ -55,13 +103,19 @@ class Saved:
 
 
 def means_of(values: Mapping[str, Any]) -> dict[str, float]:
-    """The scores among the values of a document: every number that is no count, and the means of metrics."""
+    """Return the scores among the values of a document: all numbers that are no counts, and means of metrics."""
     found = {key: nan if v is None else float(v) for key, v in values.items() if v is None or isinstance(v, float)}
     return found | {key: nan if v["mean"] is None else float(v["mean"]) for key, v in values.get("metrics", {}).items()}
 
 
 def read_saved(path: str | Path) -> Saved:
-    """Results of one system from the file that `--save` wrote."""
+    """Read the results of one detector from a file that `--save` wrote.
+
+    Raises
+    ------
+    ReadError
+        If the file holds several detectors, or another document.
+    """
     from verite.formats.json_documents import decode
 
     document = decode(find_path(path), Any)
@@ -77,7 +131,7 @@ def read_saved(path: str | Path) -> Saved:
 
 
 class SavedComparison(Display):
-    """Two saved results side by side: every score, and the classes that fell most."""
+    """Two saved results side by side: every score, and the classes with the largest drop."""
 
     def __init__(self, base: Saved, new: Saved) -> None:
         check_alike((base.name, new.name), (base.signature, new.signature), (base.truth, new.truth))
@@ -85,12 +139,12 @@ class SavedComparison(Display):
         self.names = distinct_names([base.name, new.name])
 
     def table(self) -> Table:
-        """A row for each score."""
+        """Return one row per score."""
         pairs = {key: (value, self.new.scores.get(key, nan)) for key, value in self.base.scores.items()}
-        return self.beside("score", pairs)
+        return self.side_by_side("score", pairs)
 
     def fallen(self) -> Table | None:
-        """The classes whose first score fell most."""
+        """Return the classes with the largest drop of the first score; None where no class dropped."""
         score = next((key for values in self.base.classes.values() for key in values), None)
         both = {
             name: (values.get(score or "", nan), self.new.classes.get(name, {}).get(score or "", nan))
@@ -99,22 +153,28 @@ class SavedComparison(Display):
         fell = sorted((name for name, (old, new) in both.items() if new < old), key=lambda n: both[n][1] - both[n][0])
         if not fell:
             return None
-        return self.beside("class", {name: both[name] for name in fell[:SHOWN]}, f"{score} fell most")
+        return self.side_by_side(
+            "class", {name: both[name] for name in fell[:SHOWN_CLASSES]}, f"largest drop of {score}"
+        )
 
-    def beside(self, key: str, pairs: Mapping[str, tuple[float, float]], title: str = "") -> Table:
+    def side_by_side(self, key: str, pairs: Mapping[str, tuple[float, float]], title: str = "") -> Table:
+        """Return both values of each key, and their difference."""
         old, new = ([pair[i] for pair in pairs.values()] for i in range(2))
         columns = {self.names[0]: old, self.names[1]: new, "difference": [b - a for a, b in pairs.values()]}
         return Table.of(key, list(pairs), columns, title=title)
 
     def contents(self) -> list[Part]:
+        """Return both tables and the signature."""
         fallen = self.fallen()
         return [self.table(), *([fallen] if fallen else []), self.base.signature]
 
     def to_dict(self) -> dict[str, Any]:
+        """Return every score of both results."""
         scores = {key: {"base": a, "new": b, "difference": d} for key, a, b, d in self.table().rows}
         return {"signature": str(self.base.signature), "base": self.names[0], "new": self.names[1], "scores": scores}
 
     def to_json(self, *, indent: int = 0) -> str:
+        """Return one JSON document; absent values are null."""
         return to_json(self.to_dict(), indent=indent)
 
 
@@ -135,7 +195,7 @@ Interval = Callable[[str, "str | None"], tuple[float, float]]
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether a requirement is met, and a line that says why."""
+    """Whether a requirement is met, and one line with the values."""
 
     is_met: bool
     line: str
@@ -143,7 +203,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Requirement:
-    """A score, of all classes or of one, against a number or against the base.
+    """A requirement on a score, overall or of one class, against a number or relative to the base.
 
     >>> Requirement.parse("AP[person] >= base - 0.01")
     Requirement(text='AP[person] >= base - 0.01', score='AP', label='person', sign='>=', has_base=True, number=-0.01)
@@ -158,6 +218,7 @@ class Requirement:
 
     @classmethod
     def parse(cls, text: str) -> Requirement:
+        """Parse a line such as "AP>=0.5" or "AP[person]>=base-0.01"."""
         found = GRAMMAR.fullmatch(text)
         if found is None:
             raise BadParameter(
@@ -172,10 +233,11 @@ class Requirement:
 
     @property
     def what(self) -> str:
+        """The score, with its class."""
         return self.score if self.label is None else f"{self.score}[{self.label}]"
 
     def look_up(self, measured: Saved) -> float:
-        """The score that is asked about."""
+        """Return the score of the requirement among those measured."""
         scores = measured.scores | measured.thresholds
         if self.label is not None:
             if self.label not in measured.classes:
@@ -189,30 +251,31 @@ class Requirement:
         return scores[self.score]
 
     def judge(self, new: Saved, base: Saved | None = None, interval: Interval | None = None) -> Decision:
-        """Met or not. With an interval of `new - base`, not met only if all of it misses the requirement."""
+        """Decide whether the requirement is met.
+
+        `interval` returns the confidence interval of `new - base`; with it a requirement fails only if the whole
+        interval misses it, so only if the difference is significant.
+        """
         value = self.look_up(new)
         if not self.has_base:
-            return self.tell(value, self.number, "")
+            return self.compare(value, self.number, "")
         if base is None:
             raise BadParameter(f"require: expected a base for {self.text!r}, found none; name it with --base FILE")
         old = self.look_up(base)
-        limit = old + self.number
-        about = f" (base {show_cell(old)})"
+        limit, about = old + self.number, f" (base {show_cell(old)})"
         if interval is None:
-            return self.tell(value, limit, about)
+            return self.compare(value, limit, about)
         low, high = interval(self.score, self.label)
         best = high if self.sign.startswith(">") else low
-        plain = self.tell(value, limit, f"{about}; difference {low:+.4f} to {high:+.4f}")
+        plain = self.compare(value, limit, f"{about}; difference {low:+.4f} to {high:+.4f}")
         is_met = not isnan(value) and (isnan(best) or SIGNS[self.sign](best, self.number))
-        return Decision(is_met, plain.line) if is_met == plain.is_met else self.say(is_met, plain.line)
+        if is_met == plain.is_met:
+            return plain
+        _, _, rest = plain.line.partition(": ")
+        return Decision(is_met, f"{'met, not significantly missed' if is_met else 'not met'}: {rest}")
 
-    def tell(self, value: float, limit: float, about: str) -> Decision:
-        """A value that is absent meets nothing."""
+    def compare(self, value: float, limit: float, about: str) -> Decision:
+        """Compare a value with its limit; an absent value meets no requirement."""
         is_met = not isnan(limit) and SIGNS[self.sign](value, limit)
         found = f"{self.what} {show_cell(value)}, expected {self.sign} {show_cell(limit)}{about}"
         return Decision(is_met, f"{'met' if is_met else 'not met'}: {self.text}: found {found}")
-
-    def say(self, is_met: bool, line: str) -> Decision:
-        """The interval decides otherwise than the values alone."""
-        _, _, rest = line.partition(": ")
-        return Decision(is_met, f"{'met, not surely missed' if is_met else 'not met'}: {rest}")

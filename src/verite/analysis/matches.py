@@ -1,7 +1,8 @@
-"""What do all parts of an analysis start from? The protocol's own matches, and whom else every prediction overlaps.
+"""The matches behind an average precision: true and false positives, ranking, and IoU with objects of any class.
 
-Nothing is matched a second time: who took whom is asked of the evaluation that gave the number. Overlaps with truths of
-other labels, which no protocol needs, come from the same sides laid out as one class.
+All parts of an analysis start from the matches of the evaluation that gave the number; no part matches the same
+objects again. IoU between objects of different classes, which no protocol needs, comes from the same annotations
+evaluated as one class.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from verite.errors import BadParameter
 from verite.evaluation.evaluation import EVERY_AREA, IGNORED, RIGHT, UNSEEN, WRONG, Evaluation
 from verite.evaluation.partial import GONE
+from verite.evaluation.settings import ClassThresholds
 from verite.model.layouts import Words, words_of
 
 if TYPE_CHECKING:
@@ -33,54 +35,65 @@ if TYPE_CHECKING:
     Rows = NDArray[np.int32]
 
 UNLIMITED = 2**31 - 1
-TOUCHING = 1e-9  # an overlap above 0
-REASONS = {
+TOUCHING = 1e-9  # the smallest IoU above 0
+# Why predictions are ignored, by the key of the JSON document.
+IGNORE_REASONS = {
     "crowd": "on crowds",
     "group_of": "in groups",
-    "difficult": "on difficult truths",
-    "ignore": "on truths that are marked to be ignored",
-    "unasked": "on truths that are not asked for",
-    "spared": "where not every object is marked, or of sizes that do not count",
-    "limit": "beyond the number that counts in an image",
-    "unjudged": "of a class that nobody looked for in its image",
-}  # why a prediction is set aside
-HALF = 0.5  # the threshold of the parts that look at one
+    "difficult": "on difficult objects",
+    "ignore": "on objects marked as ignored",
+    "unasked": "on objects that are not evaluated",
+    "spared": "in images that are not fully annotated, or outside the area range",
+    "limit": "beyond the limit of predictions per image",
+    "unjudged": "of a class that was not verified in the image",
+}
+PREFERRED_IOU = 0.5  # the threshold of the parts that use only one
 
 
 @dataclass(frozen=True, eq=False)
-class Overlaps:
-    """Pairs of a prediction and a truth to be found in the same image, whatever their labels, by prediction."""
+class CandidatePairs:
+    """Pairs of a prediction and a counted ground truth of the same image, of any class, sorted by prediction."""
 
     pred: Rows
     truth: Rows
-    overlap: Floats
-    is_same: Bools  # of one label
+    overlap: Floats  # IoU, or OKS of keypoints
+    same_class: Bools
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """For each prediction the truth it overlaps most, the first of equals; -1 and 0 where there is none."""
+    """For each prediction the ground truth of highest IoU, the first of equals; -1 and 0 where there is none."""
 
     truth: Rows
     overlap: Floats
 
 
 class AnalysisMatches:
-    """Sides, labels, order and matches of one evaluation, each made when a part first asks for it."""
+    """Matches, classes and ranking of one evaluation; every column is computed when a part first needs it.
+
+    Arrays over predictions are in the order of the prediction file, arrays over ground truths in that of the
+    ground-truth file. Unless a method takes a threshold, everything is at the main IoU threshold: 0.5, or the first
+    one where 0.5 was not evaluated.
+
+    Raises
+    ------
+    BadParameter
+        If the results keep no matches, or `background` is not below every IoU threshold.
+    """
 
     def __init__(self, results: Results, background: float = 0.1) -> None:
         evaluation: Any = getattr(results, "evaluation", None)
         if evaluation is None:
             raise BadParameter(
-                "analyse: expected results whose matches are kept, those of vt.coco, vt.voc, vt.lvis and "
-                f"vt.openimages, found {results.protocol}"
+                "analyse: expected results that keep their matches (vt.coco, vt.voc, vt.lvis, vt.openimages), "
+                f"found {results.protocol}"
             )
         if not evaluation.has_objects:
             raise BadParameter(f"analyse: {GONE}; {evaluation.remedy}")
         if not 0 < background < min(evaluation.rules.thresholds):
             raise BadParameter(
-                f"background: expected an overlap above 0 and below {min(evaluation.rules.thresholds):g}, from which "
-                f"predictions are right, found {background:g}"
+                f"background: expected an IoU above 0 and below {min(evaluation.rules.thresholds):g}, the lowest IoU "
+                f"threshold, found {background:g}"
             )
         self.results, self.evaluation, self.background = results, evaluation, background
         self.truth: Annotations = evaluation.truth
@@ -89,26 +102,33 @@ class AnalysisMatches:
 
     @property
     def thresholds(self) -> Sequence[float]:
+        """The IoU thresholds of the evaluation."""
         return self.rules.thresholds
 
     @cached_property
-    def single(self) -> int:
-        """Which threshold the parts take that look at one: 0.5 where it was asked for, else the first."""
-        near = [i for i, t in enumerate(self.thresholds) if abs(t - HALF) < 1e-9]
+    def main_threshold(self) -> int:
+        """Position of the threshold of the parts that use only one: that of IoU 0.5, else the first."""
+        near = [i for i, t in enumerate(self.thresholds) if abs(t - PREFERRED_IOU) < 1e-9]
         return near[0] if near else 0
 
     @property
     def words(self) -> Words:
-        """What is compared, and what an overlap is called."""
+        """What is compared (boxes, masks), and whether the similarity is called IoU or OKS."""
         return words_of(self.rules.similarity)
 
     @property
     def iou(self) -> float:
-        return float(self.results.settings.iou[self.single])  # type: ignore[attr-defined]
+        """The main IoU threshold as the settings have it."""
+        return float(self.results.settings.iou[self.main_threshold])  # type: ignore[attr-defined]
+
+    @property
+    def can_change_truth(self) -> bool:
+        """Whether ground truths can be removed from and added to the evaluation; not in Open Images."""
+        return isinstance(self.evaluation, Evaluation)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Of labels, by their positions."""
+        """Class names by position; one name where classes are not compared."""
         if self.rules.class_agnostic:
             return ("all classes",)
         if self.rules.allow_unknown_classes:
@@ -117,28 +137,38 @@ class AnalysisMatches:
 
     @cached_property
     def truth_label(self) -> Rows:
+        """The class of each ground truth, as a position in `names`."""
         return np.zeros_like(self.truth.label) if self.rules.class_agnostic else self.truth.label
 
     @cached_property
     def pred_label(self) -> Rows:
+        """The class of each prediction; may be beyond `names` where the ground truth lacks it."""
         return np.zeros_like(self.pred.label) if self.rules.class_agnostic else self.pred.label
 
-    def of_preds(self, values: NDArray[Any], otherwise: float) -> NDArray[Any]:
-        """For each prediction the value of its class; predictions may have classes that the ground truth lacks."""
+    def per_pred(self, values: NDArray[Any], otherwise: float) -> NDArray[Any]:
+        """For each prediction the value of its class; `otherwise` for classes that the ground truth lacks."""
         return np.append(values, values.dtype.type(otherwise))[np.minimum(self.pred_label, len(values))]
 
     @cached_property
     def confidence(self) -> Floats:
+        """The confidence of each prediction; 1 where the file has none."""
         given = self.pred.confidence
         return np.ones(len(self.pred)) if given is None else given
 
-    @cached_property
-    def falling(self) -> Ints:
-        """Predictions by falling confidence, equal ones as the protocol orders them."""
-        return self.list_falling(self.single)
+    def above(self, threshold: float | ClassThresholds) -> Bools:
+        """Which predictions have at least this confidence, or the threshold of their class."""
+        least: Any = threshold
+        if isinstance(threshold, ClassThresholds):
+            least = self.per_pred(threshold.of_labels(self.names), -np.inf)
+        return np.asarray(self.confidence >= least)
 
-    def list_falling(self, threshold: int) -> Ints:
-        """The same at another threshold: Open Images puts groups behind objects, and what hits one depends on it."""
+    @cached_property
+    def by_confidence(self) -> Ints:
+        """Predictions by decreasing confidence; equal ones in the order of the protocol."""
+        return self.ranking_at(self.main_threshold)
+
+    def ranking_at(self, threshold: int) -> Ints:
+        """Predictions by decreasing confidence at a threshold: in Open Images the order of equals depends on it."""
         listed: Ints = self.evaluation.list_falling(threshold)
         if len(listed) == len(self.pred):
             return listed
@@ -147,97 +177,101 @@ class AnalysisMatches:
         return np.concatenate([listed, np.flatnonzero(is_left)])
 
     @cached_property
-    def place(self) -> Ints:
-        """Where each prediction stands among them."""
-        return invert(self.falling)
+    def rank(self) -> Ints:
+        """The position of each prediction in `by_confidence`."""
+        return invert(self.by_confidence)
 
     @cached_property
-    def by_label(self) -> Ints:
-        """Predictions label by label, within a label by falling confidence."""
-        return self.sort_by_label(self.falling)
+    def by_class(self) -> Ints:
+        """Predictions class by class, by decreasing confidence within a class."""
+        return self.sort_by_class(self.by_confidence)
 
-    def sort_by_label(self, falling: Ints) -> Ints:
-        labels = self.pred_label[falling]
-        is_small = labels.max(initial=0) < 2**15  # numpy sorts short integers by their digits
-        return falling[np.argsort(labels.astype(np.int16 if is_small else np.int32), kind="stable")]
+    def sort_by_class(self, ranking: Ints) -> Ints:
+        """Sort a ranking of all predictions by class, stably."""
+        labels = self.pred_label[ranking]
+        is_small = labels.max(initial=0) < 2**15  # numpy sorts 16-bit integers by radix sort
+        return ranking[np.argsort(labels.astype(np.int16 if is_small else np.int32), kind="stable")]
 
     def order_at(self, threshold: int) -> tuple[Ints, Ints]:
-        """Places and predictions label by label at one threshold."""
-        if threshold == self.single or self.evaluation.has_one_order:
-            return self.place, self.by_label
-        falling = self.list_falling(threshold)
-        return invert(falling), self.sort_by_label(falling)
+        """Rank of each prediction, and predictions class by class, at one threshold."""
+        if threshold == self.main_threshold or self.evaluation.has_one_order:
+            return self.rank, self.by_class
+        ranking = self.ranking_at(threshold)
+        return invert(ranking), self.sort_by_class(ranking)
 
     @cached_property
     def tp_needed_per_recall(self) -> Callable[[int], Ints]:
-        """How many right predictions each recall needs, of so many truths; labels often have as many as others."""
+        """How many true positives each recall level needs, given the number of ground truths; cached by number."""
         return lru_cache(maxsize=4096)(self.results.tp_needed_per_recall)
 
     @cached_property
     def outcomes(self) -> Outcomes:
-        """At the single threshold."""
-        found: Outcomes = self.evaluation.outcomes(self.single)
+        """The matches of the evaluation at the main threshold."""
+        found: Outcomes = self.evaluation.outcomes(self.main_threshold)
         return found
 
     @cached_property
-    def is_right(self) -> Bools:
+    def is_tp(self) -> Bools:
+        """Predictions that are true positives."""
         return np.asarray(self.outcomes.state == RIGHT)
 
     @cached_property
-    def is_counted(self) -> Bools:
-        """Predictions that are right or wrong; the others are set aside."""
+    def counted_pred(self) -> Bools:
+        """Predictions that are true or false positives; the others are ignored."""
         return np.asarray(self.outcomes.state >= WRONG)
 
     @cached_property
-    def counted(self) -> Ints:
-        """Predictions that count, label by label, within a label by falling confidence."""
-        return self.by_label[self.is_counted[self.by_label]]
+    def counted_rows(self) -> Ints:
+        """Rows of the counted predictions class by class, by decreasing confidence within a class."""
+        return self.by_class[self.counted_pred[self.by_class]]
 
     @cached_property
-    def slices(self) -> list[slice]:
-        """Where each label is among those that count."""
-        bounds = np.searchsorted(self.pred_label[self.counted], np.arange(len(self.names) + 1))
+    def class_slices(self) -> list[slice]:
+        """Where each class is in `counted_rows`."""
+        bounds = np.searchsorted(self.pred_label[self.counted_rows], np.arange(len(self.names) + 1))
         return [slice(*pair) for pair in pairwise(bounds.tolist())]
 
     @cached_property
-    def hits(self) -> tuple[Ints, Ints, list[slice]]:
-        """Right predictions, label by label by falling confidence, how many wrong ones of their label come before
-        each, and where each label is among them.
+    def true_positives(self) -> tuple[Ints, Ints, list[slice]]:
+        """Rows of true positives class by class by decreasing confidence, the number of false positives of the class
+        ranked before each, and where each class is among them.
         """
-        right = self.is_right[self.counted]
-        starts = np.repeat([part.start for part in self.slices], [part.stop - part.start for part in self.slices])
-        wrong_so_far = np.cumsum(~right)
-        before = np.append(wrong_so_far, 0)[starts.astype(np.int64) - 1]  # the last one, 0, for the first label
-        rows = self.counted[right]
+        is_tp = self.is_tp[self.counted_rows]
+        lengths = [part.stop - part.start for part in self.class_slices]
+        starts = np.repeat([part.start for part in self.class_slices], lengths)
+        fp_so_far = np.cumsum(~is_tp)
+        before_class = np.append(fp_so_far, 0)[starts.astype(np.int64) - 1]  # -1, the appended 0, for the first class
+        rows = self.counted_rows[is_tp]
         bounds = np.searchsorted(self.pred_label[rows], np.arange(len(self.names) + 1))
-        return rows, (wrong_so_far - before)[right], [slice(*pair) for pair in pairwise(bounds.tolist())]
+        return rows, (fp_so_far - before_class)[is_tp], [slice(*pair) for pair in pairwise(bounds.tolist())]
 
     @property
-    def is_asked(self) -> Bools:
-        """Truths that are to be found; the same at every threshold."""
+    def counted_truth(self) -> Bools:
+        """Ground truths that count as positives, the same at every threshold; the others are ignored."""
         return self.outcomes.is_asked
 
     @cached_property
-    def truths(self) -> Ints:
-        """How many of each label are to be found."""
-        return self.count(self.truth_label[self.is_asked])
+    def truth_counts(self) -> Ints:
+        """How many counted ground truths each class has."""
+        return self.count_classes(self.truth_label[self.counted_truth])
 
     @cached_property
     def present(self) -> Ints:
-        """Labels that have something to be found: those that the protocol's mean is over."""
-        return np.flatnonzero(self.truths)
+        """Classes with a counted ground truth: those that the protocol averages over."""
+        return np.flatnonzero(self.truth_counts)
 
-    def count(self, labels: NDArray[Any]) -> Ints:
+    def count_classes(self, labels: NDArray[Any]) -> Ints:
+        """How often each class occurs in a list of them."""
         return np.bincount(labels, minlength=len(self.names))
 
     @cached_property
-    def overlaps(self) -> Overlaps:
-        """All pairs from the background's threshold on, truths that are ignored left out."""
+    def pairs(self) -> CandidatePairs:
+        """All pairs whose IoU is at least the background threshold, ignored ground truths excluded."""
         truth, pred, overlap = self.find_pairs(self.pred, self.background)
-        return Overlaps(pred, truth, overlap, self.pred_label[pred] == self.truth_label[truth])
+        return CandidatePairs(pred, truth, overlap, self.pred_label[pred] == self.truth_label[truth])
 
     def find_pairs(self, side: Annotations, least: float) -> tuple[Rows, Rows, Floats]:
-        """Truths to be found and objects of the other side that overlap so much, whatever their labels: their rows."""
+        """Rows of counted ground truths and of objects of another side, of any class, with IoU of at least `least`."""
         rules = replace(
             self.rules,
             thresholds=(least,),
@@ -247,109 +281,110 @@ class AnalysisMatches:
             image_limit=0,
             class_agnostic=True,
         )
-        # Where some truths have no mask, nobody is asked for them, and they cannot be compared.
+        # Open Images: ground truths without a mask do not count, and cannot be compared.
         is_partial = self.results.protocol == "openimages" and self.rules.similarity == "mask"
-        rows = np.flatnonzero(self.is_asked).astype(np.int32) if is_partial else None
+        rows = np.flatnonzero(self.counted_truth).astype(np.int32) if is_partial else None
         truth = self.truth if rows is None else self.truth.take(rows)
         stages = Evaluation(truth, side, rules, self.evaluation.threads).stages
         offsets, at, overlap = stages.candidates
         found = stages.truths[0][at]
         found = found if rows is None else rows[found]
         others = np.repeat(stages.preds[0], np.diff(offsets))
-        kept = self.is_asked[found] & ~np.isnan(overlap)
+        kept = self.counted_truth[found] & ~np.isnan(overlap)
         return found[kept], others[kept], overlap[kept]
 
     @cached_property
-    def same_pairs(self) -> tuple[Rows, Rows, Floats]:
-        """The pairs of one label: predictions, truths and overlaps."""
-        pairs = self.overlaps
-        return pairs.pred[pairs.is_same], pairs.truth[pairs.is_same], pairs.overlap[pairs.is_same]
+    def same_class_pairs(self) -> tuple[Rows, Rows, Floats]:
+        """Predictions, ground truths and IoUs of the pairs of one class."""
+        pairs = self.pairs
+        return pairs.pred[pairs.same_class], pairs.truth[pairs.same_class], pairs.overlap[pairs.same_class]
 
     @cached_property
-    def truth_pairs(self) -> Overlaps:
-        """Pairs of truths to be found that overlap at all, each once; both columns are rows of the truth."""
-        asked = np.flatnonzero(self.is_asked).astype(np.int32)
-        again = replace(self.truth.take(asked), confidence=np.ones(len(asked)))
-        truth, other, overlap = self.find_pairs(again, TOUCHING)
-        other = asked[other]
+    def truth_pairs(self) -> CandidatePairs:
+        """Pairs of counted ground truths that overlap at all, each once; both columns are rows of the ground truth."""
+        counted = np.flatnonzero(self.counted_truth).astype(np.int32)
+        as_preds = replace(self.truth.take(counted), confidence=np.ones(len(counted)))
+        truth, other, overlap = self.find_pairs(as_preds, TOUCHING)
+        other = counted[other]
         kept = truth < other
         truth, other = truth[kept], other[kept]
-        return Overlaps(other, truth, overlap[kept], self.truth_label[truth] == self.truth_label[other])
+        return CandidatePairs(other, truth, overlap[kept], self.truth_label[truth] == self.truth_label[other])
 
     @cached_property
     def nearest_same(self) -> Nearest:
-        return self.find_nearest(self.overlaps.is_same)
+        """The ground truth of the same class with the highest IoU."""
+        return self.find_nearest(self.pairs.same_class)
 
     @cached_property
     def nearest_other(self) -> Nearest:
-        return self.find_nearest(~self.overlaps.is_same)
+        """The ground truth of another class with the highest IoU."""
+        return self.find_nearest(~self.pairs.same_class)
 
     def find_nearest(self, chosen: Bools) -> Nearest:
-        """Of some pairs."""
-        pairs = self.overlaps
+        """For each prediction the ground truth of highest IoU among the chosen pairs."""
+        pairs, count = self.pairs, len(self.pred)
         pred, truth, overlap = pairs.pred[chosen], pairs.truth[chosen], pairs.overlap[chosen]
-        best = np.zeros(len(self.pred))
+        best = np.zeros(count)
         if len(pred):
             starts = np.flatnonzero(np.concatenate([[True], pred[1:] != pred[:-1]]))
             best[pred[starts]] = np.maximum.reduceat(overlap, starts)
         is_best = overlap == best[pred]
-        return Nearest(first_of(pred[is_best], truth[is_best], len(self.pred)), best)
+        pred, truth = pred[is_best], truth[is_best]
+        nearest = np.full(count, -1, dtype=np.int32)
+        last_first = np.argsort(-truth.astype(np.int64), kind="stable")  # of several the one written last stays
+        nearest[pred[last_first]] = truth[last_first]
+        return Nearest(nearest, best)
 
     @cached_property
     def image_count(self) -> int:
+        """How many images there are; predictions may have more of them than the ground truth."""
         return max(len(self.truth.images), len(self.pred.images))
 
     def image_name(self, image: int) -> str:
+        """The name of an image by its position."""
         sides = self.truth.images, self.pred.images
         return (sides[1] if len(sides[1]) > len(sides[0]) else sides[0]).name(image)
 
     @cached_property
-    def set_aside(self) -> dict[str, int]:
-        """Predictions that are outside every part, by why they are: a key of REASONS."""
-        found, aside = self.outcomes, np.flatnonzero(~self.is_counted)
-        if not len(aside):
+    def ignored_counts(self) -> dict[str, int]:
+        """How many predictions are ignored, by the reason: a key of IGNORE_REASONS."""
+        found, ignored = self.outcomes, np.flatnonzero(~self.counted_pred)
+        if not len(ignored):
             return {}
-        met, reason = found.truth[aside], np.full(len(aside), "unjudged", dtype=object)
-        if (found.state[aside] == UNSEEN).any():
-            reason[(found.state[aside] == UNSEEN) & self.is_beyond_limits[aside]] = "limit"
-        reason[(found.state[aside] == IGNORED) & (met < 0)] = "spared"
-        reason[met >= 0] = "unasked"
+        matched, state = found.truth[ignored], found.state[ignored]
+        reason = np.full(len(ignored), "unjudged", dtype=object)
+        if (state == UNSEEN).any():
+            reason[(state == UNSEEN) & self.exceeds_limits[ignored]] = "limit"
+        reason[(state == IGNORED) & (matched < 0)] = "spared"
+        reason[matched >= 0] = "unasked"
         for flag in ("ignore", "difficult", "group_of", "crowd"):
             if flag in self.truth.flags:
-                reason[(met >= 0) & self.truth.flags[flag][met]] = flag
-        return {key: int((reason == key).sum()) for key in REASONS if (reason == key).any()}
+                reason[(matched >= 0) & self.truth.flags[flag][matched]] = flag
+        return {key: int((reason == key).sum()) for key in IGNORE_REASONS if (reason == key).any()}
 
     @cached_property
-    def is_beyond_limits(self) -> Bools:
-        """Predictions that come too late in their image, or among those of their label there."""
+    def exceeds_limits(self) -> Bools:
+        """Predictions ranked beyond the limit of their image, or of their class in the image (`max_dets`)."""
         rules, image = self.rules, self.pred.image.astype(np.int64)
         cell = image * (int(self.pred_label.max(initial=0)) + 1) + self.pred_label
         found = np.zeros(len(self.pred), dtype=np.bool_)
         for limit, group in ((rules.image_limit, image), (rules.limits[-1], cell)):
             if 0 < limit < UNLIMITED:
-                full = np.flatnonzero(np.bincount(group) > limit)  # few, mostly
+                full = np.flatnonzero(np.bincount(group) > limit)
                 rows = np.flatnonzero(np.isin(group, full))
-                rows = rows[np.lexsort((self.place[rows], group[rows]))]
+                rows = rows[np.lexsort((self.rank[rows], group[rows]))]
                 starts = np.searchsorted(group[rows], group[rows])
                 found[rows] |= np.arange(len(rows)) - starts >= limit
         return found
 
 
 def invert(order: Ints) -> Ints:
-    """The place of each position in an order of all of them."""
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return place
-
-
-def first_of(keys: Rows, values: Rows, count: int) -> Rows:
-    """For each key from 0 on its smallest value; -1 for those that have none."""
-    found = np.full(count, -1, dtype=np.int32)
-    falling = np.argsort(-values.astype(np.int64), kind="stable")  # the last one written stays
-    found[keys[falling]] = values[falling]
-    return found
+    """The position of each row in a permutation of all of them."""
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
 
 
 def ends_of_runs(values: Floats) -> Ints:
-    """The last position of each run of equal values: those at which a threshold can be put."""
+    """The last position of each run of equal values: where a confidence threshold can be put."""
     return np.flatnonzero(np.append(values[1:] != values[:-1], True)) if len(values) else np.empty(0, dtype=np.int64)

@@ -1,7 +1,8 @@
-"""From which confidence on should predictions be used? Precision, recall and F at every threshold that matters.
+"""Operating points: precision, recall and F1 against the confidence threshold, the best threshold per class, and FROC.
 
 Nothing is interpolated or smoothed: a threshold is a confidence that occurs, and predictions of equal confidence are
-kept or dropped together.
+kept or dropped together. FROC is recall at 1/8 to 8 false positives per image; its mean is the competition performance
+metric (CPM).
 """
 
 from __future__ import annotations
@@ -14,277 +15,222 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.analysis.matches import ends_of_runs
-from verite.analysis.parts import AnalysisPart, interval, sign
+from verite.analysis.part import AnalysisPart, PartRecord, bootstrap_interval, part_signature
 from verite.model.tables import Table
+from verite.plotting import COLOURS
+from verite.settings import Number, Option, Settings
 from verite.statistics.intervals import wilson
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from matplotlib.axes import Axes
 
-    from verite.analysis.matches import AnalysisMatches, Floats, Ints
-    from verite.analysis.parts import ImageBootstrap
+    from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
+    from verite.analysis.part import ImageBootstrap
     from verite.model.tables import Part
     from verite.signature import Signature
 
 
+class OperatingSettings(Settings):
+    """Settings of the operating points."""
+
+    beta: Option[float] = Number(1.0, "Weight of recall against precision in F-beta.", least=0.01, most=100)
+
+
+FROC = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)  # false positives per image
+SPLITS = 20  # random halvings of the images
+ROOM, MORE = 1.5, 1000  # the part of the ranking that is searched first: this factor, and so many more
+
+
 @dataclass(frozen=True, eq=False)
 class ConfidenceSweep:
-    """What is kept at each distinct confidence, from the highest one down."""
+    """True and false positives kept at each distinct confidence, from the highest one down."""
 
     confidence: Floats
-    right: Ints
-    wrong: Ints
+    tp: Ints
+    fp: Ints
     truths: int
     images: int
 
+    @classmethod
+    def of(cls, confidence: Floats, is_tp: Bools, truths: int, images: int) -> ConfidenceSweep:
+        """Count the predictions of a ranking by decreasing confidence."""
+        ends = ends_of_runs(confidence)
+        tp = np.cumsum(is_tp, dtype=np.int64)[ends]
+        return cls(confidence[ends], tp, ends + 1 - tp, truths, images)
+
     @property
     def precision(self) -> Floats:
-        return np.asarray(self.right / (self.right + self.wrong))
+        """TP / (TP + FP) at each confidence."""
+        return np.asarray(self.tp / (self.tp + self.fp))
 
     @property
     def recall(self) -> Floats:
-        return self.right / self.truths if self.truths else np.full(len(self.right), np.nan)
+        """TP over ground truths at each confidence; NaN without ground truth."""
+        return self.tp / self.truths if self.truths else np.full(len(self.tp), np.nan)
 
     @property
     def per_image(self) -> Floats:
-        """Wrong predictions per image."""
-        return self.wrong / max(self.images, 1)
+        """False positives per image at each confidence."""
+        return self.fp / max(self.images, 1)
 
     def f(self, beta: float = 1.0) -> Floats:
-        """Fβ = (1 + β²) P R / (β² P + R), from the counts; not a number where there is nothing to be found."""
+        """Fβ = (1 + β²) P R / (β² P + R) at each confidence, from the counts; NaN without ground truth."""
         if not self.truths:
-            return np.full(len(self.right), np.nan)
+            return np.full(len(self.tp), np.nan)
         square = beta**2
-        return (1 + square) * self.right / (square * self.truths + self.right + self.wrong)
+        return (1 + square) * self.tp / (square * self.truths + self.tp + self.fp)
 
-    def best(self, values: Floats, allowed: NDArray[np.bool_] | None = None) -> int | None:
-        """Where the values are largest, of equal ones at the highest confidence; None where none is allowed."""
+    def best(self, values: Floats, allowed: Bools | None = None) -> int | None:
+        """Position of the largest value, of equal ones that of the highest confidence; None where none is allowed."""
         chosen = np.where(np.isnan(values) | (False if allowed is None else ~allowed), -1.0, values)
         return int(np.argmax(chosen)) if len(chosen) and chosen.max() >= 0 else None
 
     def at(self, confidence: float) -> int | None:
-        """Which threshold keeps the predictions from this confidence on; None where it keeps none."""
+        """Position of the last distinct confidence that a threshold keeps; None where it keeps no prediction."""
         kept = int(np.searchsorted(-self.confidence, -confidence, side="right"))
         return kept - 1 if kept else None
 
-    def tell(self, at: int | None, beta: float = 1.0) -> dict[str, Any]:
-        """Everything at one threshold."""
+    def point(self, at: int | None, beta: float = 1.0) -> dict[str, Any]:
+        """Return everything at one position, as the JSON document has it; None: no prediction is kept."""
         if at is None:
             none = 0.0 if self.truths else nan
             return {"confidence": nan, "precision": nan, "recall": none, "f": none, "fp_per_image": 0.0,
                     "tp": 0, "fp": 0, "fn": self.truths}  # fmt: skip
-        right, wrong = int(self.right[at]), int(self.wrong[at])
+        tp, fp = int(self.tp[at]), int(self.fp[at])
         return {
             "confidence": float(self.confidence[at]),
-            "precision": right / (right + wrong),
+            "precision": tp / (tp + fp),
             "recall": float(self.recall[at]),
             "f": float(self.f(beta)[at]),
             "fp_per_image": float(self.per_image[at]),
-            "tp": right,
-            "fp": wrong,
-            "fn": self.truths - right,
+            "tp": tp,
+            "fp": fp,
+            "fn": self.truths - tp,
         }
 
 
-def sweep(confidence: Floats, is_right: NDArray[np.bool_], truths: int, images: int) -> ConfidenceSweep:
-    """Of predictions by falling confidence."""
-    ends = ends_of_runs(confidence)
-    right = np.cumsum(is_right, dtype=np.int64)[ends]
-    return ConfidenceSweep(confidence[ends], right, ends + 1 - right, truths, images)
-
-
-def draw_sweep(matches: AnalysisMatches, rows: Ints, weight: Floats) -> tuple[Floats, Floats]:
-    """Right and wrong ones so far at each distinct confidence, images counting as often as they were drawn."""
-    ends = ends_of_runs(matches.confidence[rows])
-    counted, right = weight[matches.pred.image[rows]], matches.is_right[rows]
-    found = np.cumsum(np.where(right, counted, 0.0))[ends]
-    return found, np.cumsum(counted)[ends] - found
-
-
-ROOM, MORE = 1.5, 1000  # of the predictions that are looked at first
-
-
-def hold_out(
-    matches: AnalysisMatches, whole: ConfidenceSweep, falling: Ints, beta: float, splits: int, seed: int
-) -> list[float]:
-    """Both ways of so many halvings. `falling`: predictions that count by falling confidence, `whole` their sweep."""
-    truths = np.bincount(matches.truth.image[matches.is_asked], minlength=matches.image_count)
-    random = np.random.Generator(np.random.PCG64(seed))
-    short = list_hits(matches, falling[: count_enough(whole, beta)])
-    every = list_hits(matches, falling)
-    values = []
-    for _ in range(splits):
-        is_first = np.zeros(matches.image_count, dtype=np.bool_)
-        is_first[random.permutation(matches.image_count)[: matches.image_count // 2]] = True
-        asked = int(truths[is_first].sum())
-        counts = asked, int(truths.sum()) - asked
-        halves = halve(matches, is_first, counts, *short)
-        if not all(
-            is_best_before(matches, half, beta, own) for half, own in zip(halves, (is_first, ~is_first), strict=True)
-        ):
-            halves = halve(matches, is_first, counts, *every)
-        for chosen, judged in (halves, halves[::-1]):
-            best = chosen.best(chosen.f(beta))
-            if best is not None and judged.truths:
-                values.append(float(judged.f(beta)[best]))
-    return values
-
-
-def count_enough(whole: ConfidenceSweep, beta: float) -> int:
-    """So many predictions, to the end of a confidence, surely hold the best F of all images, with room for that of
-    some: beyond, F would be too small even if all that is right were kept.
-    """
-    if not whole.truths or not len(whole.right) or not whole.right[-1]:
-        return 0
-    square, kept = beta**2, whole.right + whole.wrong
-    most = (1 + square) * whole.right[-1] / float(whole.f(beta).max()) - square * whole.truths
-    at = np.searchsorted(kept, ROOM * most + MORE)
-    return int(kept[min(int(at), len(kept) - 1)])
-
-
-def list_hits(matches: AnalysisMatches, rows: Ints) -> tuple[Ints, Ints]:
-    """Predictions, and the last of each confidence at which something right is added: F falls everywhere else, so that
-    the best of any images is at one of these.
-    """
-    ends = ends_of_runs(matches.confidence[rows])
-    return rows, ends[np.diff(np.cumsum(matches.is_right[rows])[ends], prepend=-1) > 0]
-
-
-def halve(
-    matches: AnalysisMatches, is_first: NDArray[np.bool_], truths: tuple[int, int], rows: Ints, ends: Ints
-) -> list[ConfidenceSweep]:
-    """What is kept of both halves of the images."""
-    inside, right = is_first[matches.pred.image[rows]], matches.is_right[rows]
-    found, kept = (np.cumsum(flags, dtype=np.int64)[ends] for flags in (inside & right, inside))
-    others = np.cumsum(right)[ends] - found
-    confidence = matches.confidence[rows[ends]]
-    return [
-        ConfidenceSweep(confidence, found, kept - found, truths[0], 1),
-        ConfidenceSweep(confidence, others, ends + 1 - kept - others, truths[1], 1),
-    ]
-
-
-def is_best_before(matches: AnalysisMatches, half: ConfidenceSweep, beta: float, images: NDArray[np.bool_]) -> bool:
-    """Can no threshold beyond the last one be better, whatever is right there?"""
-    if not len(half.right):
-        return False
-    right, square = int((matches.is_right & images[matches.pred.image]).sum()), beta**2
-    bound = (1 + square) * right / max(square * half.truths + half.right[-1] + half.wrong[-1], 1e-300)
-    return not half.truths or float(half.f(beta).max()) >= bound
-
-
-FROC = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)  # false positives per image
-
-SPLITS = 20
-
-
 class Operating(AnalysisPart):
-    """Precision, recall and Fβ at the best threshold: of each label, of all together (micro), of their mean (macro)."""
+    """Precision, recall and Fβ at the best threshold: per class, of all predictions (micro), mean of classes (macro).
+
+    Parameters
+    ----------
+    matches
+        The matches of the evaluation.
+    beta
+        Weight of recall in Fβ.
+    bootstrap
+        Resamples of images for confidence intervals; None: intervals as if objects were independent.
+    seed
+        Seed of the random halvings of the images.
+    """
 
     name = "operating"
-    picture = "froc"
 
     def __init__(
-        self, matches: AnalysisMatches, beta: float = 1.0, drawn: ImageBootstrap | None = None, seed: int = 0
+        self, matches: AnalysisMatches, beta: float = 1.0, bootstrap: ImageBootstrap | None = None, seed: int = 0
     ) -> None:
-        """With draws of images there are intervals over the choice of images."""
-        self.matches, self.beta, self.drawn, self.seed = matches, beta, drawn, seed
+        self.matches, self.beta, self.bootstrap, self.seed = matches, beta, bootstrap, seed
 
     @property
     def signature(self) -> Signature:
-        drawn = {"draws": 0, "seed": self.seed} if self.drawn is None else self.drawn.settings
-        return sign("operating", self.matches, beta=float(self.beta), splits=SPLITS, **drawn)
+        """Every setting that can change the operating points."""
+        bootstrap = {"draws": 0, "seed": self.seed} if self.bootstrap is None else self.bootstrap.settings
+        return part_signature("operating", self.matches, beta=float(self.beta), splits=SPLITS, **bootstrap)
 
     @cached_property
-    def falling(self) -> Ints:
-        """Predictions that count, of all labels together, by falling confidence."""
-        rows = self.matches.falling
-        return rows[self.matches.is_counted[rows]]
+    def ranking(self) -> Ints:
+        """Counted predictions of all classes by decreasing confidence."""
+        rows = self.matches.by_confidence
+        return rows[self.matches.counted_pred[rows]]
+
+    def sweep(self, rows: Ints, truths: int) -> ConfidenceSweep:
+        """Count the predictions in these rows, by decreasing confidence."""
+        matches = self.matches
+        return ConfidenceSweep.of(matches.confidence[rows], matches.is_tp[rows], truths, len(matches.truth.images))
 
     @cached_property
     def micro(self) -> ConfidenceSweep:
-        """Of all labels together."""
-        matches, rows = self.matches, self.falling
-        total = int(matches.truths.sum())
-        return sweep(matches.confidence[rows], matches.is_right[rows], total, len(matches.truth.images))
-
-    def of_label(self, label: int) -> ConfidenceSweep:
-        matches = self.matches
-        rows = matches.counted[matches.slices[label]]
-        return sweep(
-            matches.confidence[rows], matches.is_right[rows], int(matches.truths[label]), len(matches.truth.images)
-        )
+        """The sweep of all classes together."""
+        return self.sweep(self.ranking, int(self.matches.truth_counts.sum()))
 
     @cached_property
     def labels(self) -> dict[int, ConfidenceSweep]:
-        """Of each label that has truths."""
-        return {int(k): self.of_label(int(k)) for k in self.matches.present}
+        """The sweep of each class with ground truth, by the position of the class."""
+        matches = self.matches
+        return {
+            int(k): self.sweep(matches.counted_rows[matches.class_slices[k]], int(matches.truth_counts[k]))
+            for k in matches.present
+        }
 
     @cached_property
     def macro_f(self) -> Floats:
-        """The mean of F over labels with truths, at each threshold of all together."""
-        matches, rows = self.matches, self.matches.counted
+        """The mean Fβ of the classes with ground truth at each confidence of the micro sweep."""
+        matches, rows = self.matches, self.matches.counted_rows
         change, of_preds = np.zeros(len(rows)), np.zeros(len(matches.pred))
-        right = matches.is_right[rows]
+        is_tp = matches.is_tp[rows]
         square = self.beta**2
         for k in matches.present:
-            part = matches.slices[k]
-            found, all_so_far = np.cumsum(right[part]), np.arange(1, part.stop - part.start + 1)
-            value = (1 + square) * found / (square * matches.truths[k] + all_so_far)
+            part = matches.class_slices[k]
+            tp, kept = np.cumsum(is_tp[part]), np.arange(1, part.stop - part.start + 1)
+            value = (1 + square) * tp / (square * matches.truth_counts[k] + kept)
             change[part] = np.diff(value, prepend=0.0)
         of_preds[rows] = change
-        return np.cumsum(of_preds[self.falling])[ends_of_runs(matches.confidence[self.falling])] / max(
-            len(matches.present), 1
-        )
+        sums = np.cumsum(of_preds[self.ranking])[ends_of_runs(matches.confidence[self.ranking])]
+        return sums / max(len(matches.present), 1)
 
     @cached_property
     def confidence(self) -> float:
-        """The threshold of the best mean F over labels; not a number where there is nothing to find or to keep."""
-        best = self.micro.best(np.round(self.macro_f, 12))  # sums of changes: equal ones may differ by a last bit
+        """The threshold of the best macro-Fβ; NaN without ground truth or predictions."""
+        best = self.micro.best(np.round(self.macro_f, 12))  # sums of changes: equal values may differ in the last bit
         return float(self.micro.confidence[best]) if best is not None and self.micro.truths else nan
+
+    def best_of(self, one: ConfidenceSweep) -> int | None:
+        """Position of the best Fβ of a sweep."""
+        return one.best(one.f(self.beta))
 
     @property
     def thresholds(self) -> dict[str, float]:
-        """For each label the confidence of its best F; labels without a right prediction are not there."""
-        found = {self.matches.names[k]: one.tell(self.best_of(one)) for k, one in self.labels.items()}
-        return {name: told["confidence"] for name, told in found.items() if told["tp"]}
+        """The threshold of the best Fβ of each class; classes without a true positive have none."""
+        found = {self.matches.names[k]: one.point(self.best_of(one)) for k, one in self.labels.items()}
+        return {name: point["confidence"] for name, point in found.items() if point["tp"]}
 
-    def best_of(self, one: ConfidenceSweep) -> int | None:
-        return one.best(one.f(self.beta))
+    def documents(self) -> dict[str, Any]:
+        """Return the thresholds, which every command takes as `--confidence thresholds.json`."""
+        return {"thresholds.json": self.thresholds}
 
     def macro_at(self, confidence: float) -> dict[str, float]:
-        """Means over labels with truths at one confidence; precision over those that keep a prediction."""
-        told = [one.tell(one.at(confidence), self.beta) for one in self.labels.values()]
-        means = {key: mean_present([t[key] for t in told]) for key in ("precision", "recall", "f")}
-        kept = self.micro.tell(self.micro.at(confidence))
+        """Return means over the classes at one confidence; precision over those that keep a prediction."""
+        points = [one.point(one.at(confidence), self.beta) for one in self.labels.values()]
+        means = {key: mean_present([p[key] for p in points]) for key in ("precision", "recall", "f")}
+        kept = self.micro.point(self.micro.at(confidence))
         return {"confidence": confidence, **means, "fp_per_image": kept["fp_per_image"]}
 
+    def at_precision(self, least: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
+        """Return the point of highest recall among those of at least this precision."""
+        one = one or self.micro
+        return one.point(one.best(one.recall, one.precision >= least), self.beta)
+
+    def at_recall(self, least: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
+        """Return the point of highest precision among those of at least this recall."""
+        one = one or self.micro
+        return one.point(one.best(one.precision, one.recall >= least), self.beta)
+
+    def at_false(self, most: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
+        """Return the point of highest recall among those with at most so many false positives per image."""
+        one = one or self.micro
+        return one.point(one.best(one.recall, one.per_image <= most), self.beta)
+
     def goals(self) -> dict[str, dict[str, Any]]:
-        """Of all labels together: the best thresholds that keep a promise."""
+        """Return the best micro points that meet a usual requirement."""
         return {
             "precision >= 0.9": self.at_precision(0.9),
             "recall >= 0.9": self.at_recall(0.9),
             "<= 1 wrong per image": self.at_false(1.0),
         }
 
-    def at_precision(self, least: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
-        """The largest recall whose precision is at least so."""
-        one = one or self.micro
-        return one.tell(one.best(one.recall, one.precision >= least), self.beta)
-
-    def at_recall(self, least: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
-        """The largest precision whose recall is at least so."""
-        one = one or self.micro
-        return one.tell(one.best(one.precision, one.recall >= least), self.beta)
-
-    def at_false(self, most: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
-        """The largest recall with at most so many wrong predictions per image."""
-        one = one or self.micro
-        return one.tell(one.best(one.recall, one.per_image <= most), self.beta)
-
     @cached_property
     def froc(self) -> list[float]:
-        """Recall at 1/8 … 8 wrong predictions per image: the last value that does not exceed them."""
+        """Recall at 1/8 … 8 false positives per image: the last value that does not exceed them."""
         if not self.micro.truths:
             return [nan] * len(FROC)
         at = np.searchsorted(self.micro.per_image, FROC, side="right") - 1
@@ -292,129 +238,246 @@ class Operating(AnalysisPart):
 
     @property
     def cpm(self) -> float:
-        """The mean of these recalls (competition performance metric)."""
+        """The mean of the FROC recalls (competition performance metric)."""
         return float(np.mean(self.froc))
 
     @cached_property
     def held_out(self) -> float:
-        """F of all together at a threshold that was chosen on one half of the images, on the other half.
+        """Micro-Fβ on one half of the images at the threshold that is best on the other half.
 
-        The mean of both ways of twenty halvings: what the best F promises on images that did not choose it.
-        """
-        return mean_present(hold_out(self.matches, self.micro, self.falling, self.beta, SPLITS, self.seed))
-
-    def intervals(self, confidence: float, label: int | None = None) -> dict[str, tuple[float, float]]:
-        """Of precision and recall of all together or of one label at a fixed threshold, as if objects were independent;
-        where images are drawn, over their choice, and of F, too.
+        The mean over both directions of twenty random halvings: what to expect on images that did not choose the
+        threshold.
         """
         matches = self.matches
-        kept, asked = matches.is_counted & (matches.confidence >= confidence), matches.is_asked
+        truths = np.bincount(matches.truth.image[matches.counted_truth], minlength=matches.image_count)
+        random = np.random.Generator(np.random.PCG64(self.seed))
+        start, whole = (self.find_candidates(rows) for rows in (self.ranking[: self.count_searched()], self.ranking))
+        values = []
+        for _ in range(SPLITS):
+            is_first = np.zeros(matches.image_count, dtype=np.bool_)
+            is_first[random.permutation(matches.image_count)[: matches.image_count // 2]] = True
+            in_first = int(truths[is_first].sum())
+            counts = in_first, int(truths.sum()) - in_first
+            halves = self.sweep_halves(is_first, counts, *start)
+            if not all(self.has_best(*pair) for pair in zip(halves, (is_first, ~is_first), strict=True)):
+                halves = self.sweep_halves(is_first, counts, *whole)
+            for chosen, evaluated in (halves, halves[::-1]):
+                best = self.best_of(chosen)
+                if best is not None and evaluated.truths:
+                    values.append(float(evaluated.f(self.beta)[best]))
+        return mean_present(values)
+
+    def count_searched(self) -> int:
+        """How many predictions, up to the end of a confidence, contain the best Fβ of all images for certain.
+
+        Beyond them Fβ is too small even if all true positives were kept. There is some room, for subsets of images.
+        """
+        whole, square = self.micro, self.beta**2
+        if not whole.truths or not len(whole.tp) or not whole.tp[-1]:
+            return 0
+        kept = whole.tp + whole.fp
+        most = (1 + square) * whole.tp[-1] / float(whole.f(self.beta).max()) - square * whole.truths
+        at = np.searchsorted(kept, ROOM * most + MORE)
+        return int(kept[min(int(at), len(kept) - 1)])
+
+    def find_candidates(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Predictions, and the last one of each confidence that adds a true positive.
+
+        Fβ falls at all other confidences, so that the best Fβ of any images is at one of these.
+        """
+        ends = ends_of_runs(self.matches.confidence[rows])
+        return rows, ends[np.diff(np.cumsum(self.matches.is_tp[rows])[ends], prepend=-1) > 0]
+
+    def sweep_halves(
+        self, is_first: Bools, truths: tuple[int, int], rows: Ints, ends: Ints
+    ) -> tuple[ConfidenceSweep, ConfidenceSweep]:
+        """Sweep the predictions of both halves of the images, at the confidences that end at `ends`."""
+        matches = self.matches
+        inside, is_tp = is_first[matches.pred.image[rows]], matches.is_tp[rows]
+        tp, kept = (np.cumsum(flags, dtype=np.int64)[ends] for flags in (inside & is_tp, inside))
+        tp_outside = np.cumsum(is_tp)[ends] - tp
+        confidence = matches.confidence[rows[ends]]
+        return (
+            ConfidenceSweep(confidence, tp, kept - tp, truths[0], 1),
+            ConfidenceSweep(confidence, tp_outside, ends + 1 - kept - tp_outside, truths[1], 1),
+        )
+
+    def has_best(self, half: ConfidenceSweep, images: Bools) -> bool:
+        """Whether no threshold beyond the last one of a sweep can be better, even if everything there were a TP."""
+        if not len(half.tp):
+            return False
+        tp, square = int((self.matches.is_tp & images[self.matches.pred.image]).sum()), self.beta**2
+        bound = (1 + square) * tp / max(square * half.truths + half.tp[-1] + half.fp[-1], 1e-300)
+        return not half.truths or float(half.f(self.beta).max()) >= bound
+
+    def intervals(self, confidence: float, label: int | None = None) -> dict[str, tuple[float, float]]:
+        """Return 95 % confidence intervals of precision and recall at a fixed threshold, of all classes or of one.
+
+        With a bootstrap they are over the choice of images, and there is one of Fβ; without, they are Wilson's, as if
+        objects were independent.
+        """
+        matches = self.matches
+        kept, counted = matches.counted_pred & (matches.confidence >= confidence), matches.counted_truth
         if label is not None:
-            kept, asked = kept & (matches.pred_label == label), asked & (matches.truth_label == label)
-        right = kept & matches.is_right
-        if self.drawn is None:
-            counts = {"precision": (right.sum(), kept.sum()), "recall": (right.sum(), asked.sum())}
+            kept, counted = kept & (matches.pred_label == label), counted & (matches.truth_label == label)
+        tp = kept & matches.is_tp
+        if self.bootstrap is None:
+            counts = {"precision": (tp.sum(), kept.sum()), "recall": (tp.sum(), counted.sum())}
             return {key: wilson(float(n / m), int(m)) if m else (nan, nan) for key, (n, m) in counts.items()}
         images = matches.image_count
-        found, chosen = (np.bincount(matches.pred.image[one], minlength=images) for one in (right, kept))
-        truths, square = np.bincount(matches.truth.image[asked], minlength=images), self.beta**2
+        found, chosen = (np.bincount(matches.pred.image[one], minlength=images) for one in (tp, kept))
+        truths, square = np.bincount(matches.truth.image[counted], minlength=images), self.beta**2
         ratios = {"precision": (found, chosen), "recall": (found, truths),
                   "f": ((1 + square) * found, square * truths + chosen)}  # fmt: skip
-        return {key: interval(self.drawn.ratio(*pair)) for key, pair in ratios.items()}
+        return {key: bootstrap_interval(self.bootstrap.ratio(*pair)) for key, pair in ratios.items()}
 
     @cached_property
     def froc_intervals(self) -> tuple[list[tuple[float, float]], tuple[float, float]] | None:
-        """Of the recalls and of their mean over the choice of images; None where nothing is drawn."""
-        if self.drawn is None or not self.micro.truths:
+        """Bootstrap intervals of the FROC recalls and of their mean; None without a bootstrap."""
+        if self.bootstrap is None or not self.micro.truths:
             return None
-        matches, weights = self.matches, self.drawn.weights
-        known = self.falling[matches.pred.image[self.falling] < weights.shape[1]]
-        wrong = np.cumsum(~matches.is_right[known])
-        truths = self.drawn.sum(np.bincount(matches.truth.image[matches.is_asked], minlength=matches.image_count))
+        matches, weights = self.matches, self.bootstrap.weights
+        known = self.ranking[matches.pred.image[self.ranking] < weights.shape[1]]
+        fp_so_far = np.cumsum(~matches.is_tp[known])
+        truths = self.bootstrap.sum(
+            np.bincount(matches.truth.image[matches.counted_truth], minlength=matches.image_count)
+        )
         images = weights.sum(axis=1)
         recalls = np.full((len(weights), len(FROC)), np.nan)
         for i, weight in enumerate(weights):
-            last = int(np.searchsorted(wrong, 1.5 * FROC[-1] * images[i]))  # enough, unless images with few are drawn
-            line = draw_sweep(matches, known[:last], weight)
-            if last < len(known) and line[1][-1] <= FROC[-1] * images[i]:
-                line = draw_sweep(matches, known, weight)
+            # Enough of the ranking, unless the resample has many images with few false positives.
+            last = int(np.searchsorted(fp_so_far, 1.5 * FROC[-1] * images[i]))
+            tp, fp = weighted_sweep(matches, known[:last], weight)
+            if last < len(known) and fp[-1] <= FROC[-1] * images[i]:
+                tp, fp = weighted_sweep(matches, known, weight)
             if truths[i]:
-                at = np.searchsorted(line[1] / images[i], FROC, side="right")
-                recalls[i] = np.append(0.0, line[0])[at] / truths[i]
-        return [interval(column) for column in recalls.T], interval(recalls.mean(axis=1))
-
-    def table(self) -> Table:
-        """A row for each label at its best threshold, the worst first, and all of them at the best of their mean."""
-        told = {self.matches.names[k]: one.tell(self.best_of(one), self.beta) for k, one in self.labels.items()}
-        order = sorted(told, key=lambda name: told[name]["f"])
-        columns = {head: [told[name][key] for name in order] for head, key in self.heads.items()}
-        mean = self.macro_at(self.confidence)
-        return Table.of("class", order, columns, mean={h: mean[k] for h, k in self.heads.items() if k in mean})
+                at = np.searchsorted(fp / images[i], FROC, side="right")
+                recalls[i] = np.append(0.0, tp)[at] / truths[i]
+        return [bootstrap_interval(column) for column in recalls.T], bootstrap_interval(recalls.mean(axis=1))
 
     @property
     def heads(self) -> dict[str, str]:
+        """Column heads of the table, and the keys of a point they show."""
         f = "F1" if self.beta == 1 else f"F{self.beta:g}"
         return {"at confidence": "confidence", f: "f", "precision": "precision", "recall": "recall",
                 "FP per image": "fp_per_image", "TP": "tp", "FP": "fp", "FN": "fn"}  # fmt: skip
 
+    def table(self) -> Table:
+        """Return one row per class at its best threshold, the lowest F first, and the macro means at their best one."""
+        points = {self.matches.names[k]: one.point(self.best_of(one), self.beta) for k, one in self.labels.items()}
+        order = sorted(points, key=lambda name: points[name]["f"])
+        columns = {head: [points[name][key] for name in order] for head, key in self.heads.items()}
+        mean = self.macro_at(self.confidence)
+        return Table.of("class", order, columns, mean={h: mean[k] for h, k in self.heads.items() if k in mean})
+
     def froc_table(self) -> Table:
+        """Return recall by false positives per image."""
         return Table.of("FP per image", [f"{k:g}" for k in FROC], {"recall": self.froc}, mean={"recall": self.cpm})
 
     def tables(self) -> dict[str, Table]:
+        """Return the tables of classes and of FROC."""
         return {"operating": self.table(), "froc": self.froc_table()}
 
     def sentence(self) -> str:
-        """The operating point in words."""
+        """Return the operating point of the best macro-Fβ in words."""
         if isnan(self.confidence):
-            return "no operating point: nothing is to be found, or nothing was predicted"
+            return "No operating point: there is no ground truth, or there are no predictions"
         mean, between = self.macro_at(self.confidence), self.intervals(self.confidence)
-        kept = self.micro.tell(self.micro.at(self.confidence), self.beta)
+        kept = self.micro.point(self.micro.at(self.confidence), self.beta)
         f = next(head for head, key in self.heads.items() if key == "f")
-        how = "objects independent" if self.drawn is None else f"{self.drawn.count:,} draws of {self.drawn.unit}"
+        how = "objects independent"
+        if self.bootstrap is not None:
+            how = f"{self.bootstrap.count:,} bootstrap resamples of {self.bootstrap.unit}"
         ends = {key: "" if isnan(low) else f" [{low:.2f}, {high:.2f}]" for key, (low, high) in between.items()}
-        drawn = f" (95 %, {how})" if any(ends.values()) else ""
+        level = f" (95 % CI, {how})" if any(ends.values()) else ""
         return (
-            f"best mean {f} {mean['f']:.3f} from confidence {self.confidence:.4g} on: of all together "
-            f"precision {kept['precision']:.3f}{ends['precision']}, recall {kept['recall']:.3f}{ends['recall']}"
-            f"{drawn}, {kept['fp_per_image']:.3g} wrong per image; {f} of all at a threshold chosen on half of "
-            f"the images {self.held_out:.3f}, on all of them {np.nanmax(self.micro.f(self.beta)):.3f}"
+            f"Best macro-{f} {mean['f']:.3f} at confidence ≥ {self.confidence:.4g}: micro precision "
+            f"{kept['precision']:.3f}{ends['precision']}, recall {kept['recall']:.3f}{ends['recall']}{level}, "
+            f"{kept['fp_per_image']:.3g} false positives per image. Micro-{f} at a threshold chosen on half of the "
+            f"images {self.held_out:.3f}, on all of them {np.nanmax(self.micro.f(self.beta)):.3f}"
         )
 
+    def summary(self) -> list[Part]:
+        """Return the sentence."""
+        return [self.sentence()]
+
     def contents(self) -> list[Part]:
+        """Return the sentence, the table and the signature."""
         return [self.sentence(), *super().contents()]
 
+    def draw(self, axes: Axes) -> None:
+        """Draw recall against false positives per image, with the seven points of FROC."""
+        sweep = self.micro
+        last = np.maximum(sweep.per_image[-1:], 2 * FROC[-1])  # beyond the last prediction recall stays as it is
+        line = np.append(sweep.per_image, last), np.append(sweep.recall, sweep.recall[-1:])
+        axes.step(*line, where="post", color=COLOURS[0], lw=1.5)
+        axes.plot(FROC, self.froc, ls="none", marker="o", color=COLOURS[1], label=f"CPM {self.cpm:.3f}")
+        axes.set_xscale("log", base=2)
+        axes.set(
+            xlim=(FROC[0] / 2, FROC[-1] * 2), ylim=(-0.02, 1.05), xlabel="false positives per image", ylabel="recall"
+        )
+        axes.set_xticks(FROC, [f"{k:g}" for k in FROC])
+        axes.grid(color="0.9", lw=0.6)
+        axes.spines[["top", "right"]].set_visible(False)
+        self.set_title(axes, "FROC")
+        axes.legend(frameon=False, fontsize=8, loc="lower right")
+
     def to_dict(self) -> dict[str, Any]:
-        best = self.micro.tell(self.best_of(self.micro), self.beta)
+        """Return micro, macro and class points, FROC, and intervals."""
         between = self.intervals(self.confidence) if not isnan(self.confidence) else {}
+        froc: dict[str, Any] = {"fp_per_image": list(FROC), "recall": self.froc, "CPM": self.cpm}
+        if self.froc_intervals is not None:
+            each, mean = self.froc_intervals
+            froc |= {"recall_intervals": [list(values) for values in each], "CPM_interval": list(mean)}
+        classes = {}
+        for k, one in self.labels.items():
+            point = classes[self.matches.names[k]] = one.point(self.best_of(one), self.beta)
+            if self.bootstrap is not None:
+                own = {} if isnan(point["confidence"]) else self.intervals(point["confidence"], k)
+                point["intervals"] = {key: list(values) for key, values in own.items()}
         return {
             "signature": str(self.signature),
             "beta": self.beta,
             "confidence": self.confidence,
             "intervals": {key: list(values) for key, values in between.items()},
-            "micro": best,
+            "micro": self.micro.point(self.best_of(self.micro), self.beta),
             "macro": self.macro_at(self.confidence),
             "held_out": {"f": self.held_out, "splits": SPLITS, "seed": self.seed},
             "goals": self.goals(),
-            "froc": {"fp_per_image": list(FROC), "recall": self.froc, "CPM": self.cpm} | self.tell_froc_intervals(),
-            "classes": {self.matches.names[k]: self.tell_label(k) for k in self.labels},
+            "froc": froc,
+            "classes": classes,
         }
 
-    def tell_label(self, label: int) -> dict[str, Any]:
-        """A label at its best threshold; where images are drawn, with intervals at that threshold."""
-        one = self.labels[label]
-        told = one.tell(self.best_of(one), self.beta)
-        if self.drawn is None:
-            return told
-        between = {} if isnan(told["confidence"]) else self.intervals(told["confidence"], label)
-        return told | {"intervals": {key: list(values) for key, values in between.items()}}
 
-    def tell_froc_intervals(self) -> dict[str, Any]:
-        if self.froc_intervals is None:
-            return {}
-        each, mean = self.froc_intervals
-        return {"recall_intervals": [list(values) for values in each], "CPM_interval": list(mean)}
+def weighted_sweep(matches: AnalysisMatches, rows: Ints, weight: Floats) -> tuple[Floats, Floats]:
+    """True and false positives at each distinct confidence, every image counted `weight` times."""
+    ends = ends_of_runs(matches.confidence[rows])
+    counted, is_tp = weight[matches.pred.image[rows]], matches.is_tp[rows]
+    tp = np.cumsum(np.where(is_tp, counted, 0.0))[ends]
+    return tp, np.cumsum(counted)[ends] - tp
 
 
 def mean_present(values: list[float]) -> float:
+    """The mean of the values that are numbers; NaN where none is."""
     present = [value for value in values if not isnan(value)]
     return sum(present) / len(present) if present else nan
+
+
+PART = PartRecord(
+    name="operating",
+    about="Best confidence thresholds, precision, recall and F1 there, and FROC.",
+    build=lambda analysis: Operating(
+        analysis.matches, analysis.settings.beta, analysis.bootstrap, analysis.settings.seed
+    ),
+    plot=Operating.draw,
+    plot_kind="froc",
+    settings=OperatingSettings,
+    json="""\
+"operating": {"signature", "beta", "confidence", "intervals": {"precision": [low, high], "recall": [low, high]},
+              "micro": POINT, "macro": {"confidence", "precision", "recall", "f", "fp_per_image"},
+              "held_out": {"f", "splits", "seed"},
+              "goals": {"precision >= 0.9": POINT, "recall >= 0.9": POINT, "<= 1 wrong per image": POINT},
+              "froc": {"fp_per_image": […], "recall": […], "CPM"}, "classes": {NAME: POINT}}
+A POINT is `{"confidence", "precision", "recall", "f", "fp_per_image", "tp", "fp", "fn"}`. With `--draws` there are also
+`f` among the `intervals`, `intervals` of every class, and `recall_intervals` and `CPM_interval` of `froc`.""",
+)

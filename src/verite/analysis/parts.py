@@ -1,244 +1,175 @@
-"""What can an analysis be asked?"""
+"""The parts of an error analysis: their registry, their settings as arguments and options, and the reference page.
+
+A part is declared by a record in its own module (`verite.analysis.part`). To add one, write the module and add its line
+to `REGISTRY`; everything here, `vt.analyse`, `verite analyse --help` and `vt.plot` follow.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
-import verite
-from verite.analysis.matches import REASONS
-from verite.errors import BadParameter
-from verite.evaluation.settings import THREADS, ClassSettings, On, ThresholdSetting, on_setting
-from verite.leaderboards.bootstrap import image_groups, resample_images
+from verite.analysis.calibration import CalibrationSettings
+from verite.analysis.confusion import ConfusionSettings
+from verite.analysis.errors import ErrorSettings
+from verite.analysis.operating import OperatingSettings
+from verite.analysis.part import IMAGES
+from verite.analysis.slices import SliceSettings
+from verite.analysis.suspicious import SuspiciousSettings
+from verite.errors import BadParameter, did_you_mean
+from verite.evaluation.settings import THREADS, ClassSettings, On, on_setting
 from verite.leaderboards.leaderboard import NONE, Groups, LeaderboardSettings
-from verite.model.results import to_json
-from verite.model.tables import Display
 from verite.protocols.keypoints import Sigmas
 from verite.protocols.openimages import Metric, OpenImagesSettings
-from verite.settings import Choice, FileOrContent, Names, Number, Option, Setting, Thresholds, Whole
-from verite.signature import Signature
-from verite.statistics.intervals import percentile_interval
+from verite.settings import Choice, Names, Option, Setting, Settings, Thresholds, Whole
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from verite.analysis.part import PartRecord
 
-    from verite.analysis.matches import AnalysisMatches, Floats
-    from verite.model.annotations import Annotations
-    from verite.model.tables import Part as Content
-    from verite.model.tables import Table
+# The module of each part's record, in the order in which parts are shown.
+REGISTRY = {
+    "errors": "verite.analysis.errors",
+    "worst": "verite.analysis.worst",
+    "lrp": "verite.analysis.lrp",
+    "operating": "verite.analysis.operating",
+    "confusion": "verite.analysis.confusion",
+    "calibration": "verite.analysis.calibration",
+    "slices": "verite.analysis.slices",
+    "suspicious": "verite.analysis.suspicious",
+    "comparison": "verite.analysis.comparison",
+}
+
+
+def part_named(name: str) -> PartRecord:
+    """Return the record of a part.
+
+    >>> part_named("operating").kind
+    'froc'
+    """
+    found: PartRecord = import_module(REGISTRY[name]).PART
+    return found
+
+
+def all_parts() -> list[PartRecord]:
+    """Return the records of all parts, in the order in which they are shown."""
+    return [part_named(name) for name in REGISTRY]
+
+
+class PartNames(Names[Sequence[str] | str | None, tuple[str, ...]]):
+    """Names of parts, repeated or separated by commas."""
+
+    def validate(self, value: Sequence[str] | str) -> tuple[str, ...]:
+        words = [word for one in super().validate(value) for word in one.split(",")]
+        for word in words:
+            if word not in REGISTRY:
+                raise self.refuse(f"parts out of {', '.join(REGISTRY)}", f"{word!r}{did_you_mean(word, REGISTRY)}")
+        return tuple(part for part in REGISTRY if part in words)
 
 
 Name = Literal["coco", "voc", "lvis", "openimages"]
 
-MATCHING = ("same-first", "label-free")
-
-PARTS = ("errors", "worst", "lrp", "operating", "confusion", "calibration", "slices", "suspicious", "comparison")
-
-IMAGES = "images"
-
-BEST_F1, LRP = "best-f1", "lrp"
-
-
-class Parts(Names[Sequence[str] | str | None, tuple[str, ...]]):
-    """Some of the parts, also with commas between."""
-
-    def validate(self, value: Sequence[str] | str) -> tuple[str, ...]:
-        from verite.errors import did_you_mean
-
-        words = [word for one in super().validate(value) for word in one.split(",")]
-        for word in words:
-            if word not in PARTS:
-                raise self.refuse(f"parts out of {', '.join(PARTS)}", f"{word!r}{did_you_mean(word, PARTS)}")
-        return tuple(part for part in PARTS if part in words)
-
-
-class Cut(ThresholdSetting):
-    """A floor of confidences, or how to find one."""
-
-    def validate(self, value: Any) -> Any:
-        return value if isinstance(value, str) and value in (BEST_F1, LRP) else super().validate(value)
-
 
 class ProtocolSettings(ClassSettings):
-    """What is evaluated before it is analysed."""
+    """Settings of the evaluation that is analysed."""
 
-    protocol: Option[Name] = Choice("coco", "Whose number is analysed.", Name)
+    protocol: Option[Name] = Choice("coco", "Protocol whose AP is analysed.", Name)
     on: Option[On | None] = on_setting(None)
     sigmas: Sigmas = Sigmas()
     iou: Setting[float | Sequence[float] | None, tuple[float, ...] | None] = Thresholds(
         None, "IoU threshold of a match; may be repeated.", short="-t", default_text="the protocol's"
     )
     metric: Option[Metric | None] = Choice(
-        None, "Of Open Images: the challenge's metric or that of V2.", Metric, default_text="challenge"
+        None, "Metric of Open Images: that of the challenge, or of V2.", Metric, default_text="challenge"
     )
-    image_labels = OpenImagesSettings.image_labels
-    hierarchy = OpenImagesSettings.hierarchy
-    descriptions = OpenImagesSettings.descriptions
+    image_labels: Setting[Any, Any] = OpenImagesSettings.image_labels
+    hierarchy: Setting[Any, Any] = OpenImagesSettings.hierarchy
+    descriptions: Setting[Any, Any] = OpenImagesSettings.descriptions
     threads: Option[int | None] = THREADS
 
 
-class AnalyseSettings(ProtocolSettings):
-    """What is told of it."""
+class BootstrapSettings(Settings):
+    """Settings of confidence intervals, and the choice of parts."""
 
-    background: Option[float] = Number(0.1, "IoU up to which a prediction overlaps nothing.", least=0, most=1)
-    beta: Option[float] = Number(1.0, "How much more recall weighs than precision in F.", least=0.01, most=100)
-    confidence: Cut = Cut(
-        BEST_F1,
-        "Where confusion cuts predictions off: a number, best-f1, lrp, or a thresholds.json.",
-        metavar="C|best-f1|lrp|FILE",
-    )
-    matching: Option[Literal["same-first", "label-free"]] = Choice(
-        "same-first", "How confusion pairs objects: right ones first, or whatever their labels.", MATCHING
-    )
-    bins: Option[Literal["equal", "quantile"]] = Choice(
-        "equal", "Bins of calibration: equally wide, or of equally many predictions.", ("equal", "quantile")
-    )
-    slice: Setting[Sequence[str] | str | None, tuple[str, ...] | None] = Names(
-        None,
-        "By what to slice: size, aspect, border, position, crowding, overlap, frequency, label-group, a field of the "
-        "truth or a column of --meta, with edges as aspect:0.5,2; may be repeated.",
-        metavar="NAME[:EDGES]",
-        default_text="those that are built in, and all columns of --meta",
-    )
-    meta: Setting[Any, Any] = FileOrContent(
-        None, "CSV of what is known about images, by name or id.", metavar="FILE.csv"
-    )
-    prior: Option[float] = Number(
-        0.05, "Share of records wrong in each way, before anybody looked.", least=1e-6, most=0.3
-    )
-    audit: Option[int] = Whole(50, "Records to be checked in audit.csv of -o.")
     resample: Setting[Any, Any] = Groups(
-        IMAGES, "What is drawn again for intervals: images, groups of images (a column, or FILE.csv:COLUMN), or none.",
+        IMAGES, "Bootstrap unit: images, groups of images (a column, or FILE.csv:COLUMN), or none.",
         names=["group"], metavar="images|COLUMN|none",
     )  # fmt: skip
     draws: Option[int] = Whole(
-        0, "Draws for intervals; 0: objects as if they were independent.", default_text="0, with --resample 1000"
+        0,
+        "Number of bootstrap resamples; 0: intervals as if objects were independent.",
+        default_text="0, with --resample 1000",
     )
-    seed: Option[int] = Whole(0, "Of all random draws.")
-    only: Parts = Parts(PARTS, "Only these parts; may be repeated.", metavar="PART,...", default_text="all")
+    seed: Option[int] = Whole(0, "Seed of the random numbers.")
+    only: PartNames = PartNames(
+        tuple(REGISTRY), "Parts to compute; may be repeated.", metavar="PART,...", default_text="all"
+    )
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Who says what is to be drawn wants draws."""
-        by = given.get("resample")
-        many = LeaderboardSettings.draws.default
-        return {} if by is None or (isinstance(by, str) and by == NONE) else {"draws": many}
+        """All parts; and resamples where `resample` says of what."""
+        unit = given.get("resample")
+        found: dict[str, Any] = {"only": tuple(REGISTRY)}
+        if unit is not None and not (isinstance(unit, str) and unit == NONE):
+            found["draws"] = LeaderboardSettings.draws.default
+        return found
 
     def check(self) -> None:
         if self.draws and isinstance(self.resample, str) and self.resample == NONE:
-            raise BadParameter(f"draws: expected 0 where nothing is drawn again, found {self.draws}")
+            raise BadParameter(f"draws: expected 0 with resample none, found {self.draws}")
 
 
-REVISION = "1"
+class AnalyseSettings(
+    ProtocolSettings,
+    ErrorSettings,
+    OperatingSettings,
+    ConfusionSettings,
+    CalibrationSettings,
+    SliceSettings,
+    SuspiciousSettings,
+    BootstrapSettings,
+):
+    """All settings of `vt.analyse`: those of the protocol, of each part, and of the bootstrap.
+
+    The parts are listed for type checkers; `analyse_settings` adds those of parts that are registered besides.
+    """
 
 
-class AnalysisPart(Display):
-    """One part of an analysis: its `name` is its key in the JSON and the name of its plot."""
-
-    name: str
-    picture: str = ""  # the kind of its plot, where that has another name
-    matches: AnalysisMatches
-
-    def table(self) -> Table:
-        """The table that stands for the part."""
-        raise NotImplementedError
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values; the keys are documented and stay."""
-        raise NotImplementedError
-
-    def main_table(self) -> Table:
-        return self.table()
-
-    def tables(self) -> dict[str, Table]:
-        """All tables, by the names of the files they are kept in."""
-        return {self.name: self.table()}
-
-    def contents(self) -> list[Content]:
-        return [self.table(), tell_set_aside(self.matches), self.signature]
-
-    @property
-    def signature(self) -> Signature:
-        return sign(self.name, self.matches)
-
-    def to_json(self, *, indent: int = 0) -> str:
-        return to_json(self.to_dict(), indent=indent)
-
-    def to_frame(self) -> Any:
-        """The table as a pandas DataFrame (pandas must be installed)."""
-        return self.table().to_frame()
-
-    def plot(self, ax: Any = None) -> Any:
-        """A picture on matplotlib's axes, which are returned."""
-        return verite.plot(self, self.picture or self.name, ax)
+def analyse_settings() -> type[AnalyseSettings]:
+    """Return the settings of `vt.analyse` with those of all registered parts."""
+    known = (part.settings for part in all_parts())
+    return extend_settings(tuple(one for one in known if one is not None and not issubclass(AnalyseSettings, one)))
 
 
-def sign(name: str, matches: AnalysisMatches, *, at_single: bool = True, **more: object) -> Signature:
-    """What a part is made of: the protocol's own settings, and what the part adds; `at_single`, of one threshold."""
-    of = next(iter(matches.results.scores.values())).signature
-    own = Signature.of(name, **more).settings
-    changed = {key: value for key, value in of.settings if key != "rev"}
-    if at_single:
-        changed["iou"] = dict(Signature.of("", iou=matches.iou).settings)["iou"]
-    return Signature(name, (("of", of.name), *changed.items(), *own, ("rev", REVISION)))
+@lru_cache
+def extend_settings(more: tuple[type[Settings], ...]) -> type[AnalyseSettings]:
+    """Return the settings of `vt.analyse` with those of further parts behind them."""
+    return type("AnalyseSettings", (AnalyseSettings, *more), {}) if more else AnalyseSettings
 
 
-def tell_set_aside(matches: AnalysisMatches) -> str:
-    """How many predictions no part looks at, and why."""
-    found = matches.set_aside
-    if not found:
-        return "no prediction is set aside"
-    reasons = "; ".join(f"{count:,} {REASONS[key]}" for key, count in found.items())
-    total = sum(found.values())
-    return f"{total:,} prediction{'s are' if total > 1 else ' is'} set aside: {reasons}"
+def analysis_page() -> str:
+    """Return the reference page of all parts as Markdown: what each shows, its settings, plot and JSON keys."""
+    lines = ["# Parts of an analysis", "", "Every part of `verite analyse`, generated from its declaration.", ""]
+    lines += ["| part | shows | plot | settings |", "|---|---|---|---|"]
+    for part in all_parts():
+        settings = ", ".join(f"`{one.option}`" for one in own_settings(part))
+        lines.append(f"| [{part.name}](#{part.name}) | {part.about} | `{part.kind}` | {settings or '–'} |")
+    for part in all_parts():
+        keys, notes = describe_json(part)
+        lines += ["", f"## {part.name}", "", part.about, "", "```text", keys, "```", notes]
+        for one in own_settings(part):
+            default = f" Default: {one.default_words}." if one.default_words else ""
+            lines += ["", f"- `{one.option}` (`{one.name}`): {one.help}{default}"]
+    return "\n".join([*lines, ""])
 
 
-LEVEL = 0.95
+def own_settings(part: PartRecord) -> list[Setting[Any, Any]]:
+    """Return the settings that a part declares."""
+    return [] if part.settings is None else list(part.settings.declared.values())
 
 
-class ImageBootstrap:
-    """How often each image is there in each draw, the same for every system and part."""
-
-    def __init__(self, truth: Annotations, draws: int, seed: int = 0, by: Any = IMAGES) -> None:
-        self.truth, self.count, self.seed, self.by = truth, draws, seed, by
-
-    @cached_property
-    def groups(self) -> NDArray[Any] | None:
-        """Of each image, where groups of them are drawn."""
-        return None if isinstance(self.by, str) and self.by == IMAGES else image_groups(self.truth, self.by, "resample")
-
-    @property
-    def unit(self) -> str:
-        """What is drawn."""
-        if isinstance(self.by, str):
-            return IMAGES if self.by == IMAGES else f"groups of images ({self.by})"
-        return "groups of images"
-
-    @cached_property
-    def weights(self) -> Floats:
-        """[draw, image]"""
-        return resample_images(self.truth.images, self.count, self.seed, groups=self.groups)
-
-    def sum(self, per_image: NDArray[Any]) -> Floats:
-        """Sums over images in each draw, [draw, …] of [image, …]; images that the truth does not have are not drawn."""
-        return np.asarray(self.weights @ per_image[: self.weights.shape[1]].astype(np.float64))
-
-    def ratio(self, above: NDArray[Any], below: NDArray[Any]) -> Floats:
-        """The ratio of two sums in each draw; not a number of nothing."""
-        total, count = self.sum(above), self.sum(below)
-        return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
-
-    def tell(self) -> dict[str, Any]:
-        return {"draws": self.count, "seed": self.seed, "resample": self.unit}
-
-    @property
-    def settings(self) -> dict[str, object]:
-        """What signatures say."""
-        return {"resample": self.by if isinstance(self.by, str) else "given", "draws": self.count, "seed": self.seed}
-
-
-def interval(drawn: Floats) -> tuple[float, float]:
-    """95 % of the draws."""
-    return percentile_interval(drawn, LEVEL)
+def describe_json(part: PartRecord) -> tuple[str, str]:
+    """Return the keys of a part in the JSON document, and the notes below them."""
+    lines = part.json.splitlines()
+    first_note = next((i for i, line in enumerate(lines) if i and not line.startswith(" ")), len(lines))
+    return "\n".join(lines[:first_note]), "\n".join(lines[first_note:])

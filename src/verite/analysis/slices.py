@@ -1,38 +1,76 @@
-"""Where is it good and where not? Recall and AP of slices, compared with what chance would give.
+"""Performance by subset (slices): recall and AP by object size, aspect ratio, position, crowding, class or metadata.
 
-Objects, COCO's way: truths outside a slice neither reward nor punish. AP of a slice is asked only where a box has the
-property by itself, so that wrong predictions outside it can be left out, too; beside it stands AP with normalised
-precision (Hoiem, Chodpathumwan, Dai, ECCV 2012), which does not depend on how many truths the slice has. Image slices
-are compared with random sets of as many images, never with the rest: AP of few images lies above that of many.
+Slices of objects follow COCO's area ranges: ground truths outside a slice are ignored. AP of a slice exists only where
+a prediction has the property by itself, so that false positives outside the slice can be ignored, too. Beside it is AP
+with normalised precision (Hoiem, Chodpathumwan, Dai, ECCV 2012), which does not depend on the number of ground truths.
+Slices of images are compared with random sets of as many images, never with the rest: AP of few images is higher.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.parts import AnalysisPart, interval, sign, tell_set_aside
-from verite.analysis.properties import BUILT_IN, Property, find_property
+from verite.analysis.part import AnalysisPart, PartRecord, bootstrap_interval, describe_ignored, part_signature
+from verite.analysis.properties import BUILT_IN, Property, find_property, read_metadata
 from verite.model.tables import Table
+from verite.plotting import COLOURS, label_rows
+from verite.settings import FileOrContent, Names, Setting, Settings
 from verite.statistics.intervals import wilson
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from matplotlib.axes import Axes
 
+    from verite.analysis.analyse import Analysis
     from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
-    from verite.analysis.parts import ImageBootstrap
+    from verite.analysis.part import ImageBootstrap
     from verite.model.tables import Part
     from verite.signature import Signature
 
-LEAST_TRUTHS = 30  # of a slice that is ranked
-RANDOM_SETS = 200  # where nobody says how many
+
+class SliceSettings(Settings):
+    """Settings of the slices."""
+
+    slice: Setting[Sequence[str] | str | None, tuple[str, ...] | None] = Names(
+        None,
+        "Property to slice by: size, aspect, border, position, crowding, overlap, frequency, label-group, a field of "
+        "the ground truth, or a column of --meta; with edges as aspect:0.5,2. May be repeated.",
+        metavar="NAME[:EDGES]",
+        default_text="all built-in ones, and all columns of --meta",
+    )
+    meta: Setting[Any, Any] = FileOrContent(
+        None, "CSV file with metadata of images, by image name or id.", metavar="FILE.csv"
+    )
+
+
+ENOUGH_TRUTHS = 30  # ground truths of a slice that is ranked
+RANDOM_SETS = 200  # without a bootstrap
+SHOWN = 3
+HEADS = {"images": "images", "truths": "truths", "preds": "preds", "recall": "recall", "from": "recall_low",
+         "to": "recall_high", "AP": "AP", "normalised AP": "normalised_AP", "difference": "difference",
+         "p (Holm)": "p_holm"}  # fmt: skip
 
 
 class Slices(AnalysisPart):
-    """A row for each bin of each property."""
+    """Recall and AP of every bin of every property.
+
+    Parameters
+    ----------
+    matches
+        The matches of the evaluation.
+    specs
+        Properties to slice by, each with edges where it has other ones; none: all that are known.
+    meta
+        Metadata of the images: for each column one value per image.
+    bootstrap
+        Resamples of images for confidence intervals; None: Wilson's, as if objects were independent.
+    seed
+        Seed of the random sets of images.
+    """
 
     name = "slices"
 
@@ -41,11 +79,11 @@ class Slices(AnalysisPart):
         matches: AnalysisMatches,
         specs: Sequence[str] = (),
         meta: dict[str, list[str | None]] | None = None,
-        drawn: ImageBootstrap | None = None,
+        bootstrap: ImageBootstrap | None = None,
         seed: int = 0,
     ) -> None:
-        self.matches, self.drawn, self.seed = matches, drawn, seed
-        self.sets = drawn.count if drawn else RANDOM_SETS
+        self.matches, self.bootstrap, self.seed = matches, bootstrap, seed
+        self.sets = bootstrap.count if bootstrap else RANDOM_SETS
         self.specs = tuple(specs) or (*BUILT_IN, *(meta or ()))
         found = [find_property(matches, spec, meta) for spec in self.specs]
         self.properties = [one for one in found if isinstance(one, Property)]
@@ -53,62 +91,62 @@ class Slices(AnalysisPart):
 
     @property
     def signature(self) -> Signature:
-        drawn = {"draws": 0, "seed": self.seed} if self.drawn is None else self.drawn.settings
-        return sign("slices", self.matches, slices=list(self.specs), fp="shared", sets=self.sets, **drawn)
+        """Every setting that can change the slices."""
+        more = {"draws": 0, "seed": self.seed} if self.bootstrap is None else self.bootstrap.settings
+        return part_signature("slices", self.matches, slices=list(self.specs), fp="shared", sets=self.sets, **more)
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
+        """One row per bin, with Holm's correction of the p-values over all of them."""
         found: list[dict[str, Any]] = []
         for one in self.properties:
             ap = self.find_ap(one)
             for code, name in enumerate(one.bins):
-                found.append(self.describe(one, code, name) | ap[code])
-        adjust(found)
+                found.append(self.describe_bin(one, code, name) | ap[code])
+        correct_by_holm(found)
         return found
 
-    def describe(self, one: Property, code: int, name: str) -> dict[str, Any]:
-        """Counts, recall with its interval, and AP with normalised precision at the single threshold."""
+    def describe_bin(self, one: Property, code: int, name: str) -> dict[str, Any]:
+        """Return counts, recall with its interval, and AP with normalised precision of one bin."""
         matches = self.matches
-        inside = (one.of_truths == code) & matches.is_asked
+        inside = (one.of_truths == code) & matches.counted_truth
         is_found = inside & (matches.outcomes.pred >= 0)
         truths, found = int(inside.sum()), int(is_found.sum())
-        low, high = self.bound_recall(is_found, inside) if truths else (nan, nan)
+        low, high = nan, nan
+        if truths and self.bootstrap is None:
+            low, high = wilson(float(found / truths), truths)
+        elif truths and self.bootstrap is not None:
+            images = matches.truth.image
+            counts = (np.bincount(images[each], minlength=matches.image_count) for each in (is_found, inside))
+            low, high = bootstrap_interval(self.bootstrap.ratio(*counts))
+        codes = np.full(len(matches.pred), code)  # of predictions; a property of ground truths alone leaves them all in
         if one.of_preds is not None:
-            preds = int((matches.is_counted & (one.of_preds == code)).sum())
+            codes = one.of_preds
         elif one.of_images is not None:
             padded = np.append(one.of_images, np.full(matches.image_count - len(one.of_images), -1))
-            preds = int((matches.is_counted & (padded[matches.pred.image] == code)).sum())
+            codes = padded[matches.pred.image]
         elif one.of_labels is not None:
-            preds = int((matches.is_counted & (matches.of_preds(one.of_labels, -1) == code)).sum())
-        else:
-            preds = int(matches.is_counted.sum())
+            codes = matches.per_pred(one.of_labels, -1)
         return {
             "slice": one.name,
             "bin": name,
             "kind": one.kind,
             "images": len(np.unique(matches.truth.image[inside])),
             "truths": truths,
-            "preds": preds,
+            "preds": int((matches.counted_pred & (codes == code)).sum()),
             "recall": found / truths if truths else nan,
             "recall_low": low,
             "recall_high": high,
-            "normalised_AP": normalise(matches, inside),
-            "is_ranked": truths >= LEAST_TRUTHS,
+            "normalised_AP": normalised_ap(matches, inside),
+            "is_ranked": truths >= ENOUGH_TRUTHS,
         }
 
-    def bound_recall(self, found: Bools, inside: Bools) -> tuple[float, float]:
-        """Over the choice of images where they are drawn, else Wilson's, as if objects were independent."""
-        if self.drawn is None:
-            return wilson(float(found.sum() / inside.sum()), int(inside.sum()))
-        matches = self.matches
-        counts = (np.bincount(matches.truth.image[one], minlength=matches.image_count) for one in (found, inside))
-        return interval(self.drawn.ratio(*counts))
-
     def find_ap(self, one: Property) -> list[dict[str, Any]]:
-        """AP of each bin where that means something."""
+        """Return AP of each bin, and its comparison with random sets where the property is one of images."""
         none: dict[str, Any] = {"AP": nan, "difference": nan, "low": nan, "high": nan, "p": nan}
+        results = self.matches.results
         if one.of_labels is not None:
-            values = dict(zip(self.matches.results.class_names, self.class_ap, strict=True))
+            values = dict(zip(results.class_names, next(iter(results.class_scores().values())), strict=True))
             of_label = np.array([values.get(name, nan) for name in self.matches.names])
             chosen = [of_label[(one.of_labels == code) & ~np.isnan(of_label)] for code in range(len(one.bins))]
             return [none | {"AP": float(part.mean()) if len(part) else nan} for part in chosen]
@@ -116,15 +154,11 @@ class Slices(AnalysisPart):
             return [none | self.compare_images(one.of_images == code) for code in range(len(one.bins))]
         if one.of_preds is None:
             return [none] * len(one.bins)
-        bins = self.matches.results.bin_means(one.of_truths, one.of_preds, len(one.bins), one.areas)
+        bins = results.bin_means(one.of_truths, one.of_preds, len(one.bins), one.areas)
         return [none | {"AP": value} for value in bins]
 
-    @cached_property
-    def class_ap(self) -> list[float]:
-        return next(iter(self.matches.results.class_scores().values()))
-
     def compare_images(self, inside: Any) -> dict[str, Any]:
-        """AP of these images, and how it lies among those of random sets of as many."""
+        """Return AP of some images, and its position among random sets of as many images."""
         results, count = self.matches.results, len(self.matches.truth.images)
         chosen = np.flatnonzero(np.asarray(inside)[:count])
         if not len(chosen):
@@ -134,81 +168,113 @@ class Slices(AnalysisPart):
         weights[0, chosen] = 1
         for row in weights[1:]:
             row[random.permutation(count)[: len(chosen)]] = 1
-        drawn = results.draw_scores([next(iter(results.scores))], weights)[:, 0]
-        own, others = float(drawn[0]), drawn[1:]
+        values = results.draw_scores([next(iter(results.scores))], weights)[:, 0]
+        own, others = float(values[0]), values[1:]
         others = others[~np.isnan(others)]
         if isnan(own) or not len(others):
             return {"AP": own}
         middle = float(others.mean())
-        low, high = interval(own - others)
+        low, high = bootstrap_interval(own - others)
         more = int((np.abs(others - middle) >= abs(own - middle) - 1e-12).sum())
         return {"AP": own, "difference": own - middle, "low": low, "high": high, "p": (more + 1) / (len(others) + 1)}
 
-    def worst(self, most: int = 3) -> list[dict[str, Any]]:
-        """Slices with enough truths by how far their recall lies below that of all."""
-        total = int((self.matches.is_asked & (self.matches.outcomes.pred >= 0)).sum())
-        base = total / max(int(self.matches.truths.sum()), 1)
+    def worst(self, most: int = SHOWN) -> list[dict[str, Any]]:
+        """Return the slices whose recall is significantly below that of all objects, the lowest first."""
+        total = int((self.matches.counted_truth & (self.matches.outcomes.pred >= 0)).sum())
+        base = total / max(int(self.matches.truth_counts.sum()), 1)
         below = [one for one in self.rows if one["is_ranked"] and one["recall_high"] < base]
         return sorted(below, key=lambda one: one["recall"] - base)[:most]
 
-    def sentences(self, most: int = 3) -> list[str]:
+    def sentences(self, most: int = SHOWN) -> list[str]:
+        """Return the slices of lowest recall in words."""
         return [
             f"{one['slice']} {one['bin']}: recall {one['recall']:.3f} [{one['recall_low']:.3f}, "
-            f"{one['recall_high']:.3f}] of {one['truths']:,} truths"
+            f"{one['recall_high']:.3f}], n = {one['truths']:,}"
             for one in self.worst(most)
         ]
 
     def table(self) -> Table:
+        """Return one row per bin."""
         names = [f"{one['slice']}: {one['bin']}" for one in self.rows]
         return Table.of("slice", names, {head: [one[key] for one in self.rows] for head, key in HEADS.items()})
 
-    def contents(self) -> list[Part]:
-        notes = [one.note for one in self.properties if one.note]
-        few = f"slices under {LEAST_TRUTHS} truths are listed, not ranked; AP of slices with other numbers of truths "
-        few += "compares only as normalised AP"
-        return [
-            self.table(),
-            *self.sentences(),
-            *notes,
-            *self.absent,
-            few,
-            tell_set_aside(self.matches),
-            self.signature,
-        ]
+    def summary(self) -> list[Part]:
+        """Return the slices of lowest recall."""
+        return [*self.sentences()]
 
-    def to_dict(self) -> list[dict[str, Any]]:  # type: ignore[override]
+    def contents(self) -> list[Part]:
+        """Return the table, the slices of lowest recall, notes and the signature."""
+        legend = (
+            f"Slices with fewer than {ENOUGH_TRUTHS} ground truths are listed, not ranked. Compare slices with "
+            "different numbers of ground truths by normalised AP"
+        )
+        notes = [one.note for one in self.properties if one.note]
+        ending: list[Part] = [describe_ignored(self.matches), self.signature]
+        return [self.table(), *self.sentences(), *notes, *self.absent, legend, *ending]
+
+    def draw(self, axes: Axes) -> None:
+        """Draw recall of each slice with its 95 % interval; slices with few ground truths are pale."""
+        rows = [one for one in self.rows if one["truths"]]
+        for i, one in enumerate(rows):
+            gaps = [[max(one["recall"] - one["recall_low"], 0)], [max(one["recall_high"] - one["recall"], 0)]]
+            alpha = 1.0 if one["is_ranked"] else 0.35
+            axes.errorbar([one["recall"]], [i], xerr=gaps, fmt="o", ms=4, capsize=2, color=COLOURS[0], alpha=alpha)
+        label_rows(axes, [f"{one['slice']}: {one['bin']}" for one in rows])
+        axes.set(xlim=(-0.02, 1.02), xlabel="recall")
+        axes.grid(color="0.9", lw=0.6, axis="x")
+        self.set_title(axes, f"recall at {self.matches.words.at(self.matches.iou)}")
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return one row per bin."""
         return self.rows
 
 
-HEADS = {"images": "images", "truths": "truths", "preds": "preds", "recall": "recall", "from": "recall_low",
-         "to": "recall_high", "AP": "AP", "normalised AP": "normalised_AP", "difference": "difference",
-         "p (Holm)": "p_holm"}  # fmt: skip
-
-
-def adjust(rows: list[dict[str, Any]]) -> None:
-    """Holm's p over the slices that have one."""
+def correct_by_holm(rows: list[dict[str, Any]]) -> None:
+    """Add Holm's corrected p-value to the rows that have a p-value, NaN to the others."""
     tested = sorted((one for one in rows if not isnan(one["p"])), key=lambda one: one["p"])
-    least = 0.0
-    for place, one in enumerate(tested):
-        least = max(least, min(1.0, one["p"] * (len(tested) - place)))
-        one["p_holm"] = least
+    largest = 0.0
+    for position, one in enumerate(tested):
+        largest = max(largest, min(1.0, one["p"] * (len(tested) - position)))
+        one["p_holm"] = largest
     for one in rows:
         one.setdefault("p_holm", nan)
 
 
-def normalise(matches: AnalysisMatches, inside: Any) -> float:
-    """AP at the single threshold as if the slice had as many truths of each label as there are: the wrong predictions
-    of a label are shared by all slices, and right ones outside it are left out.
+def normalised_ap(matches: AnalysisMatches, inside: Bools) -> float:
+    """AP with normalised precision at the main threshold, as if the slice had all ground truths of each class.
+
+    The false positives of a class are shared by all slices; true positives outside the slice are ignored.
     """
     found = []
-    counts: Ints = matches.count(matches.truth_label[inside])
-    hits, wrong_before, parts = matches.hits
-    mine = inside[matches.outcomes.truth[hits]]
+    counts: Ints = matches.count_classes(matches.truth_label[inside])
+    rows, fp_before, parts = matches.true_positives
+    mine = inside[matches.outcomes.truth[rows]]
     for label in np.flatnonzero(counts).tolist():
-        wrong = wrong_before[parts[label]][mine[parts[label]]]
-        recall = np.arange(1, len(wrong) + 1) / counts[label]
-        scaled = recall * matches.truths[label]
-        best: Floats = np.append(np.maximum.accumulate((scaled / (scaled + wrong))[::-1])[::-1], 0.0)
-        at = np.minimum(matches.tp_needed_per_recall(int(counts[label])) - 1, len(wrong))
+        fp = fp_before[parts[label]][mine[parts[label]]]
+        recall = np.arange(1, len(fp) + 1) / counts[label]
+        scaled = recall * matches.truth_counts[label]
+        best: Floats = np.append(np.maximum.accumulate((scaled / (scaled + fp))[::-1])[::-1], 0.0)
+        at = np.minimum(matches.tp_needed_per_recall(int(counts[label])) - 1, len(fp))
         found.append(float(best[at].mean()))
     return float(np.mean(found)) if found else nan
+
+
+def build_slices(analysis: Analysis) -> Slices:
+    """Compute the slices that the settings of an analysis ask for."""
+    settings = analysis.settings
+    meta = read_metadata(settings.meta, analysis.results.truth) if settings.meta else None
+    return Slices(analysis.matches, settings.slice or (), meta, analysis.bootstrap, settings.seed)
+
+
+PART = PartRecord(
+    name="slices",
+    about="Recall and AP by size, aspect, position, crowding, class or metadata.",
+    build=build_slices,
+    plot=Slices.draw,
+    rows=lambda slices: len(slices.rows),
+    settings=SliceSettings,
+    json="""\
+"slices": [{"slice", "bin", "kind": "object" | "label" | "image", "images", "truths", "preds", "recall", "recall_low",
+            "recall_high", "AP", "normalised_AP", "difference", "low", "high", "p", "p_holm", "is_ranked"}, …]
+`difference`, its interval and `p` compare a slice of images with random sets of as many images.""",
+)

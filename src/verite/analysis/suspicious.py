@@ -1,13 +1,13 @@
-"""Which records of the truth look wrong? A list to be looked at, the most suspicious first, each with its reason.
+"""Annotation errors: ground truths that look wrong or missing, ranked by the probability that they are.
 
-A prediction and a record disagree, so one of them is wrong. Let q be the probability that a prediction of this
-confidence is right, and ε the share of records that are wrong in one way (label, box, presence) before anybody looked:
+Where a prediction and an annotation disagree, one of them is wrong. Let q be the probability that a prediction of this
+confidence is correct, and ε the prior share of annotations that are wrong in one way (class, box, presence):
 
-    P(record wrong) = q ε / (q ε + (1 − q) (1 − ε)).
+    P(annotation wrong) = q ε / (q ε + (1 − q) (1 − ε)).
 
-q is a rising map of confidences to what happened, fitted on the other four fifths of the images, divided by 1 − 3ε
-because the truth it is fitted on has these errors, too. A truth that nothing comes near is missed by a detector of
-recall r with probability 1 − r if it is there, and surely if it is not.
+q is an isotonic fit of correctness on confidence, from the other four fifths of the images, divided by 1 − 3ε because
+the ground truth it is fitted on has these errors, too. A ground truth without any prediction nearby is missed by a
+detector of recall r with probability 1 − r if it exists, and with certainty if it does not.
 """
 
 from __future__ import annotations
@@ -19,14 +19,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.calibration import fit_rising
+from verite.analysis.calibration import fit_isotonic
 from verite.analysis.errors import BACKGROUND, CLASS, LOCALIZATION, ErrorTypes
-from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
-from verite.leaderboards.audit import AuditRow
+from verite.analysis.part import AnalysisPart, PartRecord, describe_ignored, part_signature
+from verite.leaderboards.audit import AuditRow, audit_table
 from verite.model.tables import Table
+from verite.plotting import COLOURS, label_rows
+from verite.settings import Number, Option, Settings, Whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
 
     from verite.analysis.matches import AnalysisMatches, Floats, Ints
     from verite.analysis.worst import Worst
@@ -34,84 +38,116 @@ if TYPE_CHECKING:
     from verite.signature import Signature
 
 PRIOR = 0.05
+AUDITED = 50
+
+
+class SuspiciousSettings(Settings):
+    """Settings of the search for annotation errors."""
+
+    prior: Option[float] = Number(PRIOR, "Prior share of wrong annotations per error kind.", least=1e-6, most=0.3)
+    audit: Option[int] = Whole(AUDITED, "Number of annotations to check in audit.csv of -o.")
+
+
 FOLDS = 5
-ENOUGH = 200  # predictions of a label that has a map of its own
-SURE = 1e-3  # no probability is nearer to 0 or 1
-TWICE = 0.9  # IoU of two truths that may be one
-SHOWN, MOST, LISTED = 5, 1000, 10_000
-CHECKED = {"label?": "label", "missing?": "missing", "is it there?": "spurious", "twice?": "spurious"}  # as audits ask
-KINDS = {CLASS: "label?", BACKGROUND: "missing?", LOCALIZATION: "box?"}
+ENOUGH = 200  # predictions of a class that has its own isotonic fit
+FARTHEST = 1e-3  # no probability is nearer to 0 or 1
+DUPLICATE_IOU = 0.9  # of two ground truths that may be one object
+SHOWN, MOST_IN_JSON, MOST_LISTED = 5, 1000, 10_000
+# The kinds of suspicions, and what an audit (`verite leaderboard --audit`) calls those it can take.
+WRONG_CLASS, MISSING, WRONG_BOX, SPURIOUS, DUPLICATE = "label?", "missing?", "box?", "is it there?", "twice?"
+CHECKED = {WRONG_CLASS: "label", MISSING: "missing", SPURIOUS: "spurious", DUPLICATE: "spurious"}
+KINDS = {CLASS: WRONG_CLASS, BACKGROUND: MISSING, LOCALIZATION: WRONG_BOX}
 
 
 @dataclass(frozen=True)
 class Suspicion:
-    """A record of the truth, or an object that may be missing, why it is suspicious, and how much."""
+    """An annotation that may be wrong, or an object that may be missing from the ground truth."""
 
     kind: str  # label?, missing?, box?, is it there?, twice?
-    truth: int | None  # the record's row; None where an object may be missing
-    pred: int | None  # the row of the prediction that says so
-    other: int | None  # the row of the other of two truths
-    probability: float
-    confidence: float  # of the prediction, NaN for none
+    truth: int | None  # row of the annotation; None where an object may be missing
+    pred: int | None  # row of the prediction that disagrees
+    other: int | None  # row of the other one of two duplicates
+    probability: float  # that the annotation is wrong
+    confidence: float  # of the prediction; NaN for none
     iou: float
-    cost: float
-    by: str  # whose prediction it is
+    cost: float  # in AP
+    by: str  # name of the detector
 
 
 class Suspicious(AnalysisPart):
-    """Records by the probability that they are wrong; of equal ones the most confident prediction comes first."""
+    """Annotations by the probability that they are wrong; of equal ones the highest confidence first.
+
+    Parameters
+    ----------
+    matches, types, worst
+        Matches, error types and single costs of the detector.
+    prior
+        Prior share of wrong annotations per error kind (ε).
+    audit_size
+        How many annotations `audit.csv` lists.
+    """
 
     name = "suspicious"
 
-    def __init__(self, matches: AnalysisMatches, types: ErrorTypes, worst: Worst, prior: float = PRIOR) -> None:
-        self.matches, self.types, self.worst, self.prior = matches, types, worst, prior
+    def __init__(
+        self,
+        matches: AnalysisMatches,
+        types: ErrorTypes,
+        worst: Worst,
+        prior: float = PRIOR,
+        audit_size: int = AUDITED,
+    ) -> None:
+        self.matches, self.types, self.worst = matches, types, worst
+        self.prior, self.audit_size = prior, audit_size
 
     @property
     def signature(self) -> Signature:
-        return sign("suspicious", self.matches, background=self.matches.background, prior=self.prior, folds=FOLDS)
+        """Every setting that can change the probabilities."""
+        background = self.matches.background
+        return part_signature("suspicious", self.matches, background=background, prior=self.prior, folds=FOLDS)
 
     @cached_property
     def probability_right(self) -> Floats:
-        """Of each prediction that counts, from images that did not fit it."""
+        """The probability that each counted prediction is correct, from images that it was not fitted on."""
         matches = self.matches
         found = np.zeros(len(matches.pred))
-        every = matches.counted
+        every = matches.counted_rows
         fold = matches.pred.image % FOLDS
-        for part in matches.slices:
+        for part in matches.class_slices:
             rows = every[part]
             fitted = rows if len(rows) >= ENOUGH else every
             for k in range(FOLDS):
-                asked, known = rows[fold[rows] == k], fitted[fold[fitted] != k]
-                if len(asked) and len(known):
-                    rising = fit_rising(matches.confidence[known], matches.is_right[known])
-                    found[asked] = rising(matches.confidence[asked])
-        sure = max(SURE, 1 / (len(every) + 2))  # few predictions make nothing sure
-        return np.clip(found / (1 - 3 * self.prior), sure, 1 - sure)
+                inside, outside = rows[fold[rows] == k], fitted[fold[fitted] != k]
+                if len(inside) and len(outside):
+                    fit = fit_isotonic(matches.confidence[outside], matches.is_tp[outside])
+                    found[inside] = fit(matches.confidence[inside])
+        farthest = max(FARTHEST, 1 / (len(every) + 2))  # few predictions make nothing certain
+        return np.clip(found / (1 - 3 * self.prior), farthest, 1 - farthest)
 
-    def weigh(self, right: Floats) -> Floats:
-        """How likely the record is wrong if a prediction that is right so often disagrees with it."""
-        return right * self.prior / (right * self.prior + (1 - right) * (1 - self.prior))
+    def posterior(self, correct: Floats) -> Floats:
+        """The probability that an annotation is wrong, if a prediction disagrees that is correct with probability q."""
+        return correct * self.prior / (correct * self.prior + (1 - correct) * (1 - self.prior))
 
     @cached_property
     def listed(self) -> tuple[Suspicion, ...]:
-        """The first ones: nobody looks at more."""
-        found = [*self.from_predictions(), *self.from_silence(), *self.from_twins()]
+        """The suspicions, the highest probability first."""
+        found = [*self.from_predictions(), *self.from_missed(), *self.from_duplicates()]
         found.sort(key=lambda one: (-one.probability, 0 if isnan(one.confidence) else -one.confidence))
-        return tuple(found[:LISTED])
+        return tuple(found[:MOST_LISTED])
 
     @cached_property
-    def disputes(self) -> tuple[Ints, Floats]:
-        """Predictions that disagree with a record, the most suspicious first, and how likely the record is wrong; of
-        several that are after one truth, the one that says most.
+    def contradictions(self) -> tuple[Ints, Floats]:
+        """Predictions that disagree with an annotation, and the probability that it is wrong, the highest first.
+
+        Of several predictions with the same target only the one of highest probability.
         """
         matches, types = self.matches, self.types
         rows = np.flatnonzero(np.isin(types.kind, list(KINDS)))
-        target = types.target[rows]
-        rows = rows[~np.append(types.is_taken, False)[target]]
-        probability = self.weigh(self.probability_right[rows])
+        rows = rows[~np.append(types.is_matched, False)[types.target[rows]]]
+        probability = self.posterior(self.probability_right[rows])
         near = np.maximum(matches.nearest_same.overlap, matches.nearest_other.overlap)[rows]
         probability = np.where(types.kind[rows] == BACKGROUND, probability * (1 - near), probability)
-        order = np.lexsort((matches.place[rows], -probability))
+        order = np.lexsort((matches.rank[rows], -probability))
         rows, probability = rows[order], probability[order]
         target = types.target[rows]
         _, first = np.unique(np.where(target >= 0, target, len(matches.truth) + rows), return_index=True)
@@ -119,8 +155,9 @@ class Suspicious(AnalysisPart):
         return rows[chosen], probability[chosen]
 
     def from_predictions(self) -> Iterable[Suspicion]:
+        """Yield the annotations that predictions contradict: wrong class, wrong box, missing object."""
         matches, types = self.matches, self.types
-        rows, probabilities = (values[:LISTED] for values in self.disputes)
+        rows, probabilities = (values[:MOST_LISTED] for values in self.contradictions)
         kind, truth = types.kind[rows], types.target[rows]
         same, other = matches.nearest_same.overlap[rows], matches.nearest_other.overlap[rows]
         near = np.where(kind == CLASS, other, np.where(kind == LOCALIZATION, same, np.maximum(same, other)))
@@ -130,112 +167,152 @@ class Suspicious(AnalysisPart):
             confidence, iou, cost = numbers
             yield Suspicion(KINDS[k], found, row, None, probability, confidence, iou, cost, matches.results.name)
 
-    def from_silence(self) -> Iterable[Suspicion]:
-        """Truths that no prediction of any label and confidence comes near."""
+    def from_missed(self) -> Iterable[Suspicion]:
+        """Yield the ground truths that no prediction of any class and confidence is near."""
         matches = self.matches
         is_near = np.zeros(len(matches.truth), dtype=np.bool_)
-        is_near[matches.overlaps.truth] = True
+        is_near[matches.pairs.truth] = True
         rows = np.flatnonzero(self.types.is_missed & ~is_near)
-        found = matches.count(matches.truth_label[self.types.is_taken])
-        missed = 1 - found / np.maximum(matches.truths, 1)
+        found = matches.count_classes(matches.truth_label[self.types.is_matched])
+        miss_rate = 1 - found / np.maximum(matches.truth_counts, 1)
         for row in rows.tolist():
-            chance = float(missed[matches.truth_label[row]])
+            chance = float(miss_rate[matches.truth_label[row]])
             if chance >= 1:
-                continue  # who finds none of a label says nothing about it
+                continue  # a detector that finds no object of a class is no evidence
             probability = self.prior / (self.prior + (1 - self.prior) * chance)
             cost = float(self.worst.of_truths[row])
-            yield Suspicion("is it there?", row, None, None, probability, np.nan, 0.0, cost, matches.results.name)
+            yield Suspicion(SPURIOUS, row, None, None, probability, np.nan, 0.0, cost, matches.results.name)
 
-    def from_twins(self) -> Iterable[Suspicion]:
-        """Two truths in one place: one of them is too much, or, of two labels, one is wrong."""
+    def from_duplicates(self) -> Iterable[Suspicion]:
+        """Yield pairs of ground truths in one place: one is too many or, with two classes, one class is wrong."""
         pairs = self.matches.truth_pairs
-        chosen = np.flatnonzero(pairs.overlap >= TWICE)
-        for i in chosen.tolist():
+        for i in np.flatnonzero(pairs.overlap >= DUPLICATE_IOU).tolist():
             overlap = float(pairs.overlap[i])
-            probability = overlap if pairs.is_same[i] else overlap / 2
+            probability = overlap if pairs.same_class[i] else overlap / 2
             one, other = int(pairs.pred[i]), int(pairs.truth[i])
             cost = float(self.worst.of_truths[one])
-            yield Suspicion("twice?", one, None, other, probability, np.nan, overlap, cost, self.matches.results.name)
+            yield Suspicion(DUPLICATE, one, None, other, probability, np.nan, overlap, cost, self.matches.results.name)
 
     def suspicion_of_truths(self) -> Floats:
-        """For each record of the truth the probability that it is wrong; the prior where nobody says anything."""
+        """For each ground truth the probability that it is wrong; the prior where there is no evidence."""
         found = np.full(len(self.matches.truth), self.prior)
-        rows, probability = self.disputes
+        rows, probability = self.contradictions
         target = self.types.target[rows]
         np.maximum.at(found, target[target >= 0], probability[target >= 0])
-        for one in (*self.from_silence(), *self.from_twins()):
+        for one in (*self.from_missed(), *self.from_duplicates()):
             assert one.truth is not None
             found[one.truth] = max(found[one.truth], one.probability)
         return found
 
     def audit(self, most: int | None = None) -> list[AuditRow]:
-        """Records to be checked, as `verite leaderboard --audit` takes them back with their verdicts."""
+        """Return annotations to check, as `verite leaderboard --audit` takes them back with their verdicts."""
         return [self.audit_row(one) for one in self.listed if one.kind in CHECKED][:most]
 
     def audit_row(self, one: Suspicion) -> AuditRow:
-        told = self.tell(one)
+        """Return one suspicion as a row of an audit."""
+        facts = self.suspicion_dict(one)
         side, row = (self.matches.pred, one.pred) if one.truth is None else (self.matches.truth, one.truth)
-        kind, reason = CHECKED[one.kind], f"{told['reason']}; wrong with probability {one.probability:.2f}"
-        return AuditRow.of(told["image"], told["label"], side.regions.sizes[row], kind, one.cost, reason)
+        kind, reason = CHECKED[one.kind], f"{facts['reason']}; wrong with probability {one.probability:.2f}"
+        return AuditRow.of(facts["image"], facts["label"], side.regions.sizes[row], kind, one.cost, reason)
 
-    def tell(self, one: Suspicion) -> dict[str, Any]:
+    def suspicion_dict(self, one: Suspicion) -> dict[str, Any]:
+        """Return one suspicion as plain values, with its reason in words."""
         matches = self.matches
         side, row = (matches.pred, one.pred) if one.truth is None else (matches.truth, one.truth)
         assert row is not None
-        labels = matches.pred_label if one.truth is None else matches.truth_label
-        says = None if one.pred is None else matches.names[matches.pred_label[one.pred]]
+        label = matches.names[(matches.pred_label if one.truth is None else matches.truth_label)[row]]
+        predicted = None if one.pred is None else matches.names[matches.pred_label[one.pred]]
+        iou, seen = f"{matches.words.overlap} {one.iou:.2f}", ""
+        if one.pred is not None:
+            seen = f"{one.by} predicts {predicted!r} with confidence {one.confidence:.2f}"
+        if one.kind == WRONG_CLASS:
+            reason = f"{seen} where the ground truth has {label!r} ({iou})"
+        elif one.kind == MISSING:
+            reason = f"{seen} where the ground truth has nothing (highest {iou})"
+        elif one.kind == WRONG_BOX:
+            reason = f"{seen}, whose {iou} with the {matches.words.one} of the ground truth is low"
+        elif one.kind == DUPLICATE:
+            other = matches.names[matches.truth_label[one.other]]
+            reason = f"the ground truth has {other!r} and {label!r} in one place ({iou})"
+        else:
+            reason = f"{one.by} predicts nothing near this {label!r} at any confidence"
         return {
             "kind": one.kind,
             "truth": one.truth,
             "pred": one.pred,
             "other": one.other,
             "image": matches.image_name(int(side.image[row])),
-            "label": matches.names[labels[row]],
-            "says": says,
+            "label": label,
+            "says": predicted,
             "box": side.regions.boxes[row].tolist(),
             "probability": one.probability,
             "confidence": one.confidence,
             "iou": one.iou,
             "cost": one.cost,
             "by": one.by,
-            "reason": self.explain(one, says),
+            "reason": reason,
         }
 
-    def explain(self, one: Suspicion, says: str | None) -> str:
-        matches = self.matches
-        sure = "" if one.pred is None else f"{one.by} sees {says!r} with confidence {one.confidence:.2f}"
-        if one.kind == "label?":
-            label = matches.names[matches.truth_label[one.truth]]
-            return f"{sure} where the truth has {label!r} ({matches.words.overlap} {one.iou:.2f})"
-        if one.kind == "missing?":
-            return f"{sure} where the truth has nothing (largest {matches.words.overlap} {one.iou:.2f})"
-        if one.kind == "box?":
-            return f"{sure} and overlaps the truth's {matches.words.one} by {one.iou:.2f} only"
-        if one.kind == "twice?":
-            names = [matches.names[matches.truth_label[row]] for row in (one.other, one.truth)]
-            return f"the truth has {names[0]!r} and {names[1]!r} in one place ({matches.words.overlap} {one.iou:.2f})"
-        return f"{one.by} sees nothing near this {matches.names[matches.truth_label[one.truth]]!r} at any confidence"
-
     def table(self, most: int | None = None) -> Table:
-        told = [self.tell(one) for one in self.listed[:most]]
+        """Return one row per suspicion."""
+        facts = [self.suspicion_dict(one) for one in self.listed[:most]]
         keys = ("kind", "label", "probability", "cost", "truth", "pred", "reason")
-        return Table.of("image", [one["image"] for one in told], {key: [one[key] for one in told] for key in keys})
+        return Table.of("image", [one["image"] for one in facts], {key: [one[key] for one in facts] for key in keys})
+
+    def tables(self) -> dict[str, Table]:
+        """Return the suspicions, and the annotations to check as an audit."""
+        return {"suspicious": self.table(), "audit": audit_table(self.audit(self.audit_size))}
 
     def sentences(self, most: int = SHOWN) -> list[str]:
-        """The first ones in words."""
-        told = [self.tell(one) for one in self.listed[:most]]
-        what = self.matches.words.one
+        """Return the first suspicions in words."""
+        facts, what = [self.suspicion_dict(one) for one in self.listed[:most]], self.matches.words.one
         return [
             f"{one['kind'].replace('box', what)} {one['probability']:.2f} {one['image']}: {one['reason']}"
-            for one in told
+            for one in facts
         ]
 
-    def contents(self) -> list[Part]:
-        about = (
-            f"probabilities that a record is wrong, if {self.prior:g} of all are in each way; a person decides. Costs "
-            "are in AP, gained if the prediction were right"
-        )
-        return [self.table(SHOWN * 4), about, tell_set_aside(self.matches), self.signature]
+    def summary(self) -> list[Part]:
+        """Return the first suspicions."""
+        return [*self.sentences()]
 
-    def to_dict(self) -> list[dict[str, Any]]:  # type: ignore[override]
-        return [self.tell(one) for one in self.listed[:MOST]]
+    def contents(self) -> list[Part]:
+        """Return the first rows of the table, its legend and the signature."""
+        about = (
+            f"Probabilities that an annotation is wrong, with a prior of {self.prior:g} per error kind; check them by "
+            "eye. Costs are in AP, gained if the prediction were a true positive"
+        )
+        return [self.table(SHOWN * 4), about, describe_ignored(self.matches), self.signature]
+
+    def draw(self, axes: Axes) -> None:
+        """Draw two bars per kind: how many annotations are listed, and how many of them are expected to be wrong."""
+        kinds = [*KINDS.values(), SPURIOUS, DUPLICATE]
+        listed = [[one.probability for one in self.listed if one.kind == kind] for kind in kinds]
+        at = np.arange(len(kinds))
+        axes.barh(at - 0.2, [len(values) for values in listed], 0.38, color=COLOURS[4], label="listed")
+        axes.barh(at + 0.2, [sum(values) for values in listed], 0.38, color=COLOURS[0], label="expected to be wrong")
+        for i, values in enumerate(listed):
+            axes.text(sum(values), i + 0.2, f" {sum(values):.1f}", va="center", fontsize=8)
+        label_rows(axes, kinds)
+        axes.set(xlabel="annotations")
+        self.set_title(axes, "suspicious annotations")
+        axes.legend(frameon=False, fontsize=8, loc="best")
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """Return the first thousand suspicions."""
+        return [self.suspicion_dict(one) for one in self.listed[:MOST_IN_JSON]]
+
+
+PART = PartRecord(
+    name="suspicious",
+    about="Annotations that look wrong, by probability, to check by eye.",
+    build=lambda analysis: Suspicious(
+        analysis.matches, analysis.errors.types, analysis.worst, analysis.settings.prior, analysis.settings.audit
+    ),
+    plot=Suspicious.draw,
+    settings=SuspiciousSettings,
+    json="""\
+"suspicious": [{"kind": "label?" | "missing?" | "box?" | "is it there?" | "twice?", "truth", "pred", "other", "image",
+                "label", "says", "box", "probability", "confidence", "iou", "cost", "by", "reason"}, …]
+`truth`, `pred` and `other` are rows of the files; `truth` is `null` where an object may be missing. `says` is the
+predicted class, `by` the detector.""",
+)

@@ -1,8 +1,9 @@
-"""Where to look first? What every single wrong prediction, missed truth and image costs, in points of AP.
+"""Cost in AP of every single false positive, missed object and image: which ones to look at first.
 
-For AP without interpolation, (1/N) Σ j / rank of the j-th right prediction, the gain of mending one error is a sum over
-the right predictions behind it, exactly; suffix sums give all of them in one pass. Each is divided by the number of
-labels, which makes it a share of the mean. Single costs do not add up: mending one error changes what others cost.
+For AP without interpolation, (1/N) Σ j / rank of the j-th true positive, the gain of fixing one error is a sum over the
+true positives ranked after it, exactly; suffix sums give all gains in one pass. Each gain is divided by the number of
+classes, which makes it a share of the mean. Gains of single errors do not add up, because fixing one error changes the
+cost of the others.
 """
 
 from __future__ import annotations
@@ -12,95 +13,89 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.errors import CLASS, DUPLICATE, LOCALIZATION, NONE, TYPES, ErrorTypes
-from verite.analysis.parts import AnalysisPart, sign, tell_set_aside
+from verite.analysis.errors import CLASS, DUPLICATE, LOCALIZATION, NO_ERROR, TYPES, ErrorTypes
+from verite.analysis.part import AnalysisPart, PartRecord, describe_ignored, part_signature
 from verite.model.tables import Table
+from verite.plotting import COLOURS, label_rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
     from verite.model.tables import Part
     from verite.signature import Signature
 
-SHOWN = 5  # of each kind on a screen
-MOST = 100  # of each kind in the JSON
-WORDS = "single costs do not add up: mending one error changes what others cost"
+SHOWN = 5  # rows of each table on the screen
+MOST_IN_JSON = 100  # rows of each list
+PLOTTED_IMAGES = 20
+LEGEND = "Costs of single errors do not add up, because fixing one error changes the cost of the others."
+PRED_COLUMNS = ("label", "error", "confidence", "iou", "truth_label", "row", "cost")
+TRUTH_COLUMNS = ("label", "row", "cost")
 
 
 class Worst(AnalysisPart):
-    """Predictions, truths and images by what mending them alone would gain."""
+    """False positives, missed ground truths and images by the AP gained by fixing them alone."""
 
     name = "worst"
 
     def __init__(self, matches: AnalysisMatches, types: ErrorTypes) -> None:
         self.matches, self.types = matches, types
-        self.of_preds, self.of_truths = find_single_costs(matches, types)
+        of_preds, of_dropping = np.zeros(len(matches.pred)), np.zeros(len(matches.names))
+        moved = np.flatnonzero(types.is_fixed & (types.kind == CLASS))
+        share = 1 / max(len(matches.present), 1)
+        for label in matches.present.tolist():
+            rows = matches.counted_rows[matches.class_slices[label]]
+            ranking = ClassRanking(types.is_tp[rows], int(matches.truth_counts[label]))
+            at = np.flatnonzero(~types.is_tp[rows])
+            wrong = rows[at]
+            becomes_tp = types.is_fixed[wrong] & (types.kind[wrong] == LOCALIZATION)
+            of_preds[wrong] += np.where(becomes_tp, ranking.gain_of_fixing(at), ranking.gain_of_removing(at))
+            arriving = moved[matches.truth_label[types.target[moved]] == label]
+            at = np.searchsorted(matches.rank[rows], matches.rank[arriving])
+            of_preds[arriving] += ranking.gain_of_inserting(at)
+            of_dropping[label] = ranking.gain_of_dropping_truth()
+        self.of_preds: Floats = of_preds * share
+        self.of_truths: Floats = np.where(types.is_missed, of_dropping[matches.truth_label], 0.0) * share
 
     @property
     def signature(self) -> Signature:
-        return sign("worst", self.matches, background=self.matches.background, cost="non-interpolated")
+        """Every setting that can change the costs."""
+        return part_signature("worst", self.matches, background=self.matches.background, cost="non-interpolated")
 
     @cached_property
     def of_images(self) -> Floats:
-        """The sum over the errors of each image."""
+        """The summed costs of the errors of each image."""
         count = self.matches.image_count
         found = np.bincount(self.matches.pred.image, self.of_preds, minlength=count)
         return np.asarray(found + np.bincount(self.matches.truth.image, self.of_truths, minlength=count))
 
+    @cached_property
+    def error_counts(self) -> Ints:
+        """How many false positives and missed ground truths each image has."""
+        matches, count = self.matches, len(self.of_images)
+        wrong = np.bincount(matches.pred.image[self.types.kind != NO_ERROR], minlength=count)
+        return wrong + np.bincount(matches.truth.image[self.types.is_missed], minlength=count)
+
     def preds(self, most: int | None = None) -> Ints:
-        """Rows of wrong predictions, the costliest first; of equal ones the most confident."""
-        rows = np.flatnonzero(self.types.kind != NONE)
+        """Rows of false positives, the highest cost first; of equal ones the highest confidence."""
+        rows = np.flatnonzero(self.types.kind != NO_ERROR)
         if most is not None and most < len(rows):
             cost = self.of_preds[rows]
             rows = rows[cost >= np.partition(cost, -most)[-most]]
-        return rows[np.lexsort((self.matches.place[rows], -self.of_preds[rows]))][:most]
+        return rows[np.lexsort((self.matches.rank[rows], -self.of_preds[rows]))][:most]
 
     def truths(self, most: int | None = None) -> Ints:
-        """Rows of missed truths, the costliest first."""
+        """Rows of missed ground truths, the highest cost first."""
         rows = np.flatnonzero(self.types.is_missed)
         return rows[np.argsort(-self.of_truths[rows], kind="stable")][:most]
 
     def images(self, most: int | None = None) -> Ints:
-        """Positions of images with errors, the costliest first."""
+        """Positions of images with errors, the highest cost first."""
         rows = np.flatnonzero(self.error_counts)
         return rows[np.argsort(-self.of_images[rows], kind="stable")][:most]
 
-    @cached_property
-    def error_counts(self) -> Ints:
-        """Of each image: wrong predictions and missed truths."""
-        matches, count = self.matches, len(self.of_images)
-        wrong = np.bincount(matches.pred.image[self.types.kind != NONE], minlength=count)
-        return wrong + np.bincount(matches.truth.image[self.types.is_missed], minlength=count)
-
-    def table(self) -> Table:
-        return self.image_table()
-
-    def image_table(self, most: int | None = None) -> Table:
-        chosen = self.images(most)
-        columns = {"cost": self.of_images[chosen].tolist(), "errors": self.error_counts[chosen].tolist()}
-        return Table.of("image", [self.matches.image_name(i) for i in chosen.tolist()], columns)
-
-    def pred_table(self, most: int | None = None) -> Table:
-        """A row for each wrong prediction."""
-        return self.objects_table([self.tell_pred(row) for row in self.preds(most).tolist()], PRED_KEYS)
-
-    def truth_table(self, most: int | None = None) -> Table:
-        return self.objects_table([self.tell_truth(row) for row in self.truths(most).tolist()], TRUTH_KEYS)
-
-    def objects_table(self, told: list[dict[str, Any]], keys: tuple[str, ...]) -> Table:
-        return Table.of("image", [one["image"] for one in told], {key: [one[key] for one in told] for key in keys})
-
-    def tables(self) -> dict[str, Table]:
-        return {
-            "worst-images": self.image_table(),
-            "worst-preds": self.pred_table(),
-            "worst-truths": self.truth_table(),
-        }
-
-    def contents(self) -> list[Part]:
-        shown: list[Part] = [self.image_table(SHOWN), self.pred_table(SHOWN), self.truth_table(SHOWN), WORDS]
-        return [*shown, tell_set_aside(self.matches), self.signature]
-
-    def tell_pred(self, row: int) -> dict[str, Any]:
+    def pred_dict(self, row: int) -> dict[str, Any]:
+        """Return one false positive as plain values."""
         matches, kind, target = self.matches, int(self.types.kind[row]), int(self.types.target[row])
         same, other = float(matches.nearest_same.overlap[row]), float(matches.nearest_other.overlap[row])
         return {
@@ -116,7 +111,8 @@ class Worst(AnalysisPart):
             "cost": float(self.of_preds[row]),
         }
 
-    def tell_truth(self, row: int) -> dict[str, Any]:
+    def truth_dict(self, row: int) -> dict[str, Any]:
+        """Return one missed ground truth as plain values."""
         matches = self.matches
         return {
             "row": row,
@@ -127,72 +123,118 @@ class Worst(AnalysisPart):
             "cost": float(self.of_truths[row]),
         }
 
+    def table(self, most: int | None = None) -> Table:
+        """Return one row per image with errors."""
+        chosen = self.images(most)
+        columns = {"cost": self.of_images[chosen].tolist(), "errors": self.error_counts[chosen].tolist()}
+        return Table.of("image", [self.matches.image_name(i) for i in chosen.tolist()], columns)
+
+    def object_tables(self, most: int | None = None) -> tuple[Table, Table]:
+        """Return one row per false positive, and one row per missed ground truth."""
+        preds = [self.pred_dict(row) for row in self.preds(most).tolist()]
+        truths = [self.truth_dict(row) for row in self.truths(most).tolist()]
+        found = [
+            Table.of("image", [one["image"] for one in rows], {key: [one[key] for one in rows] for key in keys})
+            for rows, keys in ((preds, PRED_COLUMNS), (truths, TRUTH_COLUMNS))
+        ]
+        return found[0], found[1]
+
+    def tables(self) -> dict[str, Table]:
+        """Return the tables of images, false positives and missed ground truths."""
+        preds, truths = self.object_tables()
+        return {"worst-images": self.table(), "worst-preds": preds, "worst-truths": truths}
+
+    def summary(self) -> list[Part]:
+        """Return the images of highest cost."""
+        return [self.table(SHOWN), LEGEND]
+
+    def contents(self) -> list[Part]:
+        """Return the first rows of all tables and the signature."""
+        shown: list[Part] = [self.table(SHOWN), *self.object_tables(SHOWN), LEGEND]
+        return [*shown, describe_ignored(self.matches), self.signature]
+
+    def draw(self, axes: Axes) -> None:
+        """Draw one bar per image, those of highest cost."""
+        chosen = self.images(PLOTTED_IMAGES)
+        axes.barh(np.arange(len(chosen)), self.of_images[chosen], 0.8, color=COLOURS[0])
+        for i, image in enumerate(chosen.tolist()):
+            count = int(self.error_counts[image])
+            axes.text(self.of_images[image], i, f" {count} error{'s' if count > 1 else ''}", va="center", fontsize=7)
+        label_rows(axes, [self.matches.image_name(i) for i in chosen.tolist()])
+        axes.margins(x=0.15)
+        axes.set(xlabel="AP gained by fixing the errors of the image one by one")
+        self.set_title(axes, "images of highest cost")
+
     def to_dict(self) -> dict[str, Any]:
-        table = self.image_table(MOST)
+        """Return the first hundred images, false positives and missed ground truths."""
+        table = self.table(MOST_IN_JSON)
         return {
             "signature": str(self.signature),
             "images": [dict(zip(table.head, row, strict=True)) for row in table.rows],
-            "preds": [self.tell_pred(row) for row in self.preds(MOST).tolist()],
-            "truths": [self.tell_truth(row) for row in self.truths(MOST).tolist()],
+            "preds": [self.pred_dict(row) for row in self.preds(MOST_IN_JSON).tolist()],
+            "truths": [self.truth_dict(row) for row in self.truths(MOST_IN_JSON).tolist()],
         }
 
 
-PRED_KEYS = ("label", "error", "confidence", "iou", "truth_label", "row", "cost")
-TRUTH_KEYS = ("label", "row", "cost")
+class ClassRanking:
+    """The ranking of one class, and the AP gained by single changes of it; positions are counted from 0.
 
+    Parameters
+    ----------
+    is_tp
+        Which predictions are true positives, by decreasing confidence.
+    truths
+        Number of ground truths of the class.
+    """
 
-class RankedLabel:
-    """The predictions of one label by falling confidence, and what one change of it gains in AP."""
+    def __init__(self, is_tp: Bools, truths: int) -> None:
+        self.is_tp, self.truths = is_tp, truths
+        rank = np.arange(1, len(is_tp) + 1)
+        self.tp_so_far = np.cumsum(is_tp)
+        self.ap = float((self.tp_so_far / rank)[is_tp].sum() / truths)
+        # Summed gains of the true positives from each position on, if they ranked one earlier, if one more true
+        # positive were before them, and if both happened.
+        earlier = np.where(is_tp & (rank > 1), self.tp_so_far / (rank * np.maximum(rank - 1, 1)), 0.0)
+        self.if_earlier = suffix_sums(earlier)
+        self.if_one_more = suffix_sums(np.where(is_tp, 1 / rank, 0.0))
+        self.if_inserted = suffix_sums(np.where(is_tp, (rank - self.tp_so_far) / (rank * (rank + 1)), 0.0))
 
-    def __init__(self, is_right: Bools, truths: int) -> None:
-        self.is_right, self.truths = is_right, truths
-        rank = np.arange(1, len(is_right) + 1)
-        self.right = np.cumsum(is_right)  # so far, at each rank
-        self.ap = float((self.right / rank)[is_right].sum() / truths)
-        earlier = np.where(is_right & (rank > 1), self.right / (rank * np.maximum(rank - 1, 1)), 0.0)
-        self.if_earlier = sum_behind(earlier)  # one rank earlier
-        self.if_counted = sum_behind(np.where(is_right, 1 / rank, 0.0))  # one right more before it
-        self.if_both = sum_behind(np.where(is_right, (rank - self.right) / (rank * (rank + 1)), 0.0))
-
-    def remove(self, at: Ints) -> Floats:
-        """Gained by taking a wrong prediction away; `at` are positions from 0."""
+    def gain_of_removing(self, at: Ints) -> Floats:
+        """AP gained by removing the false positive at each position."""
         return self.if_earlier[at + 1] / self.truths
 
-    def mend(self, at: Ints) -> Floats:
-        """Gained by making a wrong prediction right."""
-        return ((self.right[at] + 1) / (at + 1) + self.if_counted[at + 1]) / self.truths
+    def gain_of_fixing(self, at: Ints) -> Floats:
+        """AP gained by turning the false positive at each position into a true positive."""
+        return ((self.tp_so_far[at] + 1) / (at + 1) + self.if_one_more[at + 1]) / self.truths
 
-    def insert(self, at: Ints) -> Floats:
-        """Gained by a right prediction more, before the one that is at this position."""
-        before = np.concatenate([[0], self.right])[at]
-        return ((before + 1) / (at + 1) + self.if_both[at]) / self.truths
+    def gain_of_inserting(self, at: Ints) -> Floats:
+        """AP gained by inserting a true positive before each position."""
+        before = np.concatenate([[0], self.tp_so_far])[at]
+        return ((before + 1) / (at + 1) + self.if_inserted[at]) / self.truths
 
-    def forget(self) -> float:
-        """Gained if one truth less were to be found."""
+    def gain_of_dropping_truth(self) -> float:
+        """AP gained if one missed ground truth did not exist; with none left, AP is 1 unless there are predictions."""
         if self.truths > 1:
             return self.ap / (self.truths - 1)
-        return 0.0 if len(self.is_right) else 1.0
+        return 0.0 if len(self.is_tp) else 1.0
 
 
-def sum_behind(values: Floats) -> Floats:
-    """At each position the sum from there on, and 0 behind the last one."""
+def suffix_sums(values: Floats) -> Floats:
+    """The sum from each position to the end, and 0 after the last one."""
     return np.concatenate([np.cumsum(values[::-1])[::-1], [0.0]])
 
 
-def find_single_costs(matches: AnalysisMatches, types: ErrorTypes) -> tuple[Floats, Floats]:
-    """Of every prediction and of every truth; 0 for those that are no errors."""
-    of_preds, forgotten = np.zeros(len(matches.pred)), np.zeros(len(matches.names))
-    moved = np.flatnonzero(types.is_mended & (types.kind == CLASS))
-    share = 1 / max(len(matches.present), 1)
-    for label in matches.present.tolist():
-        rows = matches.counted[matches.slices[label]]
-        line = RankedLabel(types.is_right[rows], int(matches.truths[label]))
-        at = np.flatnonzero(~types.is_right[rows])
-        wrong = rows[at]
-        is_mended = types.is_mended[wrong] & (types.kind[wrong] == LOCALIZATION)
-        of_preds[wrong] += np.where(is_mended, line.mend(at), line.remove(at))
-        guests = moved[matches.truth_label[types.target[moved]] == label]
-        of_preds[guests] += line.insert(np.searchsorted(matches.place[rows], matches.place[guests]))
-        forgotten[label] = line.forget()
-    of_truths = np.where(types.is_missed, forgotten[matches.truth_label], 0.0)
-    return of_preds * share, of_truths * share
+PART = PartRecord(
+    name="worst",
+    about="Cost in AP of every false positive, missed object and image.",
+    build=lambda analysis: Worst(analysis.matches, analysis.errors.types),
+    plot=Worst.draw,
+    json="""\
+"worst": {"signature",
+          "images": [{"image", "cost", "errors"}, …],
+          "preds": [{"row", "image", "label", "error": TYPE, "confidence", "iou", "truth", "truth_label", "box",
+                     "cost"}, …],
+          "truths": [{"row", "image", "label", "error": "missed", "box", "cost"}, …]}
+The lists have the first hundred; `-o` writes all. `row` and `truth` are positions in the files, from 0; boxes are
+`x1, y1, x2, y2`.""",
+)

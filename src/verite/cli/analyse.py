@@ -1,4 +1,4 @@
-"""Why is the number what it is?"""
+"""The command `verite analyse`: error analysis of one or several detectors."""
 
 from __future__ import annotations
 
@@ -7,27 +7,45 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.analysis.parts import AnalyseSettings
+from verite.analysis.parts import REGISTRY, AnalyseSettings, analyse_settings, part_named
 from verite.cli.evaluate import NO_PLOT, OUTPUT, PLOT_FORMAT
-from verite.cli.help import command
-from verite.cli.options import INPUT, output_options, reading_options, settings_given, settings_options
+from verite.cli.help import Command, command
+from verite.cli.options import INPUT, options_of, output_options, reading_options, settings_given, settings_options
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
     from verite.analysis.analyse import Analyses, Analysis
-    from verite.analysis.comparison import SystemPair
-    from verite.analysis.parts import AnalysisPart
+    from verite.analysis.comparison import DetectorPair
+    from verite.analysis.part import AnalysisPart
     from verite.model.annotations import Annotations
     from verite.model.results import Results
 
 
+class AnalyseCommand(Command):
+    """The command with the options of all registered parts; `--only` lists the parts."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the declared options, and those of parts that are registered besides."""
+        added = click.Command("")
+        for name, setting in analyse_settings().declared.items():
+            if name not in AnalyseSettings.declared and setting.has_option:
+                for option in options_of(setting):
+                    added = option(added)
+        found = [*super().get_params(ctx), *added.params]
+        for param in found:
+            if param.name == "only" and isinstance(param, click.Option):
+                param.help = f"Parts to compute: {', '.join(REGISTRY)}; may be repeated."
+        return found
+
+
 @command(
+    cls=AnalyseCommand,
     epilog="""\b
 Examples:
   verite analyse truth.json pred.json
   verite analyse truth.json pred.json -t 0.5 --only errors
   verite analyse truth.json segments.json --on mask -o analysis/
-  verite analyse truth/ pred/ --protocol voc --json | jq .errors.cost"""
+  verite analyse truth/ pred/ --protocol voc --json | jq .errors.cost""",
 )
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT, nargs=-1, required=True)
@@ -38,16 +56,17 @@ Examples:
 @reading_options
 @output_options
 def analyse(truth: str, pred: tuple[str, ...], **given: Any) -> None:
-    """Why the number is what it is, and where to look first.
+    """Analyse errors: where AP is lost, and where to look first.
 
-    TRUTH and PRED are files or folders in any known format. Everything comes from the matches that gave the number: the
-    costs of six types of errors add up to what is missing from AP. One screen; the rest is in -o DIR and --json.
+    TRUTH and PRED are files or folders in any known format. Everything comes from the matches that gave the AP: the
+    costs of six error types add up to 1 − AP. One screen is printed; -o DIR and --json have everything.
     """
     from verite.analysis.analyse import Analyses, Analysis, evaluate
     from verite.cli.evaluate import evaluate_each
     from verite.cli.output import emit, note, wants_plots
 
-    settings = AnalyseSettings(**settings_given(AnalyseSettings, given))
+    declared = analyse_settings()
+    settings = declared(**settings_given(declared, given))
     if settings.only == ("comparison",) and len(pred) == 1:
         raise BadParameter("only: expected two PREDs or more to compare, found one")
 
@@ -57,77 +76,62 @@ def analyse(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     found = [Analysis(results, settings) for results in evaluate_each(truth, pred, given, evaluate_one)]
     outcome = found[0] if len(found) == 1 else Analyses(found)
     if given["output"]:
-        save_analyses(outcome, Path(given["output"]), given, draw=wants_plots(given))
+        save_analyses(outcome, Path(given["output"]), given, with_plots=wants_plots(given))
         note(f"analysis in {given['output']}", quiet=given["quiet"] or given["as_json"])
     emit(outcome, given)
 
 
-def save_analyses(outcome: Analysis | Analyses, folder: Path, given: dict[str, Any], *, draw: bool) -> None:
-    """JSON, tables and plots; each system's in a folder of its own where there are several, beside what differs."""
+def save_analyses(outcome: Analysis | Analyses, folder: Path, given: dict[str, Any], *, with_plots: bool) -> None:
+    """Write JSON, tables and plots; of several detectors in a folder each, and their comparison beside them."""
     from verite.analysis.analyse import Analysis
-    from verite.files import fill_folder, make_folder
+    from verite.analysis.comparison import join_tables
+    from verite.cli.output import keep_table
+    from verite.files import fill_folder, make_folder, write_atomically
+    from verite.leaderboards.audit import audit_table
     from verite.reporting.plots import file_names
 
     with fill_folder(folder) as place:
         if isinstance(outcome, Analysis):
-            save_one(outcome, place, given, draw=draw)
+            save_analysis(outcome, place, given, with_plots=with_plots)
             return
-        for system, one in zip(file_names(outcome.systems), outcome.systems.values(), strict=True):
-            save_one(one, make_folder(place / system), given, draw=draw)
-        save_differences(outcome, place, given, draw=draw)
+        for name, one in zip(file_names(outcome.systems), outcome.systems.values(), strict=True):
+            save_analysis(one, make_folder(place / name), given, with_plots=with_plots)
+        write_atomically(place / "analysis.json", outcome.to_json(indent=1) + "\n")
+        if not outcome.is_compared:
+            return
+        for name, table in join_tables(outcome.comparison).items():
+            keep_table(place / f"{name}.csv", table, given)
+        if with_plots:
+            save_plot(outcome, place / "systems", given["plot_format"])
+            if len(outcome.comparison) == 1:
+                save_plot(outcome.comparison[0], place / "comparison", given["plot_format"])
+        if "suspicious" in outcome.settings.only:
+            keep_table(place / "audit.csv", audit_table(outcome.audit()), given)
 
 
-def save_one(analysis: Analysis, home: Path, given: dict[str, Any], *, draw: bool) -> None:
-    """What there is of one system."""
+def save_analysis(analysis: Analysis, folder: Path, given: dict[str, Any], *, with_plots: bool) -> None:
+    """Write the JSON documents, tables and plots of one detector."""
     from verite.cli.output import keep_table
     from verite.files import write_atomically
-    from verite.leaderboards.audit import audit_table
     from verite.model.results import to_json
 
-    asked = analysis.settings.only
-    write_atomically(home / "analysis.json", analysis.to_json(indent=1) + "\n")
-    if "operating" in asked:
-        write_atomically(home / "thresholds.json", to_json(analysis.operating.thresholds, indent=1) + "\n")
-    for name, table in analysis.tables().items():
-        keep_table(home / f"{name}.csv", table, given)
-    if "suspicious" in asked:
-        keep_table(home / "audit.csv", audit_table(analysis.suspicious.audit(analysis.settings.audit)), given)
-    if draw:
-        save_plots(analysis, home, given["plot_format"])
-
-
-def save_differences(outcome: Analyses, place: Path, given: dict[str, Any], *, draw: bool) -> None:
-    """The document of all systems, and what differs between them: all pairs in one file of each kind."""
-    from verite.analysis.comparison import join_tables
-    from verite.cli.output import keep_table
-    from verite.files import write_atomically
-    from verite.leaderboards.audit import audit_table
-
-    write_atomically(place / "analysis.json", outcome.to_json(indent=1) + "\n")
-    if not outcome.is_compared:
-        return
-    for name, table in join_tables(outcome.comparison).items():
-        keep_table(place / f"{name}.csv", table, given)
-    if draw:
-        save_plot(outcome, place / "systems", given["plot_format"])
-        if len(outcome.comparison) == 1:
-            save_plot(outcome.comparison[0], place / "comparison", given["plot_format"])
-    if "suspicious" in outcome.settings.only:
-        keep_table(place / "audit.csv", audit_table(outcome.audit()), given)
-
-
-def save_plots(analysis: Analysis, home: Path, format: str) -> None:
-    """A plot of every part."""
+    write_atomically(folder / "analysis.json", analysis.to_json(indent=1) + "\n")
     for part in analysis.parts.values():
-        save_plot(part, home / (part.picture or part.name), format)
+        for name, document in part.documents().items():
+            write_atomically(folder / name, to_json(document, indent=1) + "\n")
+        for name, table in part.tables().items():
+            keep_table(folder / f"{name}.csv", table, given)
+        if with_plots:
+            save_plot(part, folder / part_named(part.name).kind, given["plot_format"])
 
 
-def save_plot(part: AnalysisPart | Analyses | SystemPair, stem: Path, format: str) -> None:
+def save_plot(shown: AnalysisPart | Analyses | DetectorPair, stem: Path, format: str) -> None:
+    """Write the usual plot of an analysis, a part or a comparison."""
     from matplotlib.figure import Figure
 
     from verite.files import write_atomically
     from verite.reporting.plots import render
 
-    figure = part.plot().figure
+    figure = shown.plot().figure
     assert isinstance(figure, Figure)
     write_atomically(stem.with_name(f"{stem.name}.{format}"), render(figure, format))

@@ -128,7 +128,7 @@ def write_summary(
     results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Decision]
 ) -> None:
     """Markdown at the end of the job's summary; what is too long is cut, and says so."""
-    from verite.analysis.analyse import Summary
+    from verite.analysis.gate import Summary
     from verite.model.styles import markdown_sentence
 
     lines = [f"- {'✅' if v.is_met else '❌'} {markdown_sentence(v.line)}" for v in verdicts]

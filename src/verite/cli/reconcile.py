@@ -1,7 +1,8 @@
-"""Which conventions give the number that another tool printed?"""
+"""The command `verite reconcile`: which evaluation conventions give the number that another tool printed."""
 
 from __future__ import annotations
 
+from shlex import quote
 from typing import Any
 
 import click
@@ -22,33 +23,33 @@ Examples:
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT)
 @click.option("--number", "numbers", multiple=True, metavar="[SCORE=]NUMBER",
-              help="What was printed: 0.523, 52.3, AP50=0.721, AP50[person]=0.8; may be repeated.")  # fmt: skip
+              help="Printed number: 0.523, 52.3, AP50=0.721, AP50[person]=0.8; may be repeated.")  # fmt: skip
 @click.option("--numbers", "table", type=INPUT, metavar="FILE.csv",
-              help="A table of what was printed: a column of classes, columns of scores.")  # fmt: skip
-@click.option("--tool", metavar="NAME", help="Who printed it: its ways only. A wrong name lists them.")
-@click.option("--protocol", "protocols", multiple=True, metavar="VERB", show_default="coco, voc",
-              help="Whose conventions to try, ours first; may be repeated.")  # fmt: skip
-@click.option("--tries", type=click.IntRange(1), default=500, show_default=True, help="How many ways to try.")
+              help="Table of printed scores: a column of classes, columns of scores.")  # fmt: skip
+@click.option("--tool", metavar="NAME", help="Only try the conventions of this tool; an unknown name lists them.")
+@click.option("--protocol", "protocols", multiple=True, metavar="PROTOCOL", show_default="coco, voc",
+              help="Protocol whose conventions are tried, ours first; may be repeated.")  # fmt: skip
+@click.option("--tries", type=click.IntRange(1), default=500, show_default=True, help="Number of conventions to try.")
 @reading_options
 @checks_option
 @output_options
 @click.pass_context
 def reconcile(context: click.Context, /, truth: str, pred: str, **given: Any) -> None:
-    """Which conventions give the number that another tool printed.
+    """Find the conventions that give the number another tool printed.
 
-    TRUTH and PRED are files or folders in any known format. What known tools do is tried, and every single convention;
-    where none gives the number to its printed digits, several at once, the likeliest first.
+    TRUTH and PRED are files or folders in any known format. Conventions of known tools are tried, and every change of a
+    single setting; where none gives the number to its printed digits, several changes at once, the most likely first.
     """
-    from verite.analysis.reconcile import PROTOCOLS, numbers_of
+    from verite.analysis.reconcile import PROTOCOLS, parse_numbers
     from verite.analysis.reconcile import reconcile as evaluate
     from verite.analysis.reconcile_search import tool_named
     from verite.cli.output import describe_reading, emit, note, warn
 
-    # What is wrong with the command is told before a large file is read.
+    # Errors of the command are raised before a large file is read.
     tool = tool_named(given["tool"]) if given["tool"] else None
     if not given["numbers"] and not given["table"]:
-        raise BadParameter("expected --number or --numbers, found neither; what did the other tool print?")
-    numbers_of(given["numbers"], given["table"], tool.scores if tool else {})
+        raise BadParameter("expected --number or --numbers, found neither; give the number that the other tool printed")
+    parse_numbers(given["numbers"], given["table"], tool.scores if tool else {})
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)
     describe_reading("truth", truths, quiet=quiet)
@@ -70,23 +71,22 @@ def reconcile(context: click.Context, /, truth: str, pred: str, **given: Any) ->
     emit(found, given)
 
 
-OWN = ("truth", "pred", "numbers", "table", "tool", "protocols", "tries")
-ABOUT_OUTPUT = ("as_json", "style", "csv_safe", "save", "quiet")
+# Options that say how files are read are all but these.
+OTHER_OPTIONS = (
+    "truth", "pred", "numbers", "table", "tool", "protocols", "tries", "as_json", "style", "csv_safe", "save", "quiet"
+)  # fmt: skip
 
 
 def typed_options(context: click.Context) -> list[str]:
-    """The options with which both sides were read, as they were typed, for commands that read them again."""
-    from shlex import quote
-
+    """Return the options by which both files were read, as they were typed, for commands that read them again."""
     words = []
     for parameter in context.command.params:
         name = str(parameter.name)
-        if is_typed(context, name) and name not in (*OWN, *ABOUT_OUTPUT):
-            words += [parameter.opts[-1], quote(spell_option(context.params[name]))]
+        if is_typed(context, name) and name not in OTHER_OPTIONS:
+            value = context.params[name]
+            if isinstance(value, dict):
+                value = ",".join(f"{ours}={theirs}" for ours, theirs in value.items())
+            elif isinstance(value, tuple):
+                value = ",".join(map(str, value))
+            words += [parameter.opts[-1], quote(str(value))]
     return words
-
-
-def spell_option(value: Any) -> str:
-    if isinstance(value, dict):
-        return ",".join(f"{ours}={theirs}" for ours, theirs in value.items())
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

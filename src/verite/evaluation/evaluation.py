@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError
+from verite.evaluation.settings import highest_threshold
 from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, class_id, mean_query, tell_as
 from verite.limits import limit, remedy
 from verite.model.complaints import translate_core_errors
 from verite.model.ragged import offsets_of
+from verite.model.results import Matches, choose_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from verite.evaluation.settings import ClassThresholds
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
@@ -235,6 +238,20 @@ class Evaluation(PrecisionRecall):
         with tell_as(BadParameter):
             found = self.kept.outcomes(threshold, area)
         return Outcomes(found.state, found.truth, found.iou, found.pred, found.counted_truth)
+
+    def matches(
+        self, thresholds: Sequence[float], iou: float | None, confidence: float | ClassThresholds | None = None
+    ) -> Matches:
+        """Which prediction is matched to which ground truth at one of the `thresholds` of the protocol's settings.
+
+        `iou` chooses it, None the only one; `confidence` is the confidence threshold of the settings, if any.
+        """
+        threshold = choose_threshold(thresholds, iou)
+        found = self.outcomes(threshold)
+        matched_pred = np.where(found.is_asked, found.pred, -1).astype(np.int64)
+        return Matches(
+            thresholds[threshold], found.is_asked, matched_pred, highest_threshold(confidence), found.state >= WRONG
+        )
 
     def outcomes_at(self, threshold: float) -> Outcomes:
         """Return the outcomes at an IoU threshold that these rules do not have."""

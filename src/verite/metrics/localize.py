@@ -374,17 +374,13 @@ class LocalizationResults(Results):
         own = {f"{chosen.record.name}.{key}" if key in facts else key: value for key, value in own.items()}
         return Signature.of(chosen.record.name, **own, **facts, rev=rev)
 
-    def finds(self, iou: float | None = None) -> Matches:
+    def matches(self, iou: float | None = None) -> Matches:
         """Return the matches at the IoU threshold; ignored ground truth is not counted."""
         choose_threshold((self.settings.iou,), iou)
-        matched_pred = np.full(len(self.truth), -1, dtype=np.int64)
-        matched_pred[self.matched.truth] = self.matched.pred
-        counted_truth = matched_pred >= 0
-        counted_truth[self.matched.missed] = True
-        counted_pred = np.zeros(len(self.pred), dtype=np.bool_)
-        counted_pred[self.matched.pred] = counted_pred[self.matched.spurious] = True
-        threshold = highest_threshold(self.settings.confidence)
-        return Matches(self.settings.iou, counted_truth, matched_pred, threshold, counted_pred)
+        found, sizes = self.matched, (len(self.truth), len(self.pred))
+        confidence = highest_threshold(self.settings.confidence)
+        pairs = found.truth, found.pred
+        return Matches.of_pairs(self.settings.iou, sizes, pairs, found.missed, found.spurious, confidence)
 
     @property
     def names(self) -> tuple[str, ...]:

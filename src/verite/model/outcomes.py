@@ -101,17 +101,17 @@ def fates_of(results: Results, iou: float | None = None) -> ObjectOutcomes:
     """Return the outcome of every object of an evaluation at one IoU threshold."""
     if results.truth.source.format == "part":
         raise BadParameter("objects: expected an evaluation of annotations, found merged parts, which hold no objects")
-    finds, truth, pred = results.finds(iou), results.truth, results.pred
-    is_found = finds.taken >= 0
+    matches, truth, pred = results.matches(iou), results.truth, results.pred
+    is_found = matches.matched_pred >= 0
     partner = np.full(len(truth) + len(pred), -1, dtype=np.int64)
-    partner[: len(truth)] = finds.taken
-    partner[len(truth) + finds.taken[is_found]] = np.flatnonzero(is_found)
-    of_truths = np.where(is_found, FOUND, np.where(finds.asked, MISSED, NOT_ASKED))
+    partner[: len(truth)] = matches.matched_pred
+    partner[len(truth) + matches.matched_pred[is_found]] = np.flatnonzero(is_found)
+    of_truths = np.where(is_found, FOUND, np.where(matches.counted_truth, MISSED, NOT_ASKED))
     of_preds = np.where(partner[len(truth) :] >= 0, RIGHT, WRONG)
-    if finds.claims is not None:
-        of_preds[~finds.claims & (of_preds != RIGHT)] = LEFT_OUT
-    if finds.least is not None and pred.confidence is not None:
-        of_preds[(pred.confidence < finds.least) & (of_preds != RIGHT)] = LEFT_OUT
+    if matches.counted_pred is not None:
+        of_preds[~matches.counted_pred & (of_preds != RIGHT)] = LEFT_OUT
+    if matches.confidence_threshold is not None and pred.confidence is not None:
+        of_preds[(pred.confidence < matches.confidence_threshold) & (of_preds != RIGHT)] = LEFT_OUT
     none = np.full(len(truth), np.nan)
     given = pred.confidence if pred.confidence is not None else np.full(len(pred), np.nan)
     columns = {
@@ -123,7 +123,7 @@ def fates_of(results: Results, iou: float | None = None) -> ObjectOutcomes:
         "fate": Column(np.concatenate([of_truths, of_preds]).astype(np.int8), FATES),
         "partner": Column(partner, absent=partner < 0),
     }
-    return ObjectOutcomes(columns, finds.iou, results.words.overlap)
+    return ObjectOutcomes(columns, matches.iou, results.words.overlap)
 
 
 def image_names(side: Annotations) -> list[str]:

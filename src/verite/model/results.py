@@ -96,13 +96,51 @@ class Score(float):
 
 @dataclass(frozen=True, eq=False)
 class Matches:
-    """Which ground-truth objects count, and the prediction matched with each."""
+    """Which prediction is matched to which ground-truth object at one IoU threshold.
 
-    iou: float  # IoU threshold of a match
-    asked: NDArray[np.bool_]  # per ground-truth object: whether it counts, or is ignored
-    taken: NDArray[np.int64]  # per ground-truth object: row of the matched prediction, -1 if there is none
-    least: float | None = None  # confidence threshold below which predictions were dropped
-    claims: NDArray[np.bool_] | None = None  # per prediction: whether it is a TP or an FP, or is ignored; None: unknown
+    Attributes
+    ----------
+    iou
+        The IoU threshold of a match.
+    counted_truth
+        For each ground-truth object, whether it counts as a positive; ignored ones (crowd, difficult) do not.
+    matched_pred
+        For each ground-truth object, the row of the prediction matched to it; -1 for none.
+    confidence_threshold
+        Confidence below which no prediction was evaluated; None where there was no threshold.
+    counted_pred
+        For each prediction, whether it is a true or a false positive; the others are ignored. None: not known.
+    """
+
+    iou: float
+    counted_truth: NDArray[np.bool_]
+    matched_pred: NDArray[np.int64]
+    confidence_threshold: float | None = None
+    counted_pred: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def of_pairs(
+        cls,
+        iou: float,
+        sizes: tuple[int, int],
+        pairs: tuple[NDArray[Any], NDArray[Any]],
+        missed: NDArray[Any],
+        false_positives: NDArray[Any],
+        confidence_threshold: float | None = None,
+    ) -> Matches:
+        """Build matches from lists of rows.
+
+        `sizes` are the numbers of ground-truth objects and predictions; `pairs` the rows of both that are matched,
+        of which the last one stands where a ground truth has several; `missed` and `false_positives` the others that
+        count.
+        """
+        matched_pred = np.full(sizes[0], -1, dtype=np.int64)
+        matched_pred[pairs[0]] = pairs[1]
+        counted_truth = matched_pred >= 0
+        counted_truth[missed] = True
+        counted_pred = np.zeros(sizes[1], dtype=np.bool_)
+        counted_pred[pairs[1]] = counted_pred[false_positives] = True
+        return cls(iou, counted_truth, matched_pred, confidence_threshold, counted_pred)
 
 
 CUT = "V308"  # predictions cut at a confidence threshold: noted wherever AP is printed
@@ -220,7 +258,7 @@ class Results(Display):
         """Return the protocol's own keys of the JSON document."""
         raise NotImplementedError
 
-    def finds(self, iou: float | None = None) -> Matches:
+    def matches(self, iou: float | None = None) -> Matches:
         """Return the prediction matched with each ground-truth object.
 
         Parameters
@@ -236,6 +274,13 @@ class Results(Display):
         raise BadParameter(
             f"results: expected evaluations that match objects, such as vt.voc's, found {type(self).__name__}"
         )
+
+    def finds(self, iou: float | None = None) -> Matches:
+        """Call `matches` under its earlier name, with a DeprecationWarning."""
+        from warnings import warn
+
+        warn("finds is now called matches", DeprecationWarning, stacklevel=2)
+        return self.matches(iou)
 
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         """Return the true positives needed for each recall at which precision is interpolated, for `truths` objects."""

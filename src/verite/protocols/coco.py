@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean, give_sizes, one_line
-from verite.evaluation.evaluation import WRONG, Evaluation, Rules
+from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import explain_low_score, prepare
 from verite.evaluation.settings import (
     MAX_IMAGE_DETS,
@@ -24,12 +24,11 @@ from verite.evaluation.settings import (
     EvaluationSettings,
     On,
     RankedSettings,
-    highest_threshold,
     on_setting,
 )
 from verite.evaluation.state import Part
 from verite.model.polygons import RLEMasks
-from verite.model.results import Matches, Results, choose_threshold, to_small_json
+from verite.model.results import Matches, Results, to_small_json
 from verite.model.tables import ABSENT, Legend, Table
 from verite.model.tables import Part as Piece
 from verite.protocols.keypoints import Sigmas, choose_sigmas, fill_crowdpose_areas, name_sigmas, pose_areas
@@ -498,13 +497,9 @@ class CocoResults(Results):
             one["max_dets"] = self.settings.max_dets[limit]
         return self.asked.signature(f"{self.PROTOCOL}_{'ap' if kind == 'precision' else 'ar'}", **one)
 
-    def finds(self, iou: float | None = None) -> Matches:
-        """Return the prediction matched with each ground-truth object of any area; see `Results.finds`."""
-        threshold = choose_threshold(self.settings.iou, iou)
-        found = self.evaluation.outcomes(threshold)
-        taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
-        least = highest_threshold(self.settings.confidence)
-        return Matches(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
+    def matches(self, iou: float | None = None) -> Matches:
+        """Which prediction is matched to which ground truth, of any area, at one of the IoU thresholds."""
+        return self.evaluation.matches(self.settings.iou, iou, self.settings.confidence)
 
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         """Return the true positives needed for each of the 101 recalls, for `truths` objects."""

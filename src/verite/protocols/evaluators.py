@@ -258,7 +258,7 @@ class CocoEvaluator:
     labels : mapping of int to str, or sequence of str, optional
         Names of the classes by their numbers. By default classes are numbered as they occur.
     keep : bool, default False
-        Whether to keep boxes and masks, for ``results.objects()``, ``results.finds()`` and the table per image.
+        Whether to keep boxes and masks, for ``results.objects()``, ``results.matches()`` and the table per image.
     duplicates : {'error', 'first'}, default 'error'
         For an image that comes twice: raise an error, or keep the first, as for a distributed sampler that repeats
         images to give every process as many.

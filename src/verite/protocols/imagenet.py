@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import DataError, give_sizes
 from verite.evaluation.bootstrap import draw_ratio
-from verite.evaluation.evaluation import WRONG, Evaluation, Rules, box_candidates
+from verite.evaluation.evaluation import Evaluation, Rules, box_candidates
 from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import THREADS, EvaluationSettings, highest_threshold
+from verite.evaluation.settings import THREADS, EvaluationSettings
 from verite.formats.imagenet_loc import read_blacklist
 from verite.model.annotations import Annotations
 from verite.model.classes import EXCLUDED, ImageLevelLabels, is_in
@@ -245,12 +245,11 @@ class DetectionResults(GroupedResults):
 
     settings: DetectionSettings
 
-    def finds(self, iou: float | None = None) -> Matches:
-        """Return the prediction matched with each ground-truth object; see `Results.finds`."""
+    def matches(self, iou: float | None = None) -> Matches:
+        """Which prediction is matched to which ground truth at one of the IoU thresholds."""
         threshold = self.settings.iou[choose_threshold(self.settings.iou, iou)]
-        found = evaluate_at(threshold, self.settings, self.truth, self.pred).outcomes()
-        least = highest_threshold(self.settings.confidence)
-        return Matches(threshold, found.is_asked, found.pred.astype(np.int64), least, found.state >= WRONG)
+        kept = evaluate_at(threshold, self.settings, self.truth, self.pred)
+        return kept.matches((threshold,), None, self.settings.confidence)
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         every = np.ones(len(self.truth), dtype=np.bool_)

@@ -307,6 +307,15 @@ class OpenImagesEvaluation:
         state[taken[taken >= 0]] = RIGHT
         return Outcomes(state, met, overlap, taken.astype(np.int32), asked)
 
+    def matches(self, threshold: float) -> Matches:
+        """Which prediction is matched to which ground truth at an IoU threshold, whatever groups are worth."""
+        found, origin, counted_truth = self.decide(threshold), self.sides.origin, self.is_asked
+        matched_pred = np.where(counted_truth & (found.taken >= 0), np.append(origin, -1)[found.taken], -1)
+        counted_pred = np.zeros(len(self.pred), dtype=np.bool_)
+        counted_pred[origin[found.outcome != IGNORED]] = True
+        confidence = highest_threshold(self.settings.confidence)
+        return Matches(threshold, counted_truth, matched_pred, confidence, counted_pred)
+
     def list_falling(self, threshold: int = 0) -> Ints:
         """Return all predictions by falling confidence, ties as at this threshold, ignored ones last."""
         sides = self.sides
@@ -396,17 +405,12 @@ class OpenImagesResults(GroupedResults):
     def group_weight(self) -> float:  # type: ignore[override]
         return self.settings.group_of_weight or 0.0
 
-    def finds(self, iou: float | None = None) -> Matches:
-        """Return the prediction matched with each ground-truth object; see `Results.finds`."""
+    def matches(self, iou: float | None = None) -> Matches:
+        """Which prediction is matched to which ground truth; a group has its highest-confidence prediction."""
         threshold = self.settings.iou[choose_threshold(self.settings.iou, iou)]
-        kept = self.evaluation
-        if not kept.has_objects:
-            raise DataError(f"finds: {GONE}; evaluate in one piece")
-        decided, origin, asked = kept.decide(threshold), kept.sides.origin, kept.is_asked
-        taken = np.where(asked & (decided.taken >= 0), np.append(origin, -1)[decided.taken], -1)
-        claims = np.zeros(len(self.pred), dtype=np.bool_)
-        claims[origin[decided.outcome != IGNORED]] = True
-        return Matches(threshold, asked, taken, highest_threshold(self.settings.confidence), claims)
+        if not self.evaluation.has_objects:
+            raise DataError(f"matches: {GONE}; evaluate in one piece")
+        return self.evaluation.matches(threshold)
 
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         return np.arange(1, truths + 1)

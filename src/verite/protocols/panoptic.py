@@ -268,18 +268,13 @@ class PanopticResults(Results):
             findings=findings,
         )
 
-    def finds(self, iou: float | None = None) -> Matches:
-        """Return the prediction matched with each segment; crowds are ignored; see `Results.finds`."""
+    def matches(self, iou: float | None = None) -> Matches:
+        """Which predicted segment is matched to which segment of the ground truth; crowds are ignored."""
         choose_threshold((0.5,), iou)
-        matched = self.matched
-        assert matched is not None
-        taken = np.full(len(self.truth), -1, dtype=np.int64)
-        taken[matched.truth] = matched.pred
-        asked = taken >= 0
-        asked[matched.missed] = True
-        claims = np.zeros(len(self.pred), dtype=np.bool_)
-        claims[matched.pred] = claims[matched.false] = True
-        return Matches(0.5, asked, taken, claims=claims)
+        found = self.matched
+        assert found is not None
+        sizes = len(self.truth), len(self.pred)
+        return Matches.of_pairs(0.5, sizes, (found.truth, found.pred), found.missed, found.false)
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         """A row for each match with its IoU for a confidence; truths and false predictions are counted by image."""

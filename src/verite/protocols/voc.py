@@ -15,14 +15,14 @@ from verite.arrays import np
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, give_sizes
 from verite.evaluation.bootstrap import widen
 from verite.evaluation.curves import Curve, Interpolation
-from verite.evaluation.evaluation import WRONG, Evaluation, Rules
+from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import MAX_IMAGE_DETS, THREADS, highest_threshold
+from verite.evaluation.settings import MAX_IMAGE_DETS, THREADS
 from verite.evaluation.state import Part
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
 from verite.model.images import known_images
-from verite.model.results import Matches, choose_threshold
+from verite.model.results import Matches
 from verite.protocols.coco import RECALLS, THRESHOLDS, flag_class
 from verite.protocols.curves import (
     IOU,
@@ -249,13 +249,10 @@ class VocResults(CurveResults):
         numbers.expect_rules(rules_of(settings))
         return cls(settings, numbers)
 
-    def finds(self, iou: float | None = None) -> Matches:
-        """Return the prediction matched with each ground-truth object; see `Results.finds`."""
-        threshold = choose_threshold(self.settings.iou, iou)
-        found = self.evaluation.outcomes(threshold)
-        taken = np.where(found.is_asked, found.pred, -1).astype(np.int64)
-        least = highest_threshold(self.settings.confidence)
-        return Matches(self.settings.iou[threshold], found.is_asked, taken, least, found.state >= WRONG)
+    def matches(self, iou: float | None = None) -> Matches:
+        """Which prediction is matched to which ground truth at one of the IoU thresholds."""
+        kept: Evaluation = self.evaluation
+        return kept.matches(self.settings.iou, iou, self.settings.confidence)
 
     def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
         """Return the mean behind a score, of all classes or one, as the bootstrap takes it."""

@@ -185,8 +185,8 @@ def detections_of_results(
     for result in evaluated:
         count_left(result.pred, floor)  # a threshold that no prediction reaches is refused
     truth = first.truth
-    taken = [result.finds(iou) for result in evaluated]
-    asked = np.flatnonzero(taken[0].asked)
+    taken = [result.matches(iou) for result in evaluated]
+    asked = np.flatnonzero(taken[0].counted_truth)
     if not len(asked):
         raise DataError(f"{truth.source.path or 'truth'}: expected objects that count, found none")
 
@@ -221,9 +221,9 @@ def count_counted_preds(
     """Return how many predictions above the threshold count, for each detector; None where that is not known."""
     numbers = []
     for result, one in zip(evaluated, taken, strict=True):
-        if one.claims is None:
+        if one.counted_pred is None:
             return None
-        numbers.append(int(np.count_nonzero(one.claims & above_threshold(result.pred, floor))))
+        numbers.append(int(np.count_nonzero(one.counted_pred & above_threshold(result.pred, floor))))
     return tuple(numbers)
 
 
@@ -234,12 +234,13 @@ def detected_objects(result: Results, finds: Matches, floor: float | ClassThresh
     """
     names = result.pred.labels.all_names
     lowest = float(floor.of_labels(names).min(initial=np.inf)) if isinstance(floor, ClassThresholds) else floor
-    if finds.least is not None and lowest < finds.least:
+    if finds.confidence_threshold is not None and lowest < finds.confidence_threshold:
         raise BadParameter(
-            f"confidence: expected at least {finds.least:g}, below which no prediction was matched, found {lowest:g}"
+            f"confidence: expected at least {finds.confidence_threshold:g}, below which no prediction was matched, "
+            f"found {lowest:g}"
         )
     # An object that nobody took asks for row -1, which counts for nothing.
-    found = (finds.taken >= 0) & np.append(above_threshold(result.pred, floor), False)[finds.taken]
+    found = (finds.matched_pred >= 0) & np.append(above_threshold(result.pred, floor), False)[finds.matched_pred]
     return np.asarray(found, dtype=np.uint8)
 
 

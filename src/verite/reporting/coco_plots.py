@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.files import write_atomically
-from verite.reporting.plots import COLOURS, MOST_OF_NAME, new_figure, render, shorten, shorten_apart
+from verite.plotting import COLOURS, MOST_OF_NAME, shorten, shorten_apart
+from verite.reporting.plots import new_figure, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -26,10 +26,11 @@ from verite.model.outcomes import FATES, FOUND, LEFT_OUT, MISSED, NOT_ASKED, RIG
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
 from verite.model.results import Results
+from verite.plotting import shorten
 from verite.progress import count_files
 from verite.protocols import REGISTRY, protocol_named
 from verite.reporting.image_files import ImageFiles, load_pixels
-from verite.reporting.plots import file_names, need_matplotlib, new_figure, render, shorten, without_glyph_warnings
+from verite.reporting.plots import file_names, need_matplotlib, new_figure, render, without_glyph_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -209,7 +210,7 @@ class Overlay:
         self.on = dict(results.signature).get("on", "box")
         if iou is None and len(known) > 1:
             iou = DEFAULT_IOU if DEFAULT_IOU in known else known[0]
-        self.matches = results.finds(iou)
+        self.matches = results.matches(iou)
         self.iou = self.matches.iou
         self.confidences = np.ones(len(self.pred)) if self.pred.confidence is None else self.pred.confidence
         threshold: float | ClassThresholds = (
@@ -223,16 +224,16 @@ class Overlay:
     def is_true_positive(self) -> NDArray[np.bool_]:
         """[prediction]: whether it matches a counted object, whatever its confidence."""
         found = np.zeros(len(self.pred), dtype=np.bool_)
-        found[self.matches.taken[self.matches.taken >= 0]] = True
+        found[self.matches.matched_pred[self.matches.matched_pred >= 0]] = True
         return found
 
     @cached_property
     def is_counted(self) -> NDArray[np.bool_]:
         """[prediction]: whether it is a true or a false positive, not ignored."""
-        known = self.matches.claims
+        known = self.matches.counted_pred
         is_counted = np.ones(len(self.pred), dtype=np.bool_) if known is None else known.copy()
-        if self.matches.least is not None:
-            is_counted &= self.confidences >= self.matches.least
+        if self.matches.confidence_threshold is not None:
+            is_counted &= self.confidences >= self.matches.confidence_threshold
         return is_counted | self.is_true_positive
 
     @cached_property
@@ -243,17 +244,17 @@ class Overlay:
         if not len(order) or not self.is_true_positive.any():
             return float(self.confidences.min(initial=0.0))
         right = np.cumsum(self.is_true_positive[order])
-        f1 = 2 * right / (np.arange(1, len(order) + 1) + int(self.matches.asked.sum()))
+        f1 = 2 * right / (np.arange(1, len(order) + 1) + int(self.matches.counted_truth.sum()))
         is_last = np.append(np.diff(self.confidences[order]) != 0, True)  # of equal confidences
         return float(self.confidences[order[int(np.argmax(np.where(is_last, f1, -1.0)))]])
 
     @cached_property
     def outcomes(self) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
         """Outcomes of ground truth and predictions, as `verite.model.outcomes` numbers them."""
-        matched = self.matches.taken
+        matched = self.matches.matched_pred
         is_kept = above_threshold(self.pred, self.confidence)
         is_found = (matched >= 0) & np.append(is_kept, False)[matched]
-        truths = np.where(is_found, FOUND, np.where(self.matches.asked, MISSED, NOT_ASKED))
+        truths = np.where(is_found, FOUND, np.where(self.matches.counted_truth, MISSED, NOT_ASKED))
         preds = np.where(self.is_true_positive, RIGHT, np.where(self.is_counted, WRONG, LEFT_OUT))
         return truths.astype(np.int8), np.where(is_kept, preds, LEFT_OUT).astype(np.int8)
 
@@ -464,7 +465,7 @@ def save_overlays(
 
 def save_worst(results: Results, folder: Path, images: str | None = None, format: str = "png") -> list[Path]:
     """Save the images with the most errors; none without image files or objects to draw."""
-    if type(results).finds is Results.finds:
+    if type(results).matches is Results.matches:
         return []
     files = ImageFiles(results.truth, images)
     return [] if files.folder is None else save_overlays(Overlay(results), files, folder, format, worst=FEW)

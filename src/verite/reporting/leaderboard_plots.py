@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verite.files import write_atomically
-from verite.reporting.plots import COLOURS, render, take_literally
+from verite.plotting import COLOURS
+from verite.reporting.plots import render, take_literally
 from verite.reporting.rank_plots import MAX_IN_LEGEND, line_styles, open_axes, plot_heat_map, short, write_note
 
 if TYPE_CHECKING:

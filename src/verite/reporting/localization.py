@@ -16,8 +16,9 @@ from verite.metrics.catalogue import metric
 from verite.model.polygons import RLEMasks
 from verite.model.rasters import PolygonRule, array_of, outlines_of
 from verite.pairs import Pairs
+from verite.plotting import COLOURS
 from verite.reporting.image_files import ImageFiles, load_pixels
-from verite.reporting.plots import COLOURS, file_names, need_matplotlib, new_figure, render
+from verite.reporting.plots import file_names, need_matplotlib, new_figure, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

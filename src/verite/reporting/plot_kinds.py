@@ -10,30 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from verite.analysis.parts import part_named
 from verite.errors import BadParameter, did_you_mean, excerpt
 from verite.model.comparison import Comparison
 from verite.model.results import Results
-from verite.reporting.analysis_plots import PARTS, can_draw_part, count_rows, find_part
-from verite.reporting.plots import (
-    COLOURS,
-    MOST_IN_LEGEND,
-    MOST_OF_NAME,
-    label_axes,
-    line_style,
-    new_figure,
-    plot_curves,
-    save_stamped,
-    shorten,
-    shorten_apart,
-    take_literally,
-)
+from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
+from verite.reporting.analysis_plots import PartPlot, analysis_kinds
+from verite.reporting.plots import MOST_IN_LEGEND, line_style, new_figure, plot_curves, save_stamped, take_literally
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from verite.analysis.analyse import Analyses, Analysis
-    from verite.analysis.comparison import SystemPair
-    from verite.analysis.parts import AnalysisPart
+    from verite.analysis.comparison import DetectorPair
+    from verite.analysis.part import AnalysisPart
+    from verite.reporting.analysis_plots import DetectorsPlot
 
 
 MOST_BARS = 200  # of a bar chart
@@ -62,7 +53,7 @@ class PlotKind:
 
 
 def plot(
-    results: Results | Comparison | Analysis | Analyses | AnalysisPart | SystemPair,
+    results: Results | Comparison | Analysis | Analyses | AnalysisPart | DetectorPair,
     kind: str | None = None,
     ax: Any = None,
 ) -> Axes:
@@ -101,15 +92,16 @@ def plot(
     """
     if not isinstance(kind, (str, type(None))):
         raise BadParameter(f"kind: expected the name of a plot, found {excerpt(kind)}")
-    fitting = [name for name, one in KINDS.items() if one.fits(results)]
+    kinds: dict[str, PlotKind | PartPlot | DetectorsPlot] = {**KINDS, **analysis_kinds()}
+    fitting = [name for name, one in kinds.items() if one.fits(results)]
     chosen = kind or (fitting[0] if fitting else None)
     if chosen not in fitting:
         near = did_you_mean(str(kind), fitting)
         raise BadParameter(f"plot: expected {' or '.join(fitting) or 'results'}, found {kind!r}{near}")
     if ax is not None and not hasattr(ax, "get_xaxis"):
         raise BadParameter(f"ax: expected axes of matplotlib, found {excerpt(ax)}")
-    axes = new_axes(KINDS[chosen].rows(results), is_square=KINDS[chosen].is_square) if ax is None else ax
-    KINDS[chosen].draw(results, axes)
+    axes = new_axes(kinds[chosen].rows(results), is_square=kinds[chosen].is_square) if ax is None else ax
+    kinds[chosen].draw(results, axes)
     first: Any = results.results[0] if isinstance(results, Comparison) else results
     axes.figure.set_label(str(first.signature))
     take_literally(axes.figure)
@@ -136,7 +128,7 @@ def f1_lines(shown: Any) -> tuple[str, dict[str, tuple[Any, Any]]]:
         curves = [curve for curve in shown.curves[0].values() if curve.truths]
         at = shown.words.at(shown.settings.iou[0])
         return at, {curve.label: (curve.confidence, curve.f1) for curve in curves}
-    operating = find_part("operating", shown)
+    operating = PartPlot(part_named("operating")).find(shown)
     names = operating.matches.names
     at = operating.matches.words.at(operating.matches.iou)
     return at, {names[k]: (one.confidence, one.f()) for k, one in operating.labels.items()}
@@ -210,11 +202,7 @@ def count_bars(results: Results | Comparison) -> int:
 
 KINDS = {
     "pr": PlotKind(lambda results: has_curves(results) or has_precision(results), plot_pr),
-    "f1": PlotKind(lambda shown: has_curves(shown) or can_draw_part("operating", shown), plot_f1),
+    "f1": PlotKind(lambda shown: has_curves(shown) or PartPlot(part_named("operating")).fits(shown), plot_f1),
     "classes": PlotKind(lambda results: isinstance(results, Results), plot_classes, count_bars),
     "compare": PlotKind(lambda results: isinstance(results, Comparison), plot_bars, count_bars),
-    **{
-        name: PlotKind(fits, draw, partial(count_rows, name), is_square=name == "confusion")
-        for name, (fits, draw) in PARTS.items()
-    },
 }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -21,6 +21,7 @@ import numpy as np
 from verite import __version__
 from verite.errors import BadParameter
 from verite.files import write_atomically
+from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -101,14 +102,9 @@ def without_glyph_warnings() -> Iterator[None]:
         yield
 
 
-# Okabe and Ito's colours, which are distinct for every kind of colour vision.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-
 DASHES = ("-", "--", "-.", ":")
 
 MOST_IN_LEGEND = 20
-
-MOST_OF_NAME = 24  # characters of a detector's name in a title
 
 
 def save_curves(results: CurveResults, folder: Path, format: str = "png") -> list[Path]:
@@ -204,51 +200,12 @@ def line_style(i: int) -> dict[str, Any]:
     return {"color": COLOURS[i % len(COLOURS)], "ls": DASHES[i // len(COLOURS) % len(DASHES)], "lw": 1.5}
 
 
-def shorten(name: str, most: int) -> str:
-    """Return a name that fits; both ends stay, since names often differ in their version at the end.
-
-    >>> shorten("wheelbarrow-v2", 9)
-    'whee…w-v2'
-    """
-    return name if len(name) <= most else name[: most // 2] + "…" + name[most // 2 + 1 - most :]
-
-
-def shorten_apart(names: Sequence[str], most: int) -> list[str]:
-    """Return names that fit and differ: those with equal ends are cut around the place where they begin to differ.
-
-    >>> shorten_apart(["a bolt of type 1 on the left", "a bolt of type 2 on the left", "nut"], 12)
-    ['…ype 1 on t…', '…ype 2 on t…', 'nut']
-    """
-    cut = [shorten(name, most) for name in names]
-    equal: dict[str, list[str]] = {}
-    for name, short in zip(names, cut, strict=True):
-        equal.setdefault(short, []).append(name)
-    starts = {}
-    for short, same in equal.items():
-        if len(set(same)) > 1:
-            shared = (i for i, letters in enumerate(zip(*same, strict=False)) if len(set(letters)) > 1)
-            starts[short] = max(next(shared, min(map(len, same))) - most // 3, 1)
-    found = []
-    for name, short in zip(names, cut, strict=True):
-        rest = name[starts[short] :] if short in starts else ""
-        found.append(f"…{rest if len(rest) < most else rest[: most - 2] + '…'}" if rest else short)
-    return found
-
-
 def canvas() -> tuple[Figure, Axes]:
     """Return a new figure with axes of precision against recall."""
     figure = new_figure((6.4, 4.8))
     axes = figure.add_subplot()
     label_axes(axes, "recall", "precision")
     return figure, axes
-
-
-def label_axes(axes: Axes, x: str, y: str) -> None:
-    """Label axes that both go from 0 to 1."""
-    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05), xlabel=x, ylabel=y)
-    axes.grid(color="0.9", lw=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
 
 
 def stairs(curve: Curve) -> tuple[Any, Any]:

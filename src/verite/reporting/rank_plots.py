@@ -12,7 +12,8 @@ import numpy as np
 
 from verite.errors import ReadError, excerpt
 from verite.files import write_atomically
-from verite.reporting.plots import COLOURS, DASHES, new_figure, render
+from verite.plotting import COLOURS
+from verite.reporting.plots import DASHES, new_figure, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

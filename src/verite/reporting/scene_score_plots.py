@@ -15,8 +15,9 @@ from verite.files import write_atomically
 from verite.model.images import known_images, stem
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
+from verite.plotting import COLOURS
 from verite.reporting.image_files import ImageFiles, load_image, load_pixels
-from verite.reporting.plots import COLOURS, DASHES, file_names, new_figure, render
+from verite.reporting.plots import DASHES, file_names, new_figure, render
 from verite.studies.interpretation import CONFIDENCES
 
 if TYPE_CHECKING:

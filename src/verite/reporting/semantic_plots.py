@@ -15,10 +15,11 @@ from verite.errors import BadParameter
 from verite.files import make_folder, write_atomically
 from verite.model.images import stem
 from verite.model.rasters import array_of
+from verite.plotting import MOST_OF_NAME, shorten, shorten_apart
 from verite.protocols.panoptic import segment_masks
 from verite.protocols.semantic import NOTHING, SemanticResults, find_ignored
 from verite.reporting.image_files import ImageFiles, load_pixels
-from verite.reporting.plots import MOST_OF_NAME, file_names, need_matplotlib, new_figure, render, shorten, shorten_apart
+from verite.reporting.plots import file_names, need_matplotlib, new_figure, render
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

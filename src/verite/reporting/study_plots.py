@@ -15,7 +15,8 @@ from verite.files import write_atomically
 from verite.metrics.catalogue import metric
 from verite.model.rasters import array_of
 from verite.model.shapes import binary
-from verite.reporting.plots import COLOURS, DASHES, file_names, new_figure, render
+from verite.plotting import COLOURS
+from verite.reporting.plots import DASHES, file_names, new_figure, render
 from verite.reporting.rank_plots import open_axes, write_note
 from verite.studies.local import Disc
 from verite.studies.properties import outward

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.files import write_atomically
-from verite.reporting.plots import COLOURS, line_style, new_figure, render
+from verite.plotting import COLOURS
+from verite.reporting.plots import line_style, new_figure, render
 from verite.reproductions.gretsi import ALTERATIONS, ANGLES, DIRECTIONS, JUDGED, STEPS, look_at, origin_of
 
 if TYPE_CHECKING:

@@ -231,18 +231,15 @@ class SceneScoreResults(Results):
         found[self.scored.matches.pred] = True
         return found
 
-    def finds(self, iou: float | None = None) -> Matches:
+    def matches(self, iou: float | None = None) -> Matches:
         """Return the match of each object, that with the highest IoU where it has several."""
         threshold = self.config.rules.iou_threshold
         choose_threshold((threshold,), iou)
-        matches, matched_pred = self.scored.matches, np.full(len(self.truth), -1, dtype=np.int64)
-        rising = np.argsort(matches.overlap, kind="stable")
-        matched_pred[self.truth_rows[matches.truth[rising]]] = self.pred_rows[matches.pred[rising]]
-        counted_truth = np.zeros(len(self.truth), dtype=np.bool_)
-        counted_truth[self.truth_rows] = True
-        counted_pred = np.zeros(len(self.pred), dtype=np.bool_)
-        counted_pred[self.pred_rows[~self.on_ignored | self.is_matched]] = True
-        return Matches(threshold, counted_truth, matched_pred, claims=counted_pred)
+        found, sizes = self.scored.matches, (len(self.truth), len(self.pred))
+        rising = np.argsort(found.overlap, kind="stable")
+        pairs = self.truth_rows[found.truth[rising]], self.pred_rows[found.pred[rising]]
+        false_positives = self.pred_rows[~self.on_ignored | self.is_matched]
+        return Matches.of_pairs(threshold, sizes, pairs, self.truth_rows, false_positives)
 
     def is_error(self, score: str) -> bool:
         """Return True: lower scores are better."""

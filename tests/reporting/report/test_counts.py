@@ -33,8 +33,8 @@ def test_counts_at_every_threshold_are_those_of_python(browser, pages):
     for k in range(last + 1):
         again = vt.analyse(vt.coco(truth, pred, confidence=k / 100))
         matrix = vt.analyse(results, confidence=k / 100).confusion.counts
-        right, missed = int(matrix.diagonal().sum()), len(again.matches.truth_label[again.matches.is_asked])
-        counts = [right, int(again.matches.is_counted.sum()) - right, missed - right]
+        right, missed = int(matrix.diagonal().sum()), len(again.matches.truth_label[again.matches.counted_truth])
+        counts = [right, int(again.matches.counted_pred.sum()) - right, missed - right]
         cells = [int(many) for row in matrix[:-1] for many in row] + [int(many) for many in matrix[-1, :-1]]
         expected.append(
             [counts, cells, [again.errors.counts[kind] for kind in ERROR_TYPES if kind in again.errors.counts]]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.analysis.parts import BEST_F1, MATCHING
+from verite.analysis.confusion import BEST_F1, MATCHING
 from verite.evaluation.settings import ClassThresholds
 from verite.reporting.report.document import OperatingPoint, ThresholdCounts
 
@@ -165,7 +165,7 @@ class ConfidenceCounts:
 
         The last threshold at which that is so for each object, -1 for none; and [choice, object] whether it is.
         """
-        is_counted, matched = self.overlay.matches.asked, self.overlay.matches.taken
+        is_counted, matched = self.overlay.matches.counted_truth, self.overlay.matches.matched_pred
         rows, pairs = np.flatnonzero((self.type > 0) & (self.target >= 0)), np.flatnonzero(matched >= 0)
         truth, pred = np.append(self.target[rows], pairs), np.append(rows, matched[pairs])
         truth, pred = truth[is_counted[truth]], pred[is_counted[truth]]
@@ -189,7 +189,7 @@ class ConfidenceCounts:
     @cached_property
     def objects(self) -> NDArray[np.int64]:
         """Counted ground-truth objects of each class."""
-        return np.bincount(self.truth.label[self.overlay.matches.asked], minlength=len(self.names))
+        return np.bincount(self.truth.label[self.overlay.matches.counted_truth], minlength=len(self.names))
 
     def curve(self) -> ThresholdCounts:
         """Return true and false positives of all classes at each threshold."""
@@ -260,16 +260,18 @@ def confusion_candidates(counts: ConfidenceCounts) -> tuple[NDArray[Any], NDArra
     image by image, predictions by falling confidence, and for each the largest overlap first.
     """
     assert counts.analysis is not None
-    matches, pairs = counts.analysis.matches, counts.analysis.matches.overlaps
+    matches, pairs = counts.analysis.matches, counts.analysis.matches.pairs
     is_first = counts.analysis.settings.matching == MATCHING[0]
-    is_unmatched = matches.is_counted & ~matches.is_right if is_first else matches.is_counted
+    is_unmatched = matches.counted_pred & ~matches.is_tp if is_first else matches.counted_pred
     chosen = (
-        (pairs.overlap >= matches.thresholds[matches.single]) & is_unmatched[pairs.pred] & matches.is_asked[pairs.truth]
+        (pairs.overlap >= matches.thresholds[matches.main_threshold])
+        & is_unmatched[pairs.pred]
+        & matches.counted_truth[pairs.truth]
     )
-    rows = np.flatnonzero(chosen & ~pairs.is_same if is_first else chosen)
+    rows = np.flatnonzero(chosen & ~pairs.same_class if is_first else chosen)
     pred, truth = pairs.pred[rows], pairs.truth[rows].astype(np.int64)
     later = truth if is_first else -truth
-    order = np.lexsort((later, -pairs.overlap[rows], matches.place[pred], matches.pred.image[pred]))
+    order = np.lexsort((later, -pairs.overlap[rows], matches.rank[pred], matches.pred.image[pred]))
     return pred[order], truth[order]
 
 
@@ -288,7 +290,7 @@ def confusion_changes(counts: ConfidenceCounts) -> Iterator[Change]:
     """Yield what matching the remaining predictions and objects of each image changes at each threshold and choice."""
     assert counts.analysis is not None
     matches, step = counts.analysis.matches, counts.step.tolist()
-    matched = counts.overlay.matches.taken
+    matched = counts.overlay.matches.matched_pred
     is_first = counts.analysis.settings.matching == MATCHING[0]
     pred, truth = confusion_candidates(counts)
     columns = (pred, truth, matches.truth_label[truth], matches.pred_label[pred])

@@ -170,7 +170,7 @@ class Packer:
 
     def __init__(self, counts: Sequence[ConfidenceCounts], shown: Sequence[int]) -> None:
         first = counts[0]
-        self.truth, self.is_counted = first.truth, first.overlay.matches.asked
+        self.truth, self.is_counted = first.truth, first.overlay.matches.counted_truth
         largest = [
             float(np.abs(finite_boxes(side)).max(initial=0.0)) for one in counts for side in (one.truth, one.pred)
         ]
@@ -235,7 +235,7 @@ class Packer:
         for name, is_true_positive in (("right", True), ("wrong", False)):
             columns |= count_columns(name, counts.by_image(images, is_true_positive))
         columns |= confusion_by_threshold(counts)
-        matched = counts.overlay.matches.taken[self.order]
+        matched = counts.overlay.matches.matched_pred[self.order]
         # The last threshold at which the object is matched, or matched or the target of an error, from 1; 0 for none.
         columns["found"] = (np.append(counts.step, -1)[matched] + 1).astype(np.uint8)
         columns["found+"] = np.append(choice_bits(counts), 0)[matched].astype(np.uint8)
@@ -247,7 +247,7 @@ class Packer:
     def prediction_columns(self, counts: ConfidenceCounts, rows: NDArray[Any], lines: dict[int, list[Ring]]) -> Columns:
         """Return predictions image by image, by falling confidence."""
         pred, confidence = counts.pred, counts.overlay.confidences
-        place = -confidence if counts.analysis is None else counts.analysis.matches.place
+        place = -confidence if counts.analysis is None else counts.analysis.matches.rank
         rows = rows[np.lexsort((place[rows], pred.image[rows]))]
         low, high = float(counts.steps[0]), float(counts.steps[-1])
         step = counts.step[rows] * FINE
@@ -263,7 +263,7 @@ class Packer:
             # The overlap with the matched object, or with the nearest one.
             matches = counts.analysis.matches
             near = np.maximum(matches.nearest_same.overlap, matches.nearest_other.overlap)
-            overlap = np.where(matches.is_right, matches.outcomes.overlap, near)
+            overlap = np.where(matches.is_tp, matches.outcomes.overlap, near)
             columns["iou"] = np.rint(np.clip(np.nan_to_num(overlap), 0, 1)[rows] * 255).astype(np.uint8)
         columns |= self.candidate_columns(counts, rows) if counts.has_confusion else {}
         return columns | box_columns(pred, rows, self.scale) | outline_columns(lines, rows, self.scale)

@@ -360,7 +360,7 @@ def build_document(
 
 def describe_truth(detector: EvaluatedDetector) -> GroundTruth:
     """Return file, size and classes of the ground truth."""
-    truth, is_counted, counts = detector.results.truth, detector.overlay.matches.asked, detector.counts
+    truth, is_counted, counts = detector.results.truth, detector.overlay.matches.counted_truth, detector.counts
     return GroundTruth(
         file=file_name(truth.source.path),
         format=truth.source.format,

@@ -119,7 +119,7 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ClassesData:
         places = {label: k for k, label in enumerate(analysis.matches.names)}
         known = [places.get(row[0], -1) for row in shown]
         if detector.has_part("errors"):
-            costs, objects = analysis.errors.label_cost, analysis.matches.truths
+            costs, objects = analysis.errors.label_cost, analysis.matches.truth_counts
             cost = [costs[k].round(5).tolist() if k >= 0 and objects[k] else None for k in known]
         if detector.has_part("lrp"):
             optima = analysis.lrp.optima

@@ -114,17 +114,17 @@ def build(inputs: ReportInputs) -> ComparisonData:
         return ComparisonData(Single({}))
     first, second = inputs.detectors[:2]
     one, two = (detector.overlay.outcomes[0] == 0 for detector in (first, second))
-    counted = first.overlay.matches.asked
+    counted = first.overlay.matches.counted_truth
     both, first_only, second_only = (int((some & counted).sum()) for some in (one & two, one & ~two, two & ~one))
     neither = int(counted.sum()) - both - first_only - second_only
     p = mcnemar_exact(first_only, second_only)
     detections = Detections(first.overlay.iou, both, first_only, second_only, neither, p)
     outcomes = None
     if first.analysis is not None and second.analysis is not None:
-        from verite.analysis.comparison import FATES, SystemPair
+        from verite.analysis.comparison import OUTCOMES, DetectorPair
 
-        pair = SystemPair(first.analysis, second.analysis, (first.name, second.name))
-        outcomes = Outcomes(list(FATES), pair.migration.tolist())
+        pair = DetectorPair(first.analysis, second.analysis, (first.name, second.name))
+        outcomes = Outcomes(list(OUTCOMES), pair.migration.tolist())
     return ComparisonData(Compared(detections, outcomes, differences_of(inputs)))
 
 

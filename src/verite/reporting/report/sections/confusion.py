@@ -89,7 +89,7 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ConfusionData:
         return ConfusionData()
     confusion = Confusion(analysis.matches, detector.counts.confidence, analysis.settings.matching)
     matches = confusion.matches
-    used = np.flatnonzero(matches.truths + matches.count(matches.pred_label[matches.is_counted]))
+    used = np.flatnonzero(matches.truth_counts + matches.count_classes(matches.pred_label[matches.counted_pred]))
     matrix, labels = confusion.count_among(used), [matches.names[k] for k in used]
     json = {key: value for key, value in confusion.to_dict().items() if key != "signature"}
     json |= {"labels": labels, "pairs": json["pairs"][:MOST_PAIRS], "matrix": matrix.tolist()}

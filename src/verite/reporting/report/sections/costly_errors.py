@@ -83,16 +83,16 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> CostlyErrors:
     if detector.analysis is not None:
         worst = detector.analysis.worst
         for row in worst.preds(MOST_CROPS):
-            one = worst.tell_pred(int(row))
+            one = worst.pred_dict(int(row))
             listed.append((one["error"], one["row"], one["truth"], one["cost"], one.get("iou")))
         for row in worst.truths(MOST_CROPS):
-            one = worst.tell_truth(int(row))
+            one = worst.truth_dict(int(row))
             listed.append((one["error"], None, one["row"], one["cost"], one.get("iou")))
         listed = sorted((one for one in listed if one[3] > 0), key=lambda one: -one[3])
     else:
         wrong = np.flatnonzero(detector.counts.type > 0)
         wrong = wrong[np.argsort(-overlay.confidences[wrong], kind="stable")][: MOST_CROPS // 2]
-        missed = np.flatnonzero(overlay.matches.asked & (overlay.matches.taken < 0))
+        missed = np.flatnonzero(overlay.matches.counted_truth & (overlay.matches.matched_pred < 0))
         sizes = overlay.truth.regions.sizes[missed]
         missed = missed[np.argsort(-(sizes[:, 2] * sizes[:, 3]), kind="stable")][: MOST_CROPS // 2]
         listed += [("wrong", int(row), None, None, None) for row in wrong]

@@ -73,7 +73,7 @@ class ImagesData:
 def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ImagesData:
     """Return the images with errors."""
     overlay, counts = detector.overlay, detector.overlay.by_image
-    objects = np.bincount(overlay.truth.image[overlay.matches.asked], minlength=len(counts["found"]))
+    objects = np.bincount(overlay.truth.image[overlay.matches.counted_truth], minlength=len(counts["found"]))
     errors = counts["missed"] + counts["wrong"]
     cost = None if detector.analysis is None else detector.analysis.worst.of_images
     key = errors if cost is None else cost[: len(objects)]

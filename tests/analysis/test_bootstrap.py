@@ -1,4 +1,4 @@
-"""Intervals over the choice of images: what is drawn, of what, and what groups of images change."""
+"""Bootstrap intervals over images: against loops over resamples, and with groups of images."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import verite as vt
 from tests.analysis.worlds import sides, write_pair
 from tests.oracles.analysis import random_world
 from verite.analysis.operating import FROC
-from verite.analysis.parts import ImageBootstrap
+from verite.analysis.part import ImageBootstrap
 from verite.cli import run
 
 
@@ -35,7 +35,7 @@ def test_images_that_belong_together_are_drawn_together(tmp_path: Path) -> None:
     assert not (ImageBootstrap(known, 50, 3).weights[:, :40] == ImageBootstrap(known, 50, 3).weights[:, 40:]).all()
 
 
-def test_copies_of_images_make_nothing_surer_where_they_are_one_group(tmp_path: Path) -> None:
+def test_copies_of_images_in_one_group_narrow_no_interval(tmp_path: Path) -> None:
     """Drawn one by one, twice as many images would narrow an interval by √2 and a deviation, too."""
     truth, results = doubled(2)
     pair = sides(truth, results, tmp_path)
@@ -53,7 +53,7 @@ def test_copies_of_images_make_nothing_surer_where_they_are_one_group(tmp_path: 
     deviations = [found.errors.deviation["sd"] for found in (alone, grouped, apart)]
     assert deviations[1] == pytest.approx(deviations[0], rel=0.1)
     assert deviations[2] == pytest.approx(deviations[0] / 2**0.5, rel=0.1)
-    assert "2,000 draws of groups of images (scene)" in str(grouped)
+    assert "2,000 bootstrap resamples of groups of images (scene)" in str(grouped)
 
 
 def test_the_deviation_of_ap_is_that_of_the_leaderboards_draws(tmp_path: Path) -> None:
@@ -71,16 +71,16 @@ def test_intervals_of_precision_recall_f_and_froc_are_those_of_a_loop_over_draws
     truth, results = random_world(6, images=12, ties=True)
     known, pred = sides(truth, results, tmp_path)
     found = vt.analyse(known, pred, draws=40, seed=1, iou=0.5).operating
-    matches, weights = found.matches, found.drawn.weights
+    matches, weights = found.matches, found.bootstrap.weights
     image = matches.pred.image
     rows: dict[str, list[float]] = {"precision": [], "recall": [], "f": [], "cpm": []}
     froc = []
     for weight in weights:
-        asked = sum(weight[i] for i in matches.truth.image[matches.is_asked])
+        asked = sum(weight[i] for i in matches.truth.image[matches.counted_truth])
         points = []
-        for c in sorted(set(matches.confidence[matches.is_counted]), reverse=True):
-            kept = np.flatnonzero(matches.is_counted & (matches.confidence >= c))
-            right = sum(weight[image[k]] for k in kept if matches.is_right[k])
+        for c in sorted(set(matches.confidence[matches.counted_pred]), reverse=True):
+            kept = np.flatnonzero(matches.counted_pred & (matches.confidence >= c))
+            right = sum(weight[image[k]] for k in kept if matches.is_tp[k])
             points.append((c, right, sum(weight[image[k]] for k in kept) - right))
         _, right, wrong = [p for p in points if p[0] >= 0.4][-1]
         rows["precision"].append(right / (right + wrong))
@@ -107,7 +107,7 @@ def test_froc_of_few_images_with_many_wrong_ones_looks_at_all_that_matter(tmp_pa
     truth, results = random_world(7, images=10, extra=40)
     found = vt.analyse(*sides(truth, results, tmp_path), draws=60, iou=0.5).operating
     ones = vt.analyse(*sides(truth, results, tmp_path), draws=40, iou=0.5).operating
-    ones.drawn.weights = np.ones((40, 10))
+    ones.bootstrap.weights = np.ones((40, 10))
     assert [low for low, _ in ones.froc_intervals[0]] == pytest.approx(found.froc)
     assert all(low <= recall <= high for recall, (low, high) in zip(found.froc, found.froc_intervals[0], strict=True))
 
@@ -136,7 +136,7 @@ def test_differences_of_two_systems_have_paired_intervals(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("option", ["--resample", "--group"])
-def test_what_is_drawn_is_asked_for_on_the_command_line(
+def test_the_bootstrap_unit_is_an_option_of_the_command_line(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = write_pair(tmp_path, *doubled(1, images=10))
@@ -149,13 +149,13 @@ def test_what_is_drawn_is_asked_for_on_the_command_line(
     assert set(told["operating"]["classes"]["c1"]["intervals"]) == {"precision", "recall", "f"}
 
 
-def test_a_column_that_is_not_there_and_draws_of_nothing_are_told(
+def test_an_unknown_column_and_draws_without_a_unit_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     paths = write_pair(tmp_path, *doubled(1, images=4))
     assert run(["analyse", *paths, "--resample", "scenes"]) == 2
     assert "did you mean 'scene'?" in capsys.readouterr().err
     assert run(["analyse", *paths, "--resample", "none", "--draws", "10"]) == 2
-    assert "draws: expected 0 where nothing is drawn again, found 10" in capsys.readouterr().err
+    assert "draws: expected 0 with resample none, found 10" in capsys.readouterr().err
     assert run(["analyse", *paths, "--resample", "none", "--only", "errors", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["errors"]["deviation"] is None

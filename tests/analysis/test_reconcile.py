@@ -13,7 +13,7 @@ import pytest
 import verite as vt
 from tests.oracles.tool_sets import tool_set
 from verite.analysis.reconcile import PrintedNumber, read_numbers
-from verite.analysis.reconcile_search import TOOLS, Way, conventions
+from verite.analysis.reconcile_search import TOOLS, Convention, single_changes
 from verite.cli import run
 from verite.errors import BadParameter
 from verite.protocols import REGISTRY, protocol_named
@@ -56,9 +56,9 @@ def test_numbers_that_a_tool_printed_lead_to_the_tool(said: str, tmp_path: Path)
     names = [name for name in numbers if TOOLS[tool].scores.get(name, name) in ("AP", "AP50", "APm", "P")]
     texts = [f"{TOOLS[tool].scores.get(name, name)}={numbers[name]:.4f}" for name in names]
     found = vt.reconcile(truth, pred, *texts)
-    assert TOOLS[tool].ways[place].title in {attempt.way.title for attempt in found.reached}
+    assert TOOLS[tool].conventions[place].title in {attempt.convention.title for attempt in found.reached}
     asked = vt.reconcile(truth, pred, *[f"{name}={numbers[name]:.4f}" for name in names], tool=tool)
-    assert asked.best.way == TOOLS[tool].ways[place]
+    assert asked.best.convention == TOOLS[tool].conventions[place]
 
 
 @pytest.mark.thorough
@@ -124,14 +124,14 @@ def test_what_is_no_number_is_refused(text: str) -> None:
 @pytest.mark.parametrize("verb", REGISTRY)
 def test_every_protocol_has_conventions_from_its_settings(verb: str) -> None:
     declared = protocol_named(verb).settings.declared
-    assert all(declared[name].is_signed for name, _ in conventions(Way(verb, verb)))
+    assert all(declared[name].is_signed for name, _ in single_changes(Convention(verb, verb)))
 
 
 @pytest.mark.thorough
 def test_each_command_prints_its_numbers(tmp_path: Path, capsys: Any) -> None:
     """Every one of them, those of the chain, too."""
     truth, pred = files(tmp_path, 2)
-    words = ["explain", truth, pred, "--number", "AP=0.3333", "--json", "--tries", "60", "--checks", "off"]
+    words = ["reconcile", truth, pred, "--number", "AP=0.3333", "--json", "--tries", "60", "--checks", "off"]
     assert run(words) == 0
     document = json.loads(capsys.readouterr().out)
     distances = [attempt["distance"] for attempt in document["attempts"]]
@@ -153,7 +153,7 @@ def test_nothing_fits_and_what_that_means(tmp_path: Path) -> None:
     found = vt.reconcile(truth, pred, "AP=0.9987", tries=150, checks="warn")
     assert not found.reached
     told = " ".join(found.remarks())
-    assert "outside of all that conventions give" in told
+    assert "outside the range of all conventions" in told
     assert all(finding.message in told for finding in found.findings)
 
 
@@ -165,12 +165,12 @@ def test_an_unknown_protocol_or_tool_is_named() -> None:
 
 
 @pytest.mark.thorough
-def test_a_score_that_nobody_has_is_named() -> None:
-    with pytest.raises(BadParameter, match=r"number: expected scores that are there, such as mAP, .* found AP99=0\.5"):
+def test_an_unknown_score_is_named() -> None:
+    with pytest.raises(BadParameter, match=r"number: expected scores that exist, such as mAP, .* found AP99=0\.5"):
         vt.reconcile(TRUTH, PRED, "AP99=0.5", protocols=["voc"])
 
 
-def test_data_that_look_wrong_are_told_before_anything_is_explained() -> None:
+def test_suspicious_data_are_an_error_before_the_search() -> None:
     truth = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]])
     pred = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]], confidence=[nan, nan])
     with pytest.raises(vt.DataError, match="V302"):

@@ -1,0 +1,67 @@
+"""Matplotlib helpers shared by all figures: colours, axes, titles and shortened names.
+
+The functions take axes of matplotlib's object API and import nothing of it, so that any layer may declare a plot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's colours, which readers of every kind of colour vision can distinguish.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+MOST_OF_NAME = 24  # letters of a detector's name in a title
+
+
+def shorten(name: str, most: int) -> str:
+    """Shorten a name to `most` letters; both ends stay, since versions differ in theirs.
+
+    >>> shorten("wheelbarrow-v2", 9)
+    'whee…w-v2'
+    """
+    return name if len(name) <= most else name[: most // 2] + "…" + name[most // 2 + 1 - most :]
+
+
+def shorten_apart(names: Sequence[str], most: int) -> list[str]:
+    """Shorten names so that they still differ: those with equal ends are cut around the place where they differ.
+
+    >>> shorten_apart(["a bolt of type 1 on the left", "a bolt of type 2 on the left", "nut"], 12)
+    ['…ype 1 on t…', '…ype 2 on t…', 'nut']
+    """
+    cut = [shorten(name, most) for name in names]
+    alike: dict[str, list[str]] = {}
+    for name, short in zip(names, cut, strict=True):
+        alike.setdefault(short, []).append(name)
+    starts = {}
+    for short, same in alike.items():
+        if len(set(same)) > 1:
+            columns = enumerate(zip(*same, strict=False))
+            differs_at = next((i for i, letters in columns if len(set(letters)) > 1), min(map(len, same)))
+            starts[short] = max(differs_at - most // 3, 1)
+    found = []
+    for name, short in zip(names, cut, strict=True):
+        if short in starts:
+            rest = name[starts[short] :]
+            short = "…" + (rest if len(rest) <= most - 1 else rest[: most - 2] + "…")
+        found.append(short)
+    return found
+
+
+def label_axes(axes: Axes, x: str, y: str) -> None:
+    """Set up axes of two shares from 0 to 1, such as precision against recall."""
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05), xlabel=x, ylabel=y)
+    axes.grid(color="0.9", lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def label_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name the rows of a horizontal bar chart, the first one on top."""
+    small: dict[str, Any] = {"fontsize": 7} if len(names) > 16 else {}
+    axes.set_yticks(range(len(names)), shorten_apart(names, 30), **small)
+    axes.set(ylim=(max(len(names), 1) - 0.5, -0.5))
+    axes.spines[["top", "right"]].set_visible(False)
