@@ -1,4 +1,4 @@
-"""What can go wrong, and how it is said.
+"""Exceptions and their messages.
 
 ::
 
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-# Does somebody read this in a terminal, who mends things by options, or in Python, who does so by arguments?
+# Whether messages name options of the command line, rather than arguments of Python.
 IS_COMMAND_LINE: ContextVar[bool] = ContextVar("is_command_line", default=False)
 
 
@@ -48,12 +48,33 @@ def ignore_classes() -> str:
 
 
 class VeriteError(Exception):
-    """Anything verite refuses to do, with the reason in one line."""
+    """Base class of all errors of verite; the message is one line.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> try:
+    ...     vt.read("missing.json")
+    ... except vt.VeriteError as error:
+    ...     print(type(error).__name__)
+    ReadError
+    """
 
 
 class ReadError(VeriteError, ValueError):
-    """A file is not what it should be.
+    """A file is missing or does not have the expected content.
 
+    Parameters
+    ----------
+    where : object
+        The file, with a line number if there is one.
+    expected, found : str
+        The expected and the actual content.
+    remedy : str, default ''
+        What to do.
+
+    Examples
+    --------
     >>> print(ReadError("a.txt:3", expected="5 numbers", found="4", remedy="is this a YOLO file?"))
     a.txt:3: expected 5 numbers, found 4; is this a YOLO file?
     """
@@ -68,20 +89,20 @@ class ReadError(VeriteError, ValueError):
 
 
 def read_error(where: str, expected: str, found: str, remedy: str) -> ReadError:
-    """What a pickle holds."""
+    """Return the error from the content of a pickle."""
     return ReadError(where, expected=expected, found=found, remedy=remedy)
 
 
 class DataError(VeriteError, ValueError):
-    """Files can be read, but do not fit each other or the question asked."""
+    """Files can be read, but ground truth, predictions and settings do not fit together."""
 
 
 class NotComparable(VeriteError, ValueError):  # noqa: N818 - a statement about two scores, not about an error
-    """Two scores measure different things; the message names what differs."""
+    """Two results have different settings or ground truth; the message names the difference."""
 
 
 class BadParameter(VeriteError, ValueError):  # noqa: N818
-    """An argument is out of its range."""
+    """An argument or setting is unknown or out of its range."""
 
 
 class UnknownMetric(VeriteError, LookupError):  # noqa: N818
@@ -89,7 +110,7 @@ class UnknownMetric(VeriteError, LookupError):  # noqa: N818
 
 
 class DataWarning(UserWarning):
-    """Something about the data looks wrong, at a door that does not stop for it."""
+    """Warning of a check: the data look wrong, and the evaluation goes on."""
 
 
 def one_line(text: str) -> str:

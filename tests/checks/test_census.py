@@ -150,9 +150,9 @@ def test_threads_change_nothing(monkeypatch, threads):
     rng = np.random.default_rng(3)
     boxes = np.sort(rng.random((5000, 4)) * 900, axis=1)[:, [0, 1, 2, 3]]
     boxes[rng.integers(0, 5000, 60), rng.integers(0, 4, 60)] = np.nan
-    one = side(boxes).census
+    one = side(boxes).anomalies
     monkeypatch.setenv("VERITE_THREADS", threads)
-    assert side(boxes).census == one
+    assert side(boxes).anomalies == one
 
 
 def test_files_are_counted_as_plain_loops_count_them(tmp_path):

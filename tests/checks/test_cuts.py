@@ -93,7 +93,7 @@ def test_ties_come_with_the_interval_of_ap():
     found = codes(*tied([0.5] * 4))["V305"]
     assert (found.severity, found.count) == ("warning", 4)
     assert "AP50 lies between 0.5000 and 1.0000" in found.message
-    assert found.examples == ("4 of cat have 0.5",)
+    assert found.examples == ("4 of class cat have 0.5",)
 
 
 def test_ties_among_right_ones_change_nothing():
@@ -112,7 +112,7 @@ def test_a_check_whose_evaluation_is_refused_does_not_end_the_others(monkeypatch
     def refuse(*sides, **settings):
         raise vt.DataError("truth: refused")
 
-    monkeypatch.setattr(ties, "interval", refuse)
+    monkeypatch.setattr(ties, "tie_range", refuse)
     found = codes(*tied([0.5] * 4))
     assert (found["V305"].severity, found["V305"].message) == ("note", "not checked: truth: refused")
 

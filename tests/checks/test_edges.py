@@ -43,15 +43,15 @@ def test_corners_on_one_side_alone_are_not_told_of_both():
     assert not list(boxes.corners_on_both_sides(text_folder(corners), text_folder(widths, sure)))
     (found,) = boxes.corners_on_both_sides(text_folder(corners), text_folder(corners, sure))
     assert (found.code, found.count, len(found.examples)) == ("V101", 40, 5)
-    assert found.message.endswith("the second point lies behind the first in all 40 lines")
+    assert "all 40 lines" in found.message
 
 
 def test_a_detector_without_classes_is_advised_where_there_are_classes():
     one, two = side(["a"], ["cat"]), side(["a", "b"], ["cat", "dog"])
     assert "class_agnostic=True" in classes.advice_on_classes(["thing"], two, is_all=True)
-    assert classes.advice_on_classes(["thing"], one, is_all=True) == "the truth has 'cat'"
-    assert classes.advice_on_classes(["thing"], two, is_all=False) == "the truth has 'cat', 'dog'"
-    assert classes.advice_on_classes(["thing", "other"], two, is_all=True) == "the truth has 'cat', 'dog'"
+    assert classes.advice_on_classes(["thing"], one, is_all=True) == "the ground truth has 'cat'"
+    assert classes.advice_on_classes(["thing"], two, is_all=False) == "the ground truth has 'cat', 'dog'"
+    assert classes.advice_on_classes(["thing", "other"], two, is_all=True) == "the ground truth has 'cat', 'dog'"
 
 
 def test_the_mapping_under_which_most_agree_is_told():
@@ -115,8 +115,8 @@ def test_overlaps_that_remain_are_enough_where_they_are_just_as_many():
 
 
 def test_a_share_of_one_object_is_all_of_it():
-    assert images.share(SimpleNamespace(found=1, possible=1)) == "100 % of 1 sampled objects are found"
-    assert images.share(SimpleNamespace(found=0, possible=0)) == "0 % of 0 sampled objects are found"
+    assert boxes.percent(SimpleNamespace(found=1, possible=1)) == "100 %"
+    assert boxes.percent(SimpleNamespace(found=0, possible=0)) == "0 %"
 
 
 def test_the_nearest_image_holds_the_name_or_is_held_by_it():

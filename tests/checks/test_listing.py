@@ -61,7 +61,7 @@ def test_every_fault_of_a_coco_file_is_listed_with_its_record(tmp_path):
         ("V402", "images[5]"),
     }
     kinds = {f.message: f.count for f in vt.inspect(path).findings if f.code == "V402"}
-    assert kinds["2 records are left out: expected 4 numbers in bbox"] == 2
+    assert kinds["2 records skipped: expected 4 numbers in bbox"] == 2
     with pytest.raises(vt.ReadError, match=r"truth.json: annotations\[3\]\.bbox: expected 4 numbers in bbox, found 3"):
         vt.read(path)
 
@@ -95,7 +95,7 @@ def test_after_a_thousand_wrong_records_the_rest_is_not_looked_at(tmp_path, monk
     for box in found["annotations"]:
         box["bbox"] = [1, 2, 3]
     kinds = {f.message: f.count for f in vt.inspect(write(tmp_path / "truth.json", found)).findings if f.code == "V402"}
-    assert kinds["5 records are left out: expected 4 numbers in bbox"] == 5
+    assert kinds["5 records skipped: expected 4 numbers in bbox"] == 5
     assert any("found more: the others were not looked at" in message for message in kinds)
 
 

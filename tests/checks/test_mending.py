@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.checks.inspection import mend
+from verite.checks.inspection import fix_annotations
 from verite.cli import run
 
 
 def test_exact_repetitions_go_and_near_ones_stay():
     boxes = [[0, 0, 9, 9], [0, 0, 9, 9], [0, 0, 9, 9.1], [0, 0, 9, 9], [0, 0, 9, 9]]
     names, labels = ["a", "a", "a", "b", "a"], ["cat", "cat", "cat", "cat", "dog"]
-    mended, done = mend(vt.Annotations.of(names, labels, boxes))
-    assert mended.regions.boxes[:, 3].tolist() == [9, 9.1, 9, 9]
-    assert done == ["removed 1 of 5 objects, exact repetitions of another one"]
+    fixed, done = fix_annotations(vt.Annotations.of(names, labels, boxes))
+    assert fixed.regions.boxes[:, 3].tolist() == [9, 9.1, 9, 9]
+    assert done == ["removed 1 of 5 objects, exact duplicates of another one"]
 
 
 def test_predictions_of_another_confidence_are_others():
     twice = vt.Annotations.of(["a", "a"], ["cat"] * 2, [[0, 0, 9, 9]] * 2, confidence=[0.5, 0.6])
-    assert mend(twice) == (twice, [])
+    assert fix_annotations(twice) == (twice, [])
 
 
 def test_outlines_tell_objects_apart():
@@ -32,33 +32,33 @@ def test_outlines_tell_objects_apart():
     with_outlines = type(plain)(
         plain.images, plain.labels, plain.image, plain.label, vt.Regions([box] * 3, "xyxy", polygons=polygons)
     )
-    assert len(mend(with_outlines)[0]) == 2
+    assert len(fix_annotations(with_outlines)[0]) == 2
 
 
 def test_boxes_are_clipped_to_images_of_known_size():
     sizes = {"a": (20, 10)}
     boxes = [[-5, 0, 30, 12], [30, 0, 40, 5], [1, 1, 2, 2], [-5, 0, 3, 3]]
     old = vt.Annotations.of(["a", "a", "a", "b"], ["cat"] * 4, boxes, sizes=sizes)
-    mended, done = mend(old)
-    assert mended.regions.boxes.tolist() == [[0, 0, 20, 10], [20, 0, 20, 5], [1, 1, 2, 2], [-5, 0, 3, 3]]
-    assert done == ["clipped 2 of 4 boxes to their images; 1 of them lie outside altogether and have no size now"]
+    fixed, done = fix_annotations(old)
+    assert fixed.regions.boxes.tolist() == [[0, 0, 20, 10], [20, 0, 20, 5], [1, 1, 2, 2], [-5, 0, 3, 3]]
+    assert done == ["clipped 2 of 4 boxes to their images; 1 of them lay outside of their image and have zero size now"]
 
 
 def test_names_are_trimmed_unless_two_classes_would_become_one():
     def names(*given):
-        return mend(vt.Annotations.of(["a"], [given[0]], [[0, 0, 1, 1]], labels=given))
+        return fix_annotations(vt.Annotations.of(["a"], [given[0]], [[0, 0, 1, 1]], labels=given))
 
-    mended, done = names(" person", "dog ")
-    assert mended.labels.names == ("person", "dog")
+    fixed, done = names(" person", "dog ")
+    assert fixed.labels.names == ("person", "dog")
     assert done == ["trimmed 2 of 2 class names"]
-    mended, done = names("person", "person ")
-    assert mended.labels.names == ("person", "person ")
-    assert done == ["left names with blanks as they are: two classes would become one"]
+    fixed, done = names("person", "person ")
+    assert fixed.labels.names == ("person", "person ")
+    assert done == ["class names with white space not trimmed: two classes would become one"]
 
 
 def test_a_sound_file_is_left_alone():
     sound = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], sizes={"a": (9, 9)})
-    assert mend(sound) == (sound, [])
+    assert fix_annotations(sound) == (sound, [])
 
 
 def test_inspect_writes_the_mended_file_and_says_what_it_did(tmp_path, capsys):
@@ -75,10 +75,10 @@ def test_inspect_writes_the_mended_file_and_says_what_it_did(tmp_path, capsys):
         "out.json as COCO JSON",
     ):
         assert line in said
-    mended = vt.read(tmp_path / "out.json")
-    assert (mended.labels.name(0), mended.regions.sizes.tolist()) == ("cat", [[0, 0, 10, 9]])
-    assert mended.area is not None
-    assert np.array_equal(mended.area, [90])
+    fixed = vt.read(tmp_path / "out.json")
+    assert (fixed.labels.name(0), fixed.regions.sizes.tolist()) == ("cat", [[0, 0, 10, 9]])
+    assert fixed.area is not None
+    assert np.array_equal(fixed.area, [90])
 
 
 def test_two_files_cannot_be_mended_at_once(capsys):

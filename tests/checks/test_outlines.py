@@ -29,7 +29,7 @@ def test_a_box_agrees_with_its_polygon_from_three_quarters_on(tmp_path):
     assert "V112" not in codes(tmp_path, box | {"segmentation": ring(30, 40)})
     found = codes(tmp_path, box | {"segmentation": ring(29.9, 40)})["V112"]
     assert (found.severity, found.count) == ("warning", 1)
-    assert found.examples == ("a.jpg, id 1: box 0 0 40 40, outline 0 0 29.9 40",)
+    assert found.examples == ("a.jpg, id 1: box 0 0 40 40, bounding box 0 0 29.9 40",)
 
 
 @boundary("outlines.SLACK")

@@ -39,7 +39,7 @@ def test_more_than_a_tenth_of_predictions_wholly_outside_are_a_warning(box):
     boxes[:3] = box
     found = findings(boxes)["V109"]
     assert (found.severity, found.count) == ("warning", 3)
-    assert "3 of 20 boxes leave the image by more than a tenth of its side, 3 of them wholly" in found.message
+    assert "3 of 20 boxes leave the image by more than 10 % of its side, 3 of them entirely" in found.message
 
 
 @boundary("outside.LOST")

@@ -21,7 +21,7 @@ def looks_sound(truth, pred):
 
 def long_look(truth, pred, monkeypatch):
     with monkeypatch.context() as patched:
-        patched.setattr(Pair, "faults", Pair(truth, pred).faults | {"misfit": 1})
+        patched.setattr(Pair, "anomalies", Pair(truth, pred).anomalies | {"misfit": 1})
         found = checks.examine_pair(truth, pred)
     covered = {check.code for check in every_check() if check.is_covered}
     return [finding for finding in found if finding.code in covered]

@@ -66,7 +66,7 @@ def test_a_new_check_is_one_record_and_one_function():
     with add_check(TOY):
         inspection = vt.inspect(truth, pred)
         results = vt.coco(truth, pred)
-        assert "| V900 | warning | owls | look again | truth |" in reference()
+        assert "| V900 | warning | owls | look again | ground truth |" in reference()
     assert "warning: V900 1 owls; look again\n    an owl" in str(inspection)
     assert inspection.to_dict()["files"][0]["findings"][0]["code"] == "V900"
     assert [finding["code"] for finding in results.to_dict()["findings"]] == ["V900"]
@@ -99,7 +99,7 @@ def test_an_error_in_a_truth_stops_every_evaluation_with_its_path():
 
 def test_exchanged_sides_are_said_to_be_so_and_nothing_else_is():
     truth, pred = sides()
-    with pytest.raises(vt.DataError, match=r"V221 truth and predictions look exchanged.*give the truth first"):
+    with pytest.raises(vt.DataError, match=r"V221 .*swapped.*give the ground truth first"):
         vt.coco(pred, truth)
     assert [f.code for f in vt.inspect(pred, truth).findings if f.severity == "error"] == ["V221"]
 

@@ -265,7 +265,7 @@ def test_several_objects_of_an_image_are_no_single_pair(tmp_path):
     several = rectangle(0, 0, 4, 4, value=1) + rectangle(8, 0, 12, 4, value=2)
     path = save(tmp_path, {"t.png": several}) / "t.png"
     assert ("match", "greedy") in vt.localize(path, path, "iou").signature.settings
-    with pytest.raises(vt.DataError, match=r"\(match image\), found 2 in 't'"):
+    with pytest.raises(vt.DataError, match=r"expected one object per class and image .*found 2 in 't'"):
         vt.localize(path, path, "iou", match="image")
 
 

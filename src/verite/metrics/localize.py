@@ -25,7 +25,7 @@ from verite.evaluation.settings import (
     PolygonRule,
     Regions,
     above_threshold,
-    highest_floor,
+    highest_threshold,
 )
 from verite.formats import Readable, read_pair
 from verite.formats.volumes import are_volumes
@@ -383,7 +383,7 @@ class LocalizationResults(Results):
         counted_truth[self.matched.missed] = True
         counted_pred = np.zeros(len(self.pred), dtype=np.bool_)
         counted_pred[self.matched.pred] = counted_pred[self.matched.spurious] = True
-        threshold = highest_floor(self.settings.confidence)
+        threshold = highest_threshold(self.settings.confidence)
         return Matches(self.settings.iou, counted_truth, matched_pred, threshold, counted_pred)
 
     @property
