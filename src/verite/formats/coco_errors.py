@@ -190,7 +190,7 @@ class RecordFilter:
             for fault in faults:
                 section, record = fault.section, fault.record
                 self.add_error(explain_fault(self.path, file, fault, self.number))
-                if fault.code == "size":  # an image without a size is still an image
+                if fault.code == "size":
                     number, image = self.sections[section][record]
                     sizeless = {key: value for key, value in image.items() if key not in ("width", "height")}
                     self.sections[section][record] = (number, sizeless)
