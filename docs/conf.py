@@ -10,7 +10,7 @@ import verite
 from verite.analysis.parts import analysis_page
 from verite.cli import COMMANDS
 from verite.cli import verite as command
-from verite.formats.reference import page as formats_page
+from verite.formats.registry import reference_page as formats_page
 from verite.metrics.cards import catalogue
 from verite.protocols.protocol import protocols_page
 

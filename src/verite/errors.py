@@ -1,4 +1,4 @@
-"""What can go wrong, and how it is said.
+"""Exceptions and their messages.
 
 ::
 
@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-# Does somebody read this in a terminal, who mends things by options, or in Python, who does so by arguments?
+# Whether messages name options of the command line, rather than arguments of Python.
 IS_COMMAND_LINE: ContextVar[bool] = ContextVar("is_command_line", default=False)
 
 
@@ -48,12 +48,38 @@ def ignore_classes() -> str:
 
 
 class VeriteError(Exception):
-    """Anything verite refuses to do, with the reason in one line."""
+    """Base class of all errors of verite; the message is one line.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> try:
+    ...     vt.read("missing.json")
+    ... except vt.VeriteError as error:
+    ...     print(type(error).__name__)
+    ReadError
+    """
 
 
 class ReadError(VeriteError, ValueError):
-    """A file is not what it should be.
+    """A file is missing or does not have the expected content.
 
+    Parameters
+    ----------
+    where : object
+        The file, with a line number if there is one.
+    expected, found : str
+        The expected and the actual content.
+    remedy : str, default ''
+        What to do.
+
+    Examples
+    --------
     >>> print(ReadError("a.txt:3", expected="5 numbers", found="4", remedy="is this a YOLO file?"))
     a.txt:3: expected 5 numbers, found 4; is this a YOLO file?
     """
@@ -68,28 +94,103 @@ class ReadError(VeriteError, ValueError):
 
 
 def read_error(where: str, expected: str, found: str, remedy: str) -> ReadError:
-    """What a pickle holds."""
+    """Return the error from the content of a pickle."""
     return ReadError(where, expected=expected, found=found, remedy=remedy)
 
 
 class DataError(VeriteError, ValueError):
-    """Files can be read, but do not fit each other or the question asked."""
+    """Files can be read, but ground truth, predictions and settings do not fit together.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]])
+    >>> try:
+    ...     vt.coco(truth, vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]]))
+    ... except vt.DataError as error:
+    ...     print("V301" in str(error))
+    True
+    """
 
 
 class NotComparable(VeriteError, ValueError):  # noqa: N818 - a statement about two scores, not about an error
-    """Two scores measure different things; the message names what differs."""
+    """Two results have different settings or ground truth; the message names the difference.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> try:
+    ...     vt.compare(vt.voc(truth, pred), vt.voc(truth, pred, iou=0.75))
+    ... except vt.NotComparable as error:
+    ...     print("iou" in str(error))
+    True
+    """
 
 
 class BadParameter(VeriteError, ValueError):  # noqa: N818
-    """An argument is out of its range."""
+    """An argument or setting is unknown or out of its range.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> try:
+    ...     vt.metric("hausdorff(quantile=1.5)")
+    ... except vt.BadParameter as error:
+    ...     print(error)
+    hausdorff: expected quantile in (0, 1], found 1.5
+    """
 
 
 class UnknownMetric(VeriteError, LookupError):  # noqa: N818
-    """No metric has this name."""
+    """No metric has this name.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> try:
+    ...     vt.metric("hausdorf")
+    ... except vt.UnknownMetric as error:
+    ...     print("did you mean 'hausdorff'?" in str(error))
+    True
+    """
 
 
 class DataWarning(UserWarning):
-    """Something about the data looks wrong, at a door that does not stop for it."""
+    """Warning of a check: the data look wrong, and the evaluation goes on.
+
+    Parameters
+    ----------
+    message : str
+        One line: where, what was expected, what was found, what to do.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import verite as vt
+    >>> warnings.simplefilter("ignore", vt.DataWarning)         # doctest: +SKIP
+    """
 
 
 def one_line(text: str) -> str:

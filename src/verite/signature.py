@@ -1,4 +1,4 @@
-"""What exactly was computed? One string that holds everything that can change a number."""
+"""Signatures of scores: one string with everything that can change a number, as in sacrebleu."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Signature:
-    """The name of a score and every setting behind it, defaults included.
+    """The name of a score and every setting that can change it, defaults included.
 
+    Two scores may be compared if their signatures are equal.
+
+    Parameters
+    ----------
+    name : str
+        Name of the score.
+    settings : tuple of (str, str)
+        Names and printed values of the settings.
+
+    Examples
+    --------
     >>> s = Signature.of("voc_ap", on="box", iou=0.3)
     >>> print(s)
     voc_ap|on:box|iou:0.30
@@ -22,12 +33,12 @@ class Signature:
 
     @classmethod
     def of(cls, name: str, **settings: object) -> Signature:
-        """A signature from plain values; numbers get at least two decimals, sequences are joined by commas."""
+        """Return a signature from plain values: floats get at least two decimals, sequences are joined by commas."""
         return cls(name, tuple((key, spell(value)) for key, value in settings.items()))
 
     @classmethod
     def parse(cls, text: str) -> Signature:
-        """A signature from its printed form.
+        """Return a signature from its printed form.
 
         >>> Signature.parse("voc_ap|on:box|iou:0.30") == Signature.of("voc_ap", on="box", iou=0.3)
         True
@@ -49,7 +60,7 @@ class Signature:
         return iter((("score", self.name), *self.settings))
 
     def differences(self, other: Signature) -> dict[str, tuple[str, str]]:
-        """Every setting in which the two differ, with both values."""
+        """Return the settings in which two signatures differ, with both values; ``absent`` for a missing one."""
         mine, theirs = dict(self), dict(other)
         return {
             key: (mine.get(key, "absent"), theirs.get(key, "absent"))
@@ -59,7 +70,7 @@ class Signature:
 
 
 def spell(value: object) -> str:
-    """A setting's value as signatures print it.
+    """Return a setting's value as signatures print it.
 
     >>> spell(0.5), spell(0.333), spell([0.5, 0.75]), spell(True)
     ('0.50', '0.333', '0.50,0.75', 'yes')

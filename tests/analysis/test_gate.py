@@ -8,7 +8,7 @@ import pytest
 
 import verite as vt
 from verite.analysis.gate import Requirement, Saved, SavedComparison, read_saved
-from verite.evaluation.settings import hold_floor
+from verite.evaluation.settings import validate_threshold
 from verite.signature import Signature
 
 
@@ -143,4 +143,4 @@ def test_a_file_that_no_run_saved_is_refused(tmp_path, text):
 def test_odd_confidences_by_label_are_refused(tmp_path, text):
     (tmp_path / "a.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(vt.VeriteError, match=r"a\.json"):
-        hold_floor(tmp_path / "a.json")
+        validate_threshold(tmp_path / "a.json")

@@ -63,9 +63,9 @@ DATA: dict[str, list[Any]] = {
     "what": [TABLE],
 }
 # Parameters that are no data: objects of ours, names, files (which the commands read), settings.
-OTHERS = {"results", "analyses", "trace", "distances", "pairs", "metrics", "pictures", "image", "name", "path", "facts",
+OTHERS = {"results", "analyses", "trace", "distances", "pairs", "metrics", "images", "image", "name", "path", "facts",
           "parameters", "settings", "others", "numbers"}  # fmt: skip
-PAIRS_OF_BOXES = {"draw_pair"}  # whose truth and pred are one object each
+PAIRS_OF_BOXES = {"plot_pair"}  # whose truth and pred are one object each
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Everyday mistakes, written to files: each is named on 100 random sets of 100, and its fix restores the boxes."""
+"""Common mistakes on a generated harbour are named with a working remedy, and sound data raise no finding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.checks import Fix, examine_pair
+from tests.checks.adversaries import ADVERSARIES
+from tests.checks.mistakes import Files
+from tests.checks.sets import KINDS, draw_set
+from verite.checks import Fix, examine_all, examine_pair
 
 SETS = 100
 
@@ -134,7 +137,7 @@ def test_healthy_files_raise_no_alarm(folder, many):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("mistake", BOXES)
-def test_boxes_written_another_way_are_named_and_mended(folder, mistake, many):
+def test_boxes_written_another_way_are_named_and_fixed(folder, mistake, many):
     code, write = BOXES[mistake]
     for seed in range(many(SETS)):
         data = Harbour(seed)
@@ -164,7 +167,7 @@ def test_wrong_truth_is_named_as_such(folder, mistake, many):
 
 
 @pytest.mark.parametrize("shift", [-1, 1])
-def test_class_ids_off_by_one_are_named_and_mended(folder, shift, many):
+def test_class_ids_off_by_one_are_named_and_fixed(folder, shift, many):
     for seed in range(many(SETS)):
         data = Harbour(seed)
         _, _, findings = folder(data.truth(), data.results(label_shift=shift))
@@ -176,7 +179,7 @@ def test_class_ids_off_by_one_are_named_and_mended(folder, shift, many):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("shift", [-1, 1])
-def test_image_ids_off_by_one_are_named_and_mended(folder, shift, many):
+def test_image_ids_off_by_one_are_named_and_fixed(folder, shift, many):
     for seed in range(many(SETS)):
         data = Harbour(seed)
         data.ids = np.arange(len(data.ids)) + 1
@@ -225,3 +228,19 @@ def test_confidences_that_are_not_numbers_are_named(folder, many):
         results = data.results()
         results[len(results) // 2]["score"] = float("nan")
         assert errors(folder(data.truth(), results)[2]) == ["V302"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_healthy_sets_raise_no_alarm(kind):
+    for seed in range(30):
+        data = draw_set(np.random.default_rng([1848, seed, KINDS.index(kind)]), kind)
+        truth, pred = Files.of(data, "xyxy" if seed % 4 == 0 else "xywh").read()
+        assert examine_all(truth, pred) == [], (seed, data.recall)
+
+
+@pytest.mark.parametrize("name", ADVERSARIES)
+def test_odd_data_and_bad_detectors_raise_no_alarm(name):
+    for seed in range(5):
+        data = ADVERSARIES[name](np.random.default_rng([1871, seed]))
+        truth, pred = Files.of(data).read()
+        assert [f for f in examine_pair(truth, pred) if f.severity == "error"] == [], seed

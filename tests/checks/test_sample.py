@@ -1,4 +1,4 @@
-"""What is looked at, how it was read, and what a message offers to paste: small rules, each by hand."""
+"""The sample of images, box formats as read, and the arguments that a remedy offers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.checks.test_reading_boundaries import group
+from tests.checks.test_misread_boxes import group
 from verite.checks import evidence as explanations
 from verite.checks import readings, sample
 from verite.checks.check import Fix
@@ -25,7 +25,7 @@ def one_an_image(count, first=0, **more):
 
 
 def drawn(truth, pred):
-    return sample.draw(truth, pred.like(truth))
+    return sample.sample_images(truth, pred.like(truth))
 
 
 def test_at_most_128_evenly_spaced_images_are_drawn():
@@ -65,7 +65,7 @@ def test_the_hundred_most_confident_predictions_of_an_image_are_drawn():
     assert found.rows[98:].tolist() == [3, 2, 102, 0]
 
 
-def test_sizes_are_those_of_the_truths_images():
+def test_sizes_are_those_of_the_objects_images():
     sizes = {"a": (640, 480), "b": (320, 240)}
     truth = vt.Annotations.of(["a", "b", "b"], ["cat"] * 3, [[0, 0, 9, 9]] * 3, sizes=sizes)
     pred = vt.Annotations.of(["b", "a"], ["cat"] * 2, [[0, 0, 9, 9]] * 2, confidence=[0.5, 0.6])
@@ -86,12 +86,12 @@ def with_ids(*ids):
     )
 
 
-def test_ids_that_are_one_off_are_tried_where_they_meet_a_truth():
+def test_ids_that_are_one_off_are_tried_where_they_meet_a_ground_truth():
     truth = with_ids(5, 6, 7)
 
     def shifts(*ids):
         results = [{"image_id": i, "category_id": 1, "bbox": [0, 0, 9, 9], "score": 0.5} for i in ids]
-        return sample.draw(truth, vt.read(results, like=truth)).shifts
+        return sample.sample_images(truth, vt.read(results, like=truth)).shifts
 
     assert shifts(4, 5, 6) == (0, -1, 1)
     assert shifts(4) == (0, 1)  # 4 + 1 is an image of the truth
@@ -101,7 +101,7 @@ def test_ids_that_are_one_off_are_tried_where_they_meet_a_truth():
     assert sample.partners(truth, pred, 1).tolist() == [3, 0, 1]  # as 4, 5 and 6 plus one
     assert sample.partners(truth, pred, -1).tolist() == [1, 2, -1]
     assert sample.partners(truth, pred, 0).tolist() == [0, 1, 2]
-    found = sample.draw(truth, pred)
+    found = sample.sample_images(truth, pred)
     assert (found.preds[1].rows.tolist(), found.preds[0].rows.tolist()) == ([0], [])
 
 
@@ -146,8 +146,6 @@ def test_shares_outside_are_of_both_sides():
 
 
 # Readings.
-
-
 def corners(layout, measure="abs", unit=(1.0, 1.0), image_size=None, numbers=(10.0, 20.0, 30.0, 40.0)):
     reading = Reading(layout, measure, unit, image_size)
     size = np.array([[400.0, 200.0]])
@@ -224,12 +222,12 @@ def test_a_fix_says_what_is_not_usual():
 def test_a_size_that_was_estimated_is_an_option_of_folders_alone():
     found = Reading("xywh", "rel", (1.0, 1.0), (640.0, 480.0))
     assert options("text", Reading("xywh"), found)[-1] == ("image_size", (640.0, 480.0))
-    advice = "write the {} boxes in pixels, or the size of each image into the truth"
-    assert options("coco", Reading("xywh"), found) == advice.format("pred")
-    assert options("coco", Reading("xywh"), found, "truth") == advice.format("truth")
+    advice = "write the {} boxes in pixels, or the image sizes into the ground truth"
+    assert options("coco", Reading("xywh"), found) == advice.format("predicted")
+    assert options("coco", Reading("xywh"), found, "truth") == advice.format("ground-truth")
     padded = Reading("xywh", "padded", (640.0, 640.0))
     assert options("coco", Reading("xywh"), padded) == "scale the boxes back to the images before writing them"
-    assert options("text", Reading("xywh"), padded, "truth").endswith("before writing the truth")
+    assert options("text", Reading("xywh"), padded, "truth").endswith("before writing the ground truth")
 
 
 def test_files_are_read_as_their_format_is_usually_read():

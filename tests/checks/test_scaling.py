@@ -1,4 +1,4 @@
-"""Which scale do pairs of boxes share, and is it one? On a few boxes whose ratios are known."""
+"""Scales of resized images are estimated and rounded (V105), and offsets of one pixel are measured (V107)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.checks.test_reading_boundaries import group
+import verite as vt
+from tests.checks.test_misread_boxes import group
 from verite.checks import evidence, scaling
+from verite.checks.check import near_word
 from verite.checks.readings import Reading
-from verite.checks.sample import Sample
+from verite.checks.sample import Sample, is_reversed
 
 
 def differences(*pairs):
@@ -160,7 +162,7 @@ def test_of_images_without_a_size_the_size_is_found():
     assert estimated("padded", lambda boxes: boxes * 1.6, size=(0.0, 0.0)) is None
 
 
-def test_pictures_of_no_usual_shape_are_no_frame():
+def test_images_of_no_usual_shape_are_no_frame():
     assert estimated("frame", lambda boxes: boxes * [1.6, 1.2, 1.6, 1.2]) is None  # 640 x 240
     assert estimated("frame", lambda boxes: boxes * [1.6, 1.3, 1.6, 1.3]) is not None  # 640 x 260
 
@@ -261,14 +263,100 @@ def test_places_are_counted_in_fifths_of_the_image():
     assert evidence.places(np.concatenate([row, column])) == 9  # both have the one in the middle
 
 
-def test_truths_found_as_often_elsewhere_are_a_tie():
+def test_objects_found_as_often_elsewhere_are_a_tie():
     own = np.full(18, 0.6)
     assert evidence.exceeds_other_images(own, [np.full(18, 0.55)])  # better in all 18
     same = np.where(np.arange(36) < 18, 0.6, 0.55)
     assert evidence.exceeds_other_images(same, [np.full(36, 0.55)])  # in 18, and equal in 18, which say nothing
 
 
-def test_as_many_truths_can_be_found_as_there_are_predictions():
+def test_as_many_objects_can_be_found_as_there_are_predictions():
     truth, pred = group([[0, 0, 1, 1]] * 3, [[0, 0, 1, 1]]), group([[0, 0, 1, 1]], [[0, 0, 1, 1]] * 4)
     assert evidence.most_possible(truth, pred) == 2
     assert Sample(truth, {0: pred}).pred is pred
+
+
+def codes(shift, count=30, noise=0.1, seed=4):
+    rng = np.random.default_rng(seed)
+    at = rng.uniform(10, 400, (count, 2))
+    boxes = np.concatenate([at, at + rng.uniform(60, 200, (count, 2))], axis=1)
+    names = [f"{i}.jpg" for i in range(count)]
+    truth = vt.Annotations.of(names, ["cat"] * count, boxes)
+    moved = boxes + shift + rng.normal(0, noise, boxes.shape)
+    pred = vt.Annotations.of(names, ["cat"] * count, moved, confidence=np.linspace(0.01, 0.9, count))
+    return {f.code: f for f in vt.inspect(truth, pred).findings}
+
+
+@pytest.mark.parametrize("shift", [[-1, -1, 0, 0], [-1, -1, -1, -1], [1, 1, 1, 1], [1, 1, 0, 0]])
+def test_one_pixel_beside_is_noted(shift):
+    found = codes(shift)["V107"]
+    assert found.severity == "note"
+    assert f"left {shift[0]:+d}, top {shift[1]:+d}, right {shift[2]:+d}" in found.message
+
+
+@pytest.mark.parametrize("shift", [[0, 0, 0, 0], [-1, 0, 0, 0], [-1, -1, 1, 1], [-2, -2, 0, 0], [-0.6, -0.6, 0, 0]])
+def test_other_errors_are_a_detectors(shift):
+    assert "V107" not in codes(shift)
+
+
+def test_it_takes_thirty_objects_and_a_sharp_median():
+    assert "V107" in codes([-1, -1, 0, 0], count=30)
+    assert "V107" not in codes([-1, -1, 0, 0], count=29)
+    assert "V107" in codes([-1.23, -1.23, 0, 0], noise=0.01)
+    assert "V107" not in codes([-1.27, -1.27, 0, 0], noise=0.01)
+    assert "V107" not in codes([-1, -1, 0, 0], noise=3.0)
+
+
+class Truths(SimpleNamespace):
+    def __len__(self):
+        return len(self.image)
+
+
+def pairs(truths, preds):
+    truth = Truths(counts=np.array([truths]), image=np.zeros(truths, np.int64))
+    return scaling.pairs_within(truth, SimpleNamespace(counts=np.array([preds]), cells=np.array([0, preds])))
+
+
+def test_objects_meet_twice_as_many_predictions_as_there_are_objects():
+    assert len(pairs(3, 9)[0]) == 18
+    assert len(pairs(2, 9)[0]) == 10  # five at least
+    assert len(pairs(3, 4)[0]) == 12
+
+
+def test_ten_thousand_pairs_are_too_many():
+    assert len(pairs(2499, 4)[0]) == 9996
+    assert len(pairs(2500, 4)[0]) == 5000
+
+
+def test_small_boxes_a_pixel_apart_do_not_overlap_by_half():
+    tiny = np.concatenate([spread(6)[:, :2], spread(6)[:, :2] + 2], axis=1)
+    assert refine(tiny, np.add(tiny, [1, 0, 1, 0]), [1.0, 1.0]) is None  # a third; with edges in it would be half
+    image = np.zeros(6, np.int64)
+    assert evidence.best_overlaps(tiny, image, np.add(tiny, [1, 0, 1, 0]), image) == pytest.approx([1 / 3] * 6)
+
+
+def test_shapes_and_shares_at_the_point_itself():
+    assert scaling.has_usual_shape("frame", (40.0, 100.0))
+    assert scaling.has_usual_shape("frame", (250.0, 100.0))
+    assert not is_reversed(1000, 1000, 400_000)
+    assert is_reversed(1000, 1000, 399_999)
+    assert near_word("cat", ["dog"]) is None
+
+
+def test_a_frame_is_a_factor_by_the_size_of_any_image():
+    truth = SimpleNamespace(sizes=np.array([[200.0, 100.0]]), is_sized=True)
+    ways = list(scaling.ways_to_put(Reading("xywh", "frame", (100.0, 50.0)), truth))
+    assert [(way.measure, way.unit) for way in ways] == [("frame", (100, 50)), ("factor", (0.5, 0.5))]
+
+
+def test_ratios_that_are_just_as_far_apart_do_not_agree():
+    apart = np.tile([0.4, 0.0], (6, 3))
+    assert scaling.common_ratio(apart, is_one_number=True) is None
+    assert scaling.common_ratio(apart, is_one_number=False) is not None
+    sizes = np.tile([0.5, 0.5, 0.1, 0.1, 0.5, 0.5], (6, 1))  # 0.4 from the centres
+    assert scaling.common_ratio(sizes, is_one_number=False) is None
+
+
+def test_an_image_of_one_pixel_has_a_size():
+    assert group([[0, 0, 1, 1]], size=(1.0, 1.0)).is_sized
+    assert not group([[0, 0, 1, 1]], size=(1.0, 0.0)).is_sized

@@ -440,7 +440,7 @@ def wait(*_, **__):
     print("waiting", flush=True)
     time.sleep(30)
 
-verite.formats.read_given = wait
+verite.formats.read_source = wait
 sys.argv[1:] = ["voc", "a", "b"]
 main()
 """
@@ -461,7 +461,7 @@ def test_unexpected_failure_is_one_line_too(monkeypatch, typed):
     def fail(*_, **__):
         raise ZeroDivisionError("sky fell")
 
-    monkeypatch.setattr(verite.formats, "read_given", fail)
+    monkeypatch.setattr(verite.formats, "read_source", fail)
     status, _, err = typed("voc", TRUTH, PRED)
     assert status == 1
     assert "internal error: ZeroDivisionError: sky fell" in complaint(err)

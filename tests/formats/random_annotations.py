@@ -17,7 +17,7 @@ STEMS = st.text("abcXYZ019é漢-_", min_size=1, max_size=6)
 SIDES = st.integers(1, 6)
 NUMBERS = st.floats(0, 12, width=32).map(lambda v: round(v, 3))
 LABEL_KINDS = ("names", "ids", "order", "numbers")
-KINDS = ("box", "polygon", "rings", "mask")
+IN_MEMORY_FORMATS = ("box", "polygon", "rings", "mask")
 
 
 @st.composite
@@ -29,7 +29,7 @@ def annotations(
     is_pred=None,
     has_blanks=True,
     label_kinds=LABEL_KINDS,
-    kinds=KINDS,
+    kinds=IN_MEMORY_FORMATS,
 ):
     """Annotations of up to three images, three classes and five objects."""
     image_names, image_ids = draw(image_keys())

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import verite as vt
-from tests.formats.samples import sample
+from tests.formats.samples import refused, sample
+from verite.formats.coco import facts_of, skeleton_of
+from verite.model.keypoints import Skeleton
 from verite.model.regions import BOX, MASK, POLYGON
 
 
@@ -382,3 +385,41 @@ def test_a_pose_nested_deeper_than_python_recurses_is_refused(tmp_path, monkeypa
     (tmp_path / "truth.json").write_text(json.dumps(whole).replace('"@"', "[" * 5000 + "]" * 5000))
     with pytest.raises(vt.errors.ReadError, match=r"categories\[0\]\.skeleton: expected pairs"):
         vt.read(tmp_path / "truth.json")
+
+
+def test_skeletons_are_counted_from_1_in_files():
+    found = skeleton_of("p", '["nose", "tail"]', "[[1, 2], [2, 3], [0, 1]]", "[0.1, 0.2]")
+    assert (found.names, found.edges, tuple(found.sigmas)) == (("nose", "tail"), ((0, 1),), (0.1, 0.2))
+    assert facts_of(found) == {"keypoints": ["nose", "tail"], "skeleton": [[1, 2]], "sigmas": [0.1, 0.2]}
+    assert facts_of(Skeleton(("nose",), (), ())) == {"keypoints": ["nose"]}
+    assert skeleton_of("p", "", "", "").names == ()
+
+
+@pytest.mark.parametrize(
+    ("texts", "said"),
+    [
+        (('["a", 3]', "", ""), "p.keypoints: expected a list of names"),
+        (('["a"]', "[[1, 2, 3]]", ""), "p.skeleton: expected pairs of keypoints, counted from 1"),
+        (('["a"]', "[1]", ""), "p.skeleton: expected pairs"),
+        (('["a"]', "{}", ""), "p.skeleton: expected pairs"),
+        (('["a"]', "", '["x"]'), "p.sigmas: expected a list of numbers"),
+        (('["a"]', "", "[0]"), "p.sigmas: expected numbers above 0, found 0"),
+    ],
+)
+def test_skeletons_that_are_none_are_named(texts, said):
+    assert said in refused(skeleton_of, "p", *texts)
+
+
+def test_a_mask_of_another_size_than_its_image_is_not_written(tmp_path):
+    given = vt.Annotations.of(["a", "b"], ["cat"] * 2, [[0, 0, 2, 2]] * 2, sizes={"a": (4, 3), "b": (6, 5)})
+    runs = vt.RLEMasks.of([([0, 12], (3, 4)), ([0, 12], (3, 4))])
+    made = replace(given, regions=vt.Regions(given.regions.boxes, "xyxy", runs=runs))
+    said = refused(vt.write, made, tmp_path / "a.xml", "cvat")
+    assert "expected a mask of its image's height and width, 5 x 6, found 3 x 4 in object 1" in said
+
+
+def test_objects_without_ids_are_counted_from_1(tmp_path):
+    vt.write(vt.Annotations.of(["a", "a"], ["x", "x"], [[0, 0, 1, 1]] * 2), tmp_path / "a.json", "coco")
+    written = json.loads((tmp_path / "a.json").read_text())
+    assert [record["id"] for record in written["annotations"]] == [1, 2]
+    assert [record["id"] for record in written["images"] + written["categories"]] == [1, 1]

@@ -17,6 +17,8 @@ from verite.analysis.reconcile import read_numbers
 from verite.annotation_errors import Audit
 from verite.annotation_errors.detection import read_rates
 from verite.csv_files import lines_of, parse_csv
+from verite.formats.format import PathProbe
+from verite.formats.table_files import find_columns, header_columns, separator_of
 from verite.leaderboards.audit import AuditRow, audit_table, read_rows
 from verite.leaderboards.bootstrap import image_groups
 from verite.leaderboards.simulation import read_confusions
@@ -244,3 +246,19 @@ def test_an_audit_is_read_back_whatever_the_names_are(tmp_path):
 def test_two_signs_before_digits_are_a_text(tmp_path):
     (tmp_path / "t.csv").write_text("image_id,label,x,y,width,height\n--1,cat,0,0,5,5\n")
     assert vt.read(tmp_path / "t.csv").images.names == ("--1",)
+
+
+def test_columns_are_found_in_any_case_and_the_first_of_two_counts():
+    assert find_columns([" ImageID", "xmin", "imageid"], ["ImageID", "XMin", "YMin"]) == {"ImageID": 0, "XMin": 1}
+
+
+@pytest.mark.parametrize(("line", "found"), [("a,b,c;d", ","), ("a;b;c,d", ";"), ("a\tb", "\t"), ("a", ",")])
+def test_the_separator_is_what_a_header_has_most_of(line, found):
+    assert separator_of(line) == found
+
+
+def test_of_a_folder_the_only_table_is_looked_at(tmp_path):
+    (tmp_path / "a.csv").write_text("ImageID;XMin\n")
+    assert header_columns(PathProbe(tmp_path), ["ImageID", "XMin"]) == {"ImageID": 0, "XMin": 1}
+    (tmp_path / "b.csv").write_text("ImageID;XMin\n")
+    assert header_columns(PathProbe(tmp_path), ["ImageID", "XMin"]) == {}

@@ -155,7 +155,7 @@ class OldPandas:
         raise NotImplementedError
 
 
-KINDS = {
+IN_MEMORY_FORMATS = {
     "paths": make_paths,
     "annotations": make_annotations,
     "COCO dictionaries": lambda folder: (TRUTH, {**TRUTH, "annotations": RESULTS}),
@@ -249,7 +249,16 @@ DOORS = {
     "write": take_write,
 }
 # Of these, plot_pair compares two regions, and Empty says what an absent one is worth.
-OTHERS = {"plot_pair", "Empty", "AnswerTable", "ScoreTable", "DetectionTable", "Leaderboard", "Results", "Score"}
+OTHERS = {
+    "plot_pair",
+    "Empty",
+    "AnswerTable",
+    "ScoreTable",
+    "DetectionTable",
+    "Leaderboard",
+    "Results",
+    "Score",
+}
 
 
 def takes_annotations(name):
@@ -272,10 +281,10 @@ def plain(tmp_path_factory):
     return {name: repr(take(*make_annotations(folder), folder)) for name, take in DOORS.items()}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", IN_MEMORY_FORMATS)
 @pytest.mark.parametrize("function", DOORS)
 def test_function_takes_this_kind(function, kind, plain, tmp_path, capsys):
-    truth, pred = KINDS[kind](tmp_path)
+    truth, pred = IN_MEMORY_FORMATS[kind](tmp_path)
     assert repr(DOORS[function](truth, pred, tmp_path)) == plain[function]
 
 

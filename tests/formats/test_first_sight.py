@@ -9,20 +9,13 @@ import pytest
 from PIL import Image
 
 import verite as vt
-from verite.errors import BadParameter, DataError, ReadError
+from tests.formats.samples import refused
 from verite.formats.format import HEAD, Options, PathProbe, frame_of, head_of, is_list, tail_of
+from verite.formats.registry import UNSUPPORTED, has_suffix
 from verite.formats.rows import size_images
-from verite.formats.sizes import check_order, check_size, fractions, in_pixels, picture_size, pictures_in
-from verite.formats.unread import has_suffix, name_unread
+from verite.formats.sizes import check_order, check_size, fractions, image_files_in, in_pixels, size_of_image_file
 from verite.model.images import Images
 from verite.model.regions import Regions
-
-
-def refused(ask, *args, **given):
-    with pytest.raises((ReadError, BadParameter, DataError)) as error:
-        ask(*args, **given)
-    return str(error.value)
-
 
 # Files at first sight.
 
@@ -91,12 +84,13 @@ def test_shards_are_known_by_their_suffix(tmp_path, name, is_so):
         ('{"asset": {}}', None),
         ('[{"labels": [{"box2d": {}}]}]', "BDD100K JSON"),
         ('text with "labels" and "box2d"', None),
-        ("GIF89a", "a picture"),
+        ("GIF89a", "an image"),
     ],
 )
 def test_what_is_not_read_is_named(tmp_path, text, title):
     (tmp_path / "a").write_text(text)
-    found = name_unread(PathProbe(tmp_path / "a"))
+    probe = PathProbe(tmp_path / "a")
+    found = next((format for format in UNSUPPORTED if format.recognise(probe)), None)
     assert (found.title if found else None) == title
 
 
@@ -200,11 +194,11 @@ def test_pictures_are_found_by_stem_and_hidden_ones_are_not(tmp_path):
     (tmp_path / "deep").mkdir()
     for name in ("a.png", ".b.png", "c.txt", "deep/d.JPG", "deep/a.jpg"):
         (tmp_path / name).touch()
-    assert {stem: len(files) for stem, files in pictures_in(tmp_path).items()} == {"a": 2, "d": 1}
-    assert list(pictures_in(tmp_path, is_deep=False)) == ["a"]
-    assert "expected one picture named a, found 2" in refused(picture_size, pictures_in(tmp_path)["a"])
-    assert "found nothing" in refused(pictures_in, tmp_path / "absent")
-    assert "found a file" in refused(pictures_in, tmp_path / "c.txt")
+    assert {stem: len(files) for stem, files in image_files_in(tmp_path).items()} == {"a": 2, "d": 1}
+    assert list(image_files_in(tmp_path, is_deep=False)) == ["a"]
+    assert "expected one picture named a, found 2" in refused(size_of_image_file, image_files_in(tmp_path)["a"])
+    assert "found nothing" in refused(image_files_in, tmp_path / "absent")
+    assert "found a file" in refused(image_files_in, tmp_path / "c.txt")
 
 
 def test_unknown_sizes_come_from_the_user_the_pictures_or_the_truth(tmp_path):

@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
 import verite as vt
+from tests.formats.samples import refused
 from verite.cli import run
+from verite.formats import mask_images
+from verite.formats.label_images import join, name_by_folder, name_by_number, name_images, name_plainly, split
+from verite.formats.mask_images import save as save_label_image
+from verite.model.images import Images
 from verite.model.rasters import array_of, runs_of
 
 SHAPE = (12, 20)
@@ -259,7 +265,7 @@ def test_several_objects_of_an_image_are_no_single_pair(tmp_path):
     several = rectangle(0, 0, 4, 4, value=1) + rectangle(8, 0, 12, 4, value=2)
     path = save(tmp_path, {"t.png": several}) / "t.png"
     assert ("match", "greedy") in vt.localize(path, path, "iou").signature.settings
-    with pytest.raises(vt.DataError, match=r"expected one object of a class an image \(match image\), found 2 in 't'"):
+    with pytest.raises(vt.DataError, match=r"expected one object per class and image .*found 2 in 't'"):
         vt.localize(path, path, "iou", match="image")
 
 
@@ -481,17 +487,17 @@ def test_folder_of_photos_is_none_of_masks(tmp_path):
     for name in ("a.jpg", "b.jpg"):
         Image.new("RGB", (8, 8), (200, 10, 30)).save(tmp_path / name)
     for path in (tmp_path, tmp_path / "a.jpg"):
-        with pytest.raises(vt.ReadError, match="found a picture, which is recognised but not read"):
+        with pytest.raises(vt.ReadError, match="found an image, which is recognised but not read"):
             vt.read(path)
 
 
 def test_a_picture_that_asks_for_more_memory_than_there_is_is_refused(tmp_path):
     """Of a broken PNG, Pillow reads a part of any length that the part claims."""
-    from verite.formats.sizes import picture
+    from verite.formats.sizes import open_image
 
     Image.new("L", (2, 2)).save(tmp_path / "a.png")
     said = r"a.png: expected a picture, found more bytes than fit into memory"
-    with pytest.raises(vt.ReadError, match=said), picture(tmp_path / "a.png"):
+    with pytest.raises(vt.ReadError, match=said), open_image(tmp_path / "a.png"):
         raise MemoryError
 
 
@@ -507,3 +513,87 @@ def test_a_small_picture_that_claims_many_pixels_is_refused_before_it_is_decoded
     monkeypatch.setenv("VERITE_LIMIT_PIXELS_PER_BYTE", str(10**9))
     with pytest.raises(vt.ReadError, match=r"a picture, found .*truncated"):
         vt.read(tmp_path / "a.gif")
+
+
+def test_label_images_have_as_few_bits_as_their_values_need(tmp_path):
+    for value, depth in ((255, "uint8"), (256, "uint16"), (65_535, "uint16")):
+        save_label_image(np.full((2, 3), value, np.uint32), tmp_path / "a.png")
+        with Image.open(tmp_path / "a.png") as image:
+            found = np.asarray(image)
+        assert (found.max(), found.astype(depth).max()) == (value, value)
+        assert (image.mode == "L") == (depth == "uint8")
+    assert "expected values up to 65535, found 65536" in refused(
+        save_label_image, np.full((2, 3), 65_536, np.uint32), tmp_path / "a.png"
+    )
+
+
+def test_arrays_are_images_of_the_truth_in_its_order_where_there_are_as_many():
+    truth = vt.Annotations.of(["x", "y"], ["cat"] * 2, [[0, 0, 2, 2]] * 2, sizes={"x": (2, 2), "y": (2, 2)})
+    assert vt.read([np.ones((2, 2), bool)] * 2, like=truth).image.tolist() == [0, 1]
+    assert vt.read([np.ones((2, 2), bool)] * 2).images.names == ("0", "1")
+
+
+def test_arrays_are_masks_where_all_of_them_are_planes():
+    plane, stack = np.zeros((2, 2)), np.zeros((2, 2, 2))
+    assert mask_images.are_arrays(plane)
+    assert mask_images.are_arrays(stack)
+    assert mask_images.are_arrays([plane, plane])
+    assert mask_images.are_arrays({"a": plane})
+    for odd in ([plane, stack], {"a": plane, "b": stack}, [], {}, np.zeros(3), np.zeros((1, 1, 1, 1)), "x"):
+        assert not mask_images.are_arrays(odd)
+
+
+def test_masks_of_no_picture_are_none():
+    none = join([])
+    assert (len(none), none.sizes.shape) == (0, (0, 2))
+    both = join([split(np.array([[5, 5]])), split(np.array([[1], [2]]))])
+    assert both.sizes.tolist() == [[1, 2], [2, 1], [2, 1]]
+    assert [both[i].tolist() for i in range(3)] == [[0, 2], [0, 1, 1], [1, 1]]
+
+
+def named(*names, folder=Path("in")):
+    return [folder / name for name in names]
+
+
+def images_of(rule):
+    return [picture.image for picture in rule.pictures]
+
+
+def test_an_ending_that_all_masks_have_is_no_part_of_the_name():
+    assert images_of(name_plainly(named("a_mask.png", "b_mask.png"))) == ["a", "b"]
+    assert images_of(name_plainly(named("a_mask.png", "b.png"))) == ["a_mask", "b"]
+    assert images_of(name_plainly(named("x/a_mask.png", "y/a_mask.png"))) == ["a_mask", "a_mask"]
+
+
+def test_numbered_masks_are_objects_of_several_images():
+    two = named("a_1.png", "a_2.png", "b_1.png")
+    assert images_of(name_by_number(two, least=2)) == ["a", "a", "b"]
+    assert not name_by_number(two, least=2).is_sure
+    assert name_by_number(named("a_1.png", "a_2.png"), least=2) is None  # perhaps a series of images
+    assert images_of(name_by_number(named("a_1.png", "a_2.png"), least=1)) == ["a", "a"]
+    assert images_of(name_by_number(named("a_obj1.png", "a_obj2.png"), least=2)) == ["a", "a"]
+    assert name_by_number(named("a_obj1.png", "a_obj2.png"), least=2).is_sure
+    assert name_by_number(named("a_1.png", "b_1.png"), least=1) is None  # one each
+    assert name_by_number(named("a_1.png", "a.png"), least=1) is None
+
+
+def test_masks_in_a_folder_for_each_image_are_its_objects():
+    def by_folder(*names):
+        rule = name_by_folder(Path("in"), named(*names))
+        return rule and (images_of(rule), rule.is_sure)
+
+    assert by_folder("a/1.png", "a/2.png", "b/1.png") == (["a", "a", "b"], False)
+    assert by_folder("a/masks/1.png", "a/masks/2.png") == (["a", "a"], True)
+    assert by_folder("a/1.png", "a/2.png") is None
+    assert by_folder("a/1.png", "b/1.png") is None
+    assert by_folder("a/1.png", "2.png") is None
+
+
+def test_the_names_of_the_truth_decide_how_masks_are_named(tmp_path):
+    files = named("a_1.png", "a_2.png", folder=tmp_path)
+    assert images_of(name_images(tmp_path, files, Images(["a"]))) == ["a", "a"]
+    assert images_of(name_images(tmp_path, files, Images(["a_1", "a_2"]))) == ["a_1", "a_2"]
+    assert images_of(name_images(tmp_path, files, None)) == ["a_1", "a_2"]
+    one = tmp_path / "z.png"
+    assert images_of(name_images(one, [one], Images(["a"]))) == ["a"]
+    assert images_of(name_images(one, [one], Images(["a", "b"]))) == ["z"]

@@ -11,9 +11,9 @@ import pytest
 
 import verite as vt
 from tests.formats.in_memory import RESULTS, TRUTH, same
-from tests.formats.samples import sample
+from tests.formats.samples import refused, sample
 from verite import _core
-from verite.formats.memory import are_systems, to_plain
+from verite.formats.memory import are_detectors, describe_object, is_columns, is_results, mask_pixels, to_plain
 
 
 @pytest.fixture
@@ -156,7 +156,7 @@ def test_wrong_type_is_told_what_is_taken(given, found):
 
 
 def test_format_of_what_is_in_memory_is_not_asked_for():
-    with pytest.raises(vt.BadParameter, match="format: expected none for what is in memory already, found 'coco'"):
+    with pytest.raises(vt.BadParameter, match="format: expected none for an object in memory, found 'coco'"):
         vt.read(TRUTH, format="coco")
 
 
@@ -195,7 +195,7 @@ def test_dictionary_of_lvis_keeps_what_was_looked_for():
     ids=str,
 )
 def test_several_systems_by_name_are_told_from_one_side(given, are):
-    assert are_systems(given) == are
+    assert are_detectors(given) == are
 
 
 def shifted(kind, tmp_path):
@@ -296,3 +296,69 @@ def test_image_comes_once_and_a_detector_may_find_nothing():
 def test_dictionary_whose_images_are_none_is_refused(images):
     with pytest.raises(vt.VeriteError, match=r"COCO dictionary.*expected"):
         vt.read({"images": images, "annotations": [], "categories": []})
+
+
+def test_keypoints_of_frameworks_may_lack_in_some_images():
+    box, points = np.array([[0.0, 0, 9, 9]]), np.array([[[1.0, 2, 2]]])
+    one = {"boxes": box, "labels": np.array([1]), "keypoints": points}
+    read = vt.read([one, {"boxes": box, "labels": np.array([1])}])
+    assert read.regions.keypoints.counts.tolist() == [1, 0]
+    assert not vt.read([{"boxes": box, "labels": np.array([1])}]).regions.has_keypoints
+    odd = one | {"keypoints": np.concatenate([points, points])}
+    assert "expected keypoints of 1 objects as there are boxes, found 2" in refused(vt.read, [odd])
+
+
+def test_masks_of_frameworks_are_planes_with_or_without_a_channel():
+    plane = np.array([[[0.5, 0.6]]])
+    assert mask_pixels(plane, "x").tolist() == mask_pixels(plane[:, None], "x").tolist() == [[[False, True]]]
+    assert mask_pixels(np.array([[[0, 2]]]), "x").tolist() == [[[False, True]]]
+    for odd in (np.zeros((1, 2, 3, 3)), np.zeros((3, 3)), np.zeros((1, 1, 1, 3, 3))):
+        assert "expected shape (n, height, width)" in refused(mask_pixels, odd, "x")
+    assert "found NaN" in refused(mask_pixels, np.array([[[np.nan]]]), "x")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "an empty dict"),
+        ({"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6}, "a dict with the keys 'a, b, c, d, e'"),
+        ([], "an empty list"),
+        ([1], "a list of int 1"),
+        ("x", "str"),
+        (3, "int 3"),
+    ],
+)
+def test_what_somebody_handed_over_is_described(given, said):
+    assert describe_object(given) == said
+
+
+def test_systems_are_told_from_one_side():
+    assert are_detectors({"a": 1, "b": 2})
+    assert are_detectors({"image": [1], "b": [1]})
+    assert not are_detectors({"image": [1], "label": [1]})
+    assert are_detectors({"image": [1], "label": [1, 2]})  # of different lengths: no table
+    assert not are_detectors({"images": [], "annotations": []})
+    assert not are_detectors([1])
+
+
+def test_columns_have_names_and_one_length():
+    assert is_columns({"a": [1], "b": (2,)})
+    assert not is_columns({"a": [1], "b": [1, 2]})
+    assert not is_columns({"a": [1], "b": "x"})
+    assert not is_columns({"a": [1], 2: [1]})
+    assert not is_columns({})
+
+
+def test_results_are_records_with_image_and_category():
+    assert is_results([])
+    assert not is_results(())
+    assert is_results([{"image_id": 1, "category_id": 2}])
+    assert not is_results([{"image_id": 1}])
+    assert not is_results([1])
+
+
+def test_numbers_of_arrays_become_plain():
+    assert to_plain(np.float32(0.5)) == 0.5
+    assert to_plain(b"a\xff") == "a\xff"
+    with pytest.raises(TypeError, match="object"):
+        to_plain(object())

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.formats.samples import sample
+from tests.formats.samples import refused, sample
+from verite.formats.openimages import decimal, is_yes, read_descriptions
 
 
 def test_truth_with_all_columns():
@@ -80,3 +81,32 @@ def test_written_file_is_the_same_again(tmp_path, confidence):
     np.testing.assert_allclose(again.regions.boxes, data.regions.boxes, rtol=1e-15)
     assert again.group_of.tolist() == [False, True]
     assert (again.confidence is None) if confidence is None else (again.confidence.tolist() == confidence)
+
+
+def test_descriptions_may_have_a_header(tmp_path):
+    def read(text):
+        (tmp_path / "a.csv").write_text(text)
+        return read_descriptions(tmp_path / "a.csv")
+
+    lines = "/m/1,Person\n\n/m/2,Tree\n"
+    assert read(lines) == read(f"LabelName,DisplayName\n{lines}") == {"/m/1": "Person", "/m/2": "Tree"}
+    assert read("/m/1,Bat\n/m/2,Bat\n") == {"/m/1": "Bat (/m/1)", "/m/2": "Bat (/m/2)"}
+    assert read("/m/1,Person\nLabelName,DisplayName\n")["LabelName"] == "DisplayName"
+    assert "a.csv:1: expected CODE,NAME, found '/m/1,a,b'" in refused(read, "/m/1,a,b\n")
+    assert "a.csv:2: expected each class once, found a second '/m/1'" in refused(read, "/m/1,a\n/m/1,b\n")
+
+
+@pytest.mark.parametrize(("cell", "value"), [("0,5", 0.5), ("0.5", 0.5), ("1", 1)])
+def test_a_decimal_point_may_be_a_comma(cell, value):
+    assert decimal(cell, "a:1", "XMin") == value
+
+
+@pytest.mark.parametrize("cell", ["1,000.5", "1,2,3", "x"])
+def test_thousands_are_no_decimals(cell):
+    assert "a:1: expected a number in XMin, found" in refused(decimal, cell, "a:1", "XMin")
+
+
+@pytest.mark.parametrize(("cell", "is_so"), [("1", True), ("0", False), ("-1", False), (" 1 ", True)])
+def test_flags_are_1_0_or_unknown(cell, is_so):
+    assert is_yes(cell, "a:1", "IsGroupOf") is is_so
+    assert "expected 1, 0 or -1 in IsGroupOf, found '2'" in refused(is_yes, "2", "a:1", "IsGroupOf")

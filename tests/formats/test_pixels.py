@@ -10,23 +10,17 @@ import pytest
 from PIL import Image
 
 import verite as vt
-from verite.errors import BadParameter, DataError, ReadError
+from tests.formats.samples import refused
+from verite.errors import ReadError
 from verite.formats import label_images as pixels
-from verite.formats import mask_images as mask_pictures
-from verite.formats import mask_reading, volumes
+from verite.formats import mask_images, volumes
 from verite.formats import voc as voc_segmentation
 from verite.formats.format import Options, PathProbe
 from verite.formats.label_images import Pixels, check_range, is_soft, mean_stretches, read_colours, split
 from verite.formats.label_studio import Bits, decode_brush
-from verite.formats.mask_reading import Picture, choose_kind, is_curve, label_table
+from verite.formats.mask_images import Picture, choose_kind, is_curve, label_table
 
 HERE = Path("a.png")
-
-
-def refused(ask, *args, **given):
-    with pytest.raises((ReadError, BadParameter, DataError)) as error:
-        ask(*args, **given)
-    return str(error.value)
 
 
 def save(path, array, **more):
@@ -140,7 +134,7 @@ def test_pixels_are_a_curve_black_and_white_objects_or_classes():
 
 
 def found(kind, rows):
-    got = mask_reading.FINDERS[kind]([picture(rows)])
+    got = mask_images.FINDERS[kind]([picture(rows)])
     runs = got.segments[0].runs
     masks = [runs[i].tolist() for i in range(len(runs))]
     return masks, got.labels[0].tolist(), got.crowds[0].tolist()
@@ -172,7 +166,7 @@ def test_classes_have_names_where_somebody_gives_them():
 
 
 def loaded(values, **options):
-    got = mask_reading.load("a", "a", Pixels(np.array(values)), Options(**options))
+    got = mask_images.load("a", "a", Pixels(np.array(values)), Options(**options))
     return got.segments.values.tolist()
 
 
@@ -191,14 +185,14 @@ def test_fractions_and_numbers_below_zero_are_no_objects():
     assert "expected numbers, found NaN or infinity" in refused(loaded, [[0.0, np.nan]])
     assert "expected values from 0 up, found -2" in refused(vt.read, np.array([[0, -2]]))
     assert vt.read(np.array([[0, 70_000]]), masks="classes").labels.numbers == (70_000,)
-    assert "expected arrays [row, column] of numbers" in refused(mask_reading.take_arrays, [np.ones(2)], Options())
+    assert "expected arrays [row, column] of numbers" in refused(mask_images.from_arrays, [np.ones(2)], Options())
 
 
 def test_parts_of_an_image_are_black_and_white_and_share_no_pixel():
     def are_parts(*rows):
         pictures = [picture(one) for one in rows]
         rule = type("Rule", (), {"pictures": pictures})
-        return mask_reading.are_parts(pictures, rule)
+        return mask_images.are_parts(pictures, rule)
 
     assert are_parts([[0, 1, 0]], [[9, 0, 0]])
     assert not are_parts([[0, 1, 0]], [[0, 9, 0]])
@@ -209,22 +203,22 @@ def test_parts_of_an_image_are_black_and_white_and_share_no_pixel():
 
 def test_pictures_of_an_image_have_one_size():
     truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 1, 1]], sizes={"a": (2, 1)})
-    assert mask_reading.sizes_of([picture([[0, 1]])], Options(like=truth)) == {"a": (1, 2)}
-    said = refused(mask_reading.sizes_of, [picture([[0, 1, 1]])], Options(like=truth))
+    assert mask_images.sizes_of([picture([[0, 1]])], Options(like=truth)) == {"a": (1, 2)}
+    said = refused(mask_images.sizes_of, [picture([[0, 1, 1]])], Options(like=truth))
     assert "expected 2 × 1 pixels as image 'a' has elsewhere, found 3 × 1" in said
-    assert "found 2 × 1" in refused(mask_reading.sizes_of, [picture([[1]]), picture([[0, 1]])], Options())
+    assert "found 2 × 1" in refused(mask_images.sizes_of, [picture([[1]]), picture([[0, 1]])], Options())
 
 
 def test_a_folder_of_masks_may_hold_a_photo(tmp_path):
     noise = np.random.default_rng(0).integers(0, 255, (8, 8, 3))
     save(tmp_path / "a.jpg", noise)
-    assert mask_pictures.recognise(PathProbe(tmp_path)) is None
+    assert mask_images.recognise(PathProbe(tmp_path)) is None
     save(tmp_path / "b.png", [[0, 1]])
-    assert mask_pictures.recognise(PathProbe(tmp_path)) == "a folder of pictures alone"
+    assert mask_images.recognise(PathProbe(tmp_path)) == "a folder of pictures alone"
     (tmp_path / "c.txt").write_text("x")
-    assert mask_pictures.recognise(PathProbe(tmp_path)) is None
-    assert mask_pictures.recognise(PathProbe(tmp_path / "a.jpg")) is None
-    assert mask_pictures.recognise(PathProbe(tmp_path / "b.png")) == "a picture"
+    assert mask_images.recognise(PathProbe(tmp_path)) is None
+    assert mask_images.recognise(PathProbe(tmp_path / "a.jpg")) is None
+    assert mask_images.recognise(PathProbe(tmp_path / "b.png")) == "a picture"
 
 
 # VOC's colours.
@@ -421,7 +415,7 @@ def test_bytes_of_pixels_are_bounded_by_those_of_the_file(mode, each, tmp_path, 
     monkeypatch.setattr(sizes, "FREE_PIXELS", 600 * each - size - 1)
     with pytest.raises(ReadError, match=rf"a\.png: .* {600 * each - 1:,} bytes of pixels .*_PIXELS_PER_BYTE"):
         pixels.read_pixels(tmp_path / "a.png")
-    assert sizes.picture_size([tmp_path / "a.png"]) == (30, 20)  # nothing is decoded for it
+    assert sizes.size_of_image_file([tmp_path / "a.png"]) == (30, 20)  # nothing is decoded for it
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "P", "I;16", "RGB", "RGBA", "LA", "I", "F"])

@@ -7,7 +7,7 @@ import os
 import pytest
 
 import verite as vt
-from tests.formats.samples import DATA, FORMATS, need_packages, sample
+from tests.formats.samples import DATA, FORMATS, need_packages, refused, sample
 from verite.formats import REGISTRY, format_named
 from verite.formats.format import PathProbe
 
@@ -74,7 +74,7 @@ def test_unknown_format_shows_the_nearest():
         (
             "a.json",
             b'{"a": 1}',
-            "found text that begins with '{\"a\": 1}'; COCO's truth is .* or name its format with format='NAME'",
+            "found text that begins with '{\"a\": 1}'; COCO ground truth is .* or name its format with format='NAME'",
         ),
         (
             "a.csv",
@@ -143,3 +143,17 @@ def test_file_name_that_is_no_utf8_is_refused(tmp_path):
     with pytest.raises(vt.ReadError, match="expected an image name in UTF-8") as caught:
         vt.read(tmp_path)
     assert str(caught.value).isprintable()
+
+
+def test_what_nobody_recognises_is_told_what_it_may_be(tmp_path):
+    (tmp_path / "a.txt").write_text("one two\n")
+    assert "; or name its format with format='NAME'" in refused(vt.read, tmp_path / "a.txt")
+    (tmp_path / "folder").mkdir()
+    for name in "ab":
+        (tmp_path / "folder" / f"{name}.txt").write_text("one two\n")
+    said = refused(vt.read, tmp_path / "folder")
+    assert "found files ending in .txt, with lines such as 'one two'" in said
+    assert "YOLO has lines of class cx cy w h" in said
+    assert "or name its format" not in said
+    (tmp_path / "folder" / "b.txt").unlink()
+    assert "name the file itself: " in refused(vt.read, tmp_path / "folder")

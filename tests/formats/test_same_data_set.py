@@ -90,14 +90,14 @@ def test_sizes_are_the_same_where_the_format_has_them(base, truth):
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "tolerance"),
+    ("name", "options", "errors"),
     [
         ("abs_xywh", {}, 0),
         ("abs_xyx2y2", {"boxes": "xyxy"}, 0),
         ("rel_xywh", {}, 1e-6),  # centre and size with 6 digits, whole pixels before
     ],
 )
-def test_predictions_are_the_same_in_every_format(base, truth, name, options, tolerance):
+def test_predictions_are_the_same_in_every_format(base, truth, name, options, errors):
     expected = vt.read(base / "dets" / "coco_format" / "coco_dets.json", like=truth)
     read = vt.read(base / "dets" / name, like=truth, names=VOC_CLASSES, **options)
     assert read.source.format == "text"
@@ -107,7 +107,7 @@ def test_predictions_are_the_same_in_every_format(base, truth, name, options, to
     expected_keys, expected_boxes, _, expected_order = objects(expected)
     assert keys == expected_keys
     sides = np.stack([truth.images.widths, truth.images.heights] * 2, axis=1)[image]
-    np.testing.assert_array_less(np.abs(boxes - expected_boxes), tolerance * sides + 1e-9)
+    np.testing.assert_array_less(np.abs(boxes - expected_boxes), errors * sides + 1e-9)
     # The text files have 6 digits.
     np.testing.assert_allclose(read.confidence[order], expected.confidence[expected_order], rtol=0, atol=5.1e-7)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,12 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.formats.samples import refused
 from tests.oracles.coco_sets import random_mask_set, random_set
-from verite.formats.shards import find_shards, is_many
+from verite.formats import shards
+from verite.formats import shards as joining
+from verite.formats.format import Options
+from verite.formats.shards import choose_split, find_shards, is_many, join
 from verite.model.comparison import Comparison
 
 
@@ -189,3 +194,100 @@ def test_shards_of_a_ground_truth_may_have_equal_base_names_in_other_folders(tmp
         document = {**TRUTH, "images": [image], "annotations": [TRUTH["annotations"][i - 1]]}
         (tmp_path / f"{i}.json").write_text(json.dumps(document))
     assert vt.read(f"{tmp_path}/*.json").images.names == ("train/1.jpg", "val/1.jpg")
+
+
+def shard(images, area=None, ids=None, confidence=None):
+    boxes = np.reshape([[0, 0, 1, 1]] * len(images), (-1, 4))
+    made = vt.Annotations.of(images, ["cat"] * len(images), boxes, confidence=confidence)
+    return replace(
+        made, area=None if area is None else np.array(area, dtype=float), ids=None if ids is None else np.array(ids)
+    )
+
+
+def coco(folder, name, image):
+    document = {
+        "images": [{"id": image, "file_name": f"{image}.jpg"}],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{"id": image, "image_id": image, "category_id": 1, "bbox": [0, 0, 1, 1]}],
+    }
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_columns_of_several_files_are_there_where_all_have_them():
+    one, two = shard(["a"], area=[5], ids=[1]), shard(["b", "c"])
+    assert np.isnan(joining.column([one, two], "area")).tolist() == [False, True, True]
+    assert joining.column([one, two], "ids") is None
+    assert joining.column([two, two], "area") is joining.column([two, two], "ids") is None
+    assert joining.column([shard([]), shard([])], "area") is None
+    assert joining.column([one, shard([])], "ids").tolist() == [1]
+    assert joining.column([one, shard(["b"], ids=[2])], "ids").tolist() == [1, 2]
+    assert joining.column([one, shard(["b"], ids=[1])], "ids") is None  # as each file counts from 1
+
+
+def test_a_list_of_files_is_named_by_the_first_and_how_many_more(tmp_path):
+    paths = [coco(tmp_path, f"{i}.json", i) for i in (1, 2, 3)]
+    assert vt.read(paths).source.path == f"{paths[0]} and 2 more"
+    pattern = str(tmp_path / "*.json")
+    assert vt.read(pattern).source.path == pattern
+
+
+def test_two_stars_reach_into_folders(tmp_path):
+    first, second = coco(tmp_path, "a.json", 1), coco(tmp_path / "in", "b.json", 2)
+    assert shards.find_shards(str(tmp_path / "**" / "*.json")) == [first, second]
+    assert shards.find_shards(str(tmp_path / "*.json")) == [first]
+    assert "expected files that match, found none" in refused(shards.find_shards, str(tmp_path / "?.xml"))
+
+
+def test_patterns_are_names_that_nothing_has(tmp_path):
+    (tmp_path / "a[1].json").write_text("")
+    assert not shards.is_pattern(str(tmp_path / "a[1].json"))
+    assert shards.is_pattern(str(tmp_path / "b[1].json"))
+    assert not shards.is_pattern(str(tmp_path / "b.json"))
+    assert shards.is_many([Path("a"), "b"])
+    assert not shards.is_many([])
+    assert not shards.is_many(["a", 1])
+
+
+def test_a_folder_is_one_side_where_its_files_are_of_one_kind(tmp_path):
+    def found(*names, format="coco"):
+        for old in tmp_path.iterdir():
+            old.rmdir() if old.is_dir() else old.unlink()
+        for name in names:
+            (tmp_path / name).mkdir() if name.endswith("/") else (tmp_path / name).write_text("")
+        return len(shards.find_folder_shards(tmp_path, lambda path: format))
+
+    assert found("a.json", "b.json") == found("a.json", "b.json.gz", ".hidden") == 2
+    assert found("a.json") == found("a.json", "b.jsonl") == found("a.xml", "b.xml") == found("a.json", "b.json/") == 0
+    assert found("a.json", "b.json", format="labelme") == 0
+
+
+def split(parts, wanted=None):
+    return choose_split(Path("in"), parts, Options(split=wanted), expected="a part")
+
+
+def test_the_part_of_a_data_set_is_the_only_one_or_the_one_named():
+    assert split({"train": 1}) == ("train", 1)
+    assert split({"train": 1, "valid": 2}, "val") == ("valid", 2)
+    assert split({"train": 1, "val": 2}, "validation") == ("val", 2)
+    assert "expected one part of the data set, found train, val; read it with verite.read(…, split='train')" in refused(
+        split, {"train": 1, "val": 2}
+    )
+    assert "expected a part, found none" in refused(split, {})
+    assert "found 'trian'; did you mean 'train'?" in refused(split, {"train": 1}, "trian")
+    assert "expected none, as in has only one part" in refused(split, {"": 1}, "val")
+
+
+def test_files_of_one_side_all_have_confidences_or_none():
+    one, two = shard(["a"], confidence=[0.5]), shard(["b"])
+    assert "expected confidences in every file or in none" in refused(join, [one, two.like(one)], "in")
+    assert len(join([one, shard([]).like(one)], "in")) == 1
+
+
+def test_an_image_of_a_truth_stands_in_one_file():
+    one, two = shard(["a"]), shard(["a"])
+    assert "found 'a'; is a file there twice?" in refused(join, [one, two.like(one)], "in")
+    both = [shard(["a"], confidence=[0.5]), shard(["a"], confidence=[0.6])]
+    assert join([both[0], both[1].like(both[0])], "in").confidence.tolist() == [0.5, 0.6]

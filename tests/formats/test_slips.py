@@ -9,7 +9,7 @@ import pytest
 
 import verite as vt
 from verite import cli
-from verite.formats.words import confidence_place
+from verite.formats.text_lines import confidence_position
 
 CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
 RESULT = {"image_id": 1, "category_id": 1, "bbox": [1.0, 2.0, 3.0, 4.0], "score": 0.5}
@@ -50,9 +50,7 @@ def test_yolo_classes_from_0_against_ids_from_1_are_stopped(tmp_path, capsys):
 def test_python_is_told_in_its_own_words(tmp_path):
     write_set(tmp_path)
     truth = vt.read(tmp_path / "truth.json")
-    with pytest.raises(
-        vt.DataError, match=r'read it with label_offset=1 \(verite\.inspect shows .*, checks="warn" goes'
-    ):
+    with pytest.raises(vt.DataError, match=r'read it with label_offset=1 \(verite\.inspect .*checks="warn"'):
         vt.coco(truth, vt.read(tmp_path / "yolo", like=truth))
 
 
@@ -66,9 +64,9 @@ def test_images_of_other_names_are_said_to_be_unknown(tmp_path, capsys):
 def test_corners_tell_where_the_confidence_stands():
     """Fractions that leave the image as centre and size wherever the confidence stands, and are corners once."""
     lines = [f"0 0.{i} 0.2 0.95 0.9 0.1".split() for i in range(1, 9)]
-    assert confidence_place(lines) == ("after", "confidence after the box, because all 8 boxes are corners then")
+    assert confidence_position(lines) == ("after", "confidence after the box, because all 8 boxes are corners then")
     lines = [f"0 0.{i} 0.7 0.2 0.95 0.9".split() for i in range(1, 9)]
-    assert confidence_place(lines) == ("before", "confidence before the box, because all 8 boxes are corners then")
+    assert confidence_position(lines) == ("before", "confidence before the box, because all 8 boxes are corners then")
 
 
 def test_lines_that_are_no_numbers_are_shown(tmp_path):
@@ -105,7 +103,7 @@ def test_results_in_an_object_of_any_usual_name(tmp_path, key):
         ([{**RESULT, "score": "0.5"}], "score: expected a number, .*; write a number without quotation marks"),
         ([{**RESULT, "bbox": {"x": 1}}], "bbox: expected an array of 4 numbers, .*; write left, top, width, height"),
         ([[RESULT]], r"results\[0\]: expected an object, .*; put the records of all images into one list"),
-        ({"7": [RESULT]}, r"\(V401\), .*; COCO's truth is .* COCO's results are a list of records with image_id"),
+        ({"7": [RESULT]}, r"\(V401\), .*; COCO ground truth is .* COCO results are a list of records with image_id"),
     ],
 )
 def test_results_that_are_none_say_what_to_write(tmp_path, content, message):

@@ -9,7 +9,13 @@ import pytest
 
 import verite as vt
 from tests.formats.in_memory import COLUMNS, RESULTS, TRUTH, same
+from tests.formats.samples import refused
 from verite import cli
+from verite.formats import table_files
+from verite.formats import tables as column_names
+from verite.formats.arrow_stream import with_nulls
+from verite.formats.format import Options, PathProbe
+from verite.formats.tables import ColumnRows, distinct, is_numeric, is_whole_float
 from verite.model.regions import MASK
 
 pandas = pytest.importorskip("pandas")
@@ -394,3 +400,100 @@ def test_ids_beyond_64_bits_are_refused_not_wrapped():
     table = {"image_id": np.array([2**63], np.uint64), "label": ["cat"], "bbox": [[0, 0, 5, 5]]}
     with pytest.raises(vt.ReadError, match="row 1: expected a whole number of 64 bits in image_id, found 92233"):
         vt.read(table)
+
+
+def test_numbers_of_more_than_53_bits_stay_whole_beside_nothing():
+    absent = np.array([False, True])
+    assert with_nulls(np.array([2**53, 1]), absent)[0] == 2**53
+    assert np.isnan(with_nulls(np.array([2**53, 1]), absent)[1])
+    assert with_nulls(np.array([2**53 + 1, 1]), absent) == [2**53 + 1, None]
+    assert with_nulls(np.array([-(2**53) - 1, 1]), absent) == [-(2**53) - 1, None]
+
+
+def test_cells_are_numbers_or_not():
+    for yes in ("1.5", 1, 1.5, None, np.int8(1), np.float32(1), np.True_):
+        assert is_numeric(yes)
+    for no in ("x", [1], b"1"):
+        assert not is_numeric(no)
+    assert is_whole_float(2.0)
+    assert is_whole_float(float("nan"))
+    assert not is_whole_float(2.5)
+    assert not is_whole_float(2)
+
+
+def test_keys_are_told_apart_by_id_or_by_name():
+    names = np.array(["b", "a", "b"], dtype=object)
+    position, numbers, known = distinct(np.array([9, 2, 9]), names)
+    assert (position.tolist(), numbers.tolist(), known) == ([1, 0, 1], [2, 9], ["a", "b"])
+    position, numbers, known = distinct(None, names)
+    assert (position.tolist(), numbers, known) == ([0, 1, 0], None, ["b", "a"])
+
+
+def test_an_id_has_one_name_and_a_name_one_id():
+    def table(ids, names):
+        boxes = dict.fromkeys(("x", "y", "width", "height"), [1.0] * len(ids))
+        return vt.read({"image": ["a"] * len(ids), "category_id": ids, "category_name": names, **boxes})
+
+    assert table([1, 2, 1], ["cat", "dog", "cat"]).label.tolist() == [0, 1, 0]
+    assert "expected 'cat', as this class id has, found 'dog'" in refused(table, [1, 1], ["cat", "dog"])
+    assert "expected one id per class name, found several of 'cat'" in refused(table, [1, 2], ["cat", "cat"])
+
+
+def test_half_a_surrogate_pair_in_a_column_of_images_or_classes_is_named_with_its_row():
+    """It can be neither written nor drawn."""
+    table = {"image": ["a", "b"], "label": ["cat", "cat"], "x": [1, 1], "y": [1, 1], "width": [5, 5], "height": [5, 5]}
+    for key in ("image", "label"):
+        assert "half a surrogate pair" in refused(vt.read, {**table, key: ["a", "\ud800"]})
+    assert len(vt.read(table)) == 2
+
+
+def test_tables_are_known_by_image_class_and_box(tmp_path):
+    def known(*columns, name="a.csv"):
+        (tmp_path / name).write_text(",".join(columns) + "\n")
+        found = table_files.recognise(PathProbe(tmp_path / name))
+        return None if found is None else "some" if "some of" in found else "all"
+
+    box = ("x", "y", "width", "height")
+    assert known("image", "label", *box) == "all"
+    assert known("image", "label", "bbox") == "all"
+    assert known("image", "label") == known("image", "x") == known("label", "x") == "some"
+    assert known("image", "other") is known("x", "other") is None
+    assert known("image", "label", "x", name="a.txt") is None
+
+
+def test_widths_beside_corners_are_the_images():
+    def named(**changes):
+        columns = {"xmin": [1, 2], "ymin": [1, 2], "xmax": [9, 8], "ymax": [9, 8], "width": [9, 9], "height": [9, 9]}
+        columns |= changes
+        said = column_names.name_image_sizes(columns)
+        return bool(said) and "image_width" in columns
+
+    assert named()
+    assert not named(xmax=[9, 10])
+    assert not named(ymax=[9, 10])
+    assert not named(width=[9, 6], height=[9, 6])  # the size of the second box
+    assert named(width=[9, 10], height=[9, 12])
+    assert not named(width=[9.5, 9.5])
+    assert not named(image_width=[9, 9])
+    assert not named(width=["x", "y"])
+    assert not column_names.name_image_sizes({"x": [1], "y": [1], "width": [1], "height": [1]})
+    assert not column_names.name_image_sizes({"xmin": [1], "ymin": [1], "xmax": [9], "ymax": [9], "width": [9]})
+
+
+def test_cells_that_are_no_texts_are_shown():
+    def said(value):
+        columns = {"image": ["a", "b"], "label": np.array(["cat", value], object)}
+        return refused(vt.read, columns | {side: [1.0, 1.0] for side in ("x", "y", "width", "height")})
+
+    assert "row 2: expected a text in label, found '[7]'" in said([7])
+    for nothing in (None, "", float("nan")):
+        assert "expected a text in label, found none" in said(nothing)
+
+
+def test_columns_are_of_one_length():
+    boxes = {side: [1.0] for side in ("x", "y", "width", "height")}
+    columns = {"image": ["a"], "label": ["cat"], **boxes}
+    assert len(vt.read(columns)) == 1
+    assert "expected columns of one length" in refused(ColumnRows, "t", columns | {"x": [1.0, 2.0]}, Options(), None)
+    assert vt.read(columns | {"image_width": [20], "image_height": [10]}).images.widths.tolist() == [20]
+    assert vt.read(columns | {"image_width": [20]}).images.widths.tolist() == [0]

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.formats.samples import sample
+from tests.formats.samples import refused, sample
+from verite.formats import text
+from verite.formats.format import PathProbe
 
 
 def folder(path, **files):
     path.mkdir()
-    for name, text in files.items():
-        (path / f"{name}.txt").write_text(text)
+    for name, content in files.items():
+        (path / f"{name}.txt").write_text(content)
     return path
 
 
@@ -191,3 +193,32 @@ def test_fractions_are_not_written_as_pixels(tmp_path):
             vt.ReadError, match="expected boxes in pixels, found fractions of the image; give image_size="
         ):
             vt.write(pred, tmp_path / format, format)
+
+
+def lines(tmp_path, *given, name="a.txt"):
+    tmp_path.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("".join(f"{line}\n" for line in given))
+    return PathProbe(tmp_path / name)
+
+
+def test_text_folders_have_a_class_and_four_numbers_in_most_lines(tmp_path):
+    four, five = "cat 10 20 30 40", "cat 0.5 10 20 30 40"
+    why = "text files with a class and 4 numbers per line"
+    assert text.recognise(lines(tmp_path, four)) == why
+    assert text.recognise(lines(tmp_path, five)) == f"{why}, confidence before them"
+    assert text.recognise(lines(tmp_path, four, four, "x")) == why
+    assert text.recognise(lines(tmp_path, four, "x")) is None
+    assert text.recognise(lines(tmp_path, "cat 10 20 30 x")) is None
+    assert text.recognise(lines(tmp_path, "cat 10 20 30")) is None
+    assert text.recognise(lines(tmp_path, "cat 10 20 30 40 50 60")) is None
+
+
+def test_class_numbers_of_text_folders_have_nine_digits_at_most(tmp_path):
+    lines(tmp_path, f"{'1' * 10} 0 0 9 9", "1 0 0 9 9", "x 0 0 9 9")
+    read = vt.read(tmp_path / "a.txt", format="text", names=["cat", "dog"])
+    assert [read.labels.name(i) for i in read.label] == ["1" * 10, "dog", "x"]
+    lines(tmp_path, f"{'1' * 9} 0 0 9 9")
+    said = refused(vt.read, tmp_path / "a.txt", format="text", names=["cat", "dog"])
+    assert "expected a class number from 0 to 1, as there are names, found 111111111" in said
+    lines(tmp_path, "0 0 0 9 9")
+    assert "found -1" in refused(vt.read, tmp_path / "a.txt", format="text", names=["cat"], label_offset=-1)

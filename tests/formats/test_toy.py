@@ -13,7 +13,7 @@ from tests.formats.test_round_trips import demands, write_and_read
 from tests.formats.toy import FORMAT
 from verite import cli, formats
 from verite.formats.format import Format
-from verite.formats.reference import page
+from verite.formats.registry import reference_page
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_toy_is_in_the_help(toy, capsys):
 
 
 def test_toy_is_in_the_reference(toy):
-    assert "| `toy` | a toy | truth and predictions | yes | a line per object, for this test alone |" in page()
+    assert "| `toy` | a toy | ground truth and predictions | yes |" in reference_page()
 
 
 def test_toy_is_named_to_whoever_misspells_it(toy, file):

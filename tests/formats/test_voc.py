@@ -7,6 +7,7 @@ import pytest
 
 import verite as vt
 from tests.formats.samples import sample
+from verite.formats.voc import read_segmentation
 
 
 @pytest.fixture
@@ -77,3 +78,13 @@ def test_latin_1_is_read_where_the_file_says_so(tmp_path):
     text = f"{head}<annotation><object><name>båt</name>{box}</object></annotation>"
     (tmp_path / "a.xml").write_bytes(text.encode("latin-1"))
     assert vt.read(tmp_path / "a.xml").labels.names == ("båt",)
+
+
+def test_voc_counts_its_classes_from_1(tmp_path):
+    from PIL import Image
+
+    for part in ("SegmentationObject", "SegmentationClass"):
+        (tmp_path / part).mkdir()
+        Image.fromarray(np.array([[0, 1]], np.uint8)).save(tmp_path / part / "a.png")
+    read = read_segmentation(tmp_path)
+    assert (read.labels.name(int(read.label[0])), read.labels.ids[read.label[0]]) == ("aeroplane", 1)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import verite as vt
-from verite.formats.data_yaml import names_of_yaml
+from tests.formats.samples import refused
+from verite.formats.data_yaml import block_values, in_order, label_file, names_of_yaml, place_of
 
 PLACE = Path("data.yaml")
 
@@ -79,3 +80,32 @@ def test_what_is_not_understood_is_refused_with_its_line(text, message):
 def test_many_names_take_no_time():
     names = [f"class {i}" for i in range(50_000)]
     assert names_of_yaml("names: [" + ", ".join(names) + "]", PLACE) == names
+
+
+def test_class_numbers_are_0_1_2_each_once():
+    assert in_order([(1, "b"), (0, "a")], "x") == ["a", "b"]
+    assert in_order([(None, "b"), (None, "a")], "x") == ["b", "a"]
+    for items, found in (
+        ([(0, "a"), (2, "b")], "2"),
+        ([(0, "a"), (0, "b")], "0"),
+        ([(0, "a"), (None, "b")], "a name without one"),
+    ):
+        assert f"expected class numbers 0 to 1, each once, found {found}" in refused(in_order, items, "x")
+    assert "expected class names, found none" in refused(in_order, [], "x")
+
+
+def test_labels_stand_beside_the_last_folder_of_images():
+    assert label_file(Path("images/images/val/a.jpg")) == Path("images/labels/val/a.txt")
+    assert label_file(Path("val/a.jpg")) == Path("val/a.txt")
+    assert label_file(Path("val/images")) == Path("val/images.txt")
+
+
+def test_folders_above_are_also_looked_for_beside(tmp_path):
+    (tmp_path / "train").mkdir()
+    assert place_of(tmp_path, "../train") == tmp_path / "train"
+    assert place_of(tmp_path, "train") == tmp_path / "train"
+    assert place_of(tmp_path / "train", "../train") == tmp_path / "train" / "../train"
+
+
+def test_lists_in_a_block_end_where_something_else_begins():
+    assert block_values(["  - a # first", "", "  - b", "nc: 3", "  - c"]) == ["a", "b"]

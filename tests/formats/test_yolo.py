@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import verite as vt
-from tests.formats.samples import sample
+from tests.formats.samples import refused, sample
 from verite.errors import list_faults
+from verite.formats import yolo
+from verite.formats.format import Options, PathProbe
+from verite.formats.rows import name_class_numbers
+from verite.formats.yolo import shape_from_lines, shape_from_truth, split_keypoints
+from verite.model.keypoints import Keypoints
+from verite.model.regions import Regions
 
 
 def picture(path, width, height):
@@ -244,3 +251,124 @@ def test_poses_stay_with_their_boxes_where_a_line_is_left_out(tmp_path):
         read = vt.read(tmp_path)
     assert len(read) == 2
     assert [read.regions.keypoints[row][0, :2].tolist() for row in range(2)] == [[0.41, 0.42], [0.61, 0.62]]
+
+
+def posed(*points, confidence=None):
+    side = vt.Annotations.of(
+        ["a"] * len(points), ["hand"] * len(points), [[32, 32, 96, 96]] * len(points), confidence=confidence,
+        sizes={"a": (256, 128)},
+    )  # fmt: skip
+    regions = Regions(side.regions.boxes, keypoints=Keypoints.of(list(points)))
+    return replace(side, regions=regions)
+
+
+def test_poses_are_written_behind_their_boxes(tmp_path):
+    # Of 256 x 128: centre 64, 64 and size 64, 64.
+    vt.write(posed([64, 64, 2, 128, 32, 1], None, confidence=[0.75, 0.5]), tmp_path / "out", "yolo-pose")
+    box = "0 0.25 0.5 0.25 0.5"
+    assert (tmp_path / "out" / "labels" / "a.txt").read_text().splitlines() == [
+        f"{box} 0.25 0.5 2.0 0.5 0.25 1.0 0.75",
+        f"{box} 0.0 0.0 0.0 0.0 0.0 0.0 0.5",
+    ]
+    text = (tmp_path / "out" / "data.yaml").read_text()
+    assert text.startswith("kpt_shape: [2, 3]\n")
+    assert text.endswith('names:\n  0: "hand"\n')
+
+
+def test_poses_of_different_lengths_are_not_written(tmp_path):
+    uneven = posed([50, 50, 2], [50, 50, 2, 60, 60, 2])
+    assert "as many keypoints in every object, found [1, 2] in different objects" in refused(
+        vt.write, uneven, tmp_path / "out", "yolo-pose"
+    )
+
+
+def shape(*lines):
+    return shape_from_lines([line.split() for line in lines])
+
+
+def test_keypoints_are_betrayed_by_visibilities():
+    box = "0 0.5 0.5 0.2 0.2"
+    assert shape(f"{box} 0.1 0.2 2") == (1, 3)
+    assert shape(f"{box} 0.1 0.2 2 0.3 0.4 0", f"{box} 0.1 0.2 1 0.3 0.4 0") == (2, 3)
+    assert shape(f"{box} 0.1 0.2 1") is None  # nobody is seen: it may be a polygon
+    assert shape(f"{box} 0.1 0.2 2 0.3 0.4 0.5") is None
+    assert shape(f"{box} 0.1 0.2") is None
+    assert shape(box) is None
+    assert shape(f"{box} 0.1 0.2 2", box) is None
+    assert shape(f"{box} 0.1 x 2") is None
+
+
+def test_predictions_have_as_many_keypoints_as_the_truth():
+    regions = vt.Regions([[0, 0, 1, 1]], keypoints=Keypoints.of([[1, 2, 2, 3, 4, 2]]))
+    truth = replace(vt.Annotations.of(["a"], ["x"], [[0, 0, 1, 1]]), regions=regions)
+
+    def found(many):
+        return shape_from_truth([["0"] * (5 + many)], Options(like=truth))
+
+    assert [found(many) for many in (6, 7, 4, 5)] == [(2, 3), (2, 3), (2, 2), (2, 2)]
+    assert [found(many) for many in (3, 8, 0)] == [None] * 3
+    assert shape_from_truth([], Options(like=truth)) is None
+    assert shape_from_truth([["0"] * 11], Options()) is None
+
+
+def test_points_below_zero_are_unknown_where_nothing_says_so():
+    assert split_keypoints("a", [0.1, 0.2, -1, 0.3, 0, 0], (3, 2)) == ([0.1, 0.2, 2, -1, 0.3, 0, 0, 0, 2], None)
+    assert split_keypoints("a", [0.1, 0.2, 1, 0.75], (1, 3)) == ([0.1, 0.2, 1], 0.75)
+    assert "found 10 words" in refused(split_keypoints, "a", [0.1] * 5, (1, 3))
+    assert "found 7 words" in refused(split_keypoints, "a", [0.1] * 2, (1, 3))
+
+
+def test_poses_begin_with_a_box_within_the_image(tmp_path):
+    def recognised(line):
+        (tmp_path / "a.txt").write_text(line)
+        return yolo.recognise_yolo_pose(PathProbe(tmp_path / "a.txt")) is not None
+
+    assert recognised("0 0.5 0.5 0.2 0.2 0.1 0.2 2\n")
+    for odd in ("0 5 0.5 0.2 0.2", "0 0.5 5 0.2 0.2", "0 0.5 0.5 5 0.2", "0 0.5 0.5 0.2 5", "0 -1 0.5 0.2 0.2"):
+        assert not recognised(f"{odd} 0.1 0.2 2\n")
+
+
+def lines(tmp_path, *given, name="a.txt"):
+    tmp_path.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("".join(f"{line}\n" for line in given))
+    return PathProbe(tmp_path / name)
+
+
+def test_poses_are_told_by_their_number(tmp_path):
+    told = "text files with a class number, a box and 2 keypoints per line"
+    assert yolo.recognise_yolo_pose(lines(tmp_path, "0 0.5 0.5 0.2 0.2 0.1 0.2 2 0.3 0.4 1")) == told
+    assert yolo.recognise_yolo_pose(lines(tmp_path, "0 1.01 0.5 0.2 0.2 0.1 0.2 2 0.3 0.4 1")) == told
+    assert yolo.recognise_yolo_pose(lines(tmp_path, "0 1.02 0.5 0.2 0.2 0.1 0.2 2 0.3 0.4 1")) is None
+    assert (
+        yolo.recognise_yolo_pose(lines(tmp_path, "0 0.5 0.5 0.2 0.2 7 0.2 2 0.3 0.4 1")) == told
+    )  # points may be outside
+
+
+def test_objects_without_a_pose_are_written_with_points_of_zeros(tmp_path):
+    given = vt.Annotations.of(["a"] * 2, ["cat"] * 2, [[0, 0, 10, 10]] * 2, sizes={"a": (20, 20)})
+    points = Keypoints.of([[[5, 10, 2], [20, 0, 1]], None])
+    vt.write(
+        replace(given, regions=vt.Regions([[0, 0, 10, 10]] * 2, "xyxy", keypoints=points)), tmp_path / "o", "yolo-pose"
+    )
+    first, second = (tmp_path / "o" / "labels" / "a.txt").read_text().splitlines()
+    assert first == "0 0.25 0.25 0.5 0.5 0.25 0.5 2.0 1.0 0.0 1.0"
+    assert second == "0 0.25 0.25 0.5 0.5 " + " ".join(["0.0"] * 6)
+
+
+def test_names_are_written_as_they_are():
+    assert yolo.yaml_of(("café", 'a "b"')).splitlines()[-2:] == ['  0: "café"', '  1: "a \\"b\\""']
+
+
+def test_class_numbers_are_those_of_names():
+    def numbers(*given, **options):
+        said = {}
+        label, labels = name_class_numbers(
+            np.array(given), Options(**options), lambda expected, odd: said.update({expected: odd})
+        )
+        return label.tolist(), labels.numbers, {key: odd for key, odd in said.items() if odd}
+
+    assert numbers(7, 3, 7) == ([1, 0, 1], (3, 7), {})
+    assert numbers(0, 1, names=["a", "b"])[0] == [0, 1]
+    told = "class numbers from 0 to 1, as there are names (V206)"
+    assert numbers(0, 2, -1, names=["a", "b"])[2] == {told: {1: "2", 2: "-1"}}
+    assert numbers(1, 2, names=["a", "b"], label_offset=-1)[0] == [0, 1]

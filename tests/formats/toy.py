@@ -5,11 +5,11 @@ from __future__ import annotations
 from verite.files import read_text, write_atomically
 from verite.formats.format import Format
 from verite.formats.rows import Rows
-from verite.formats.words import to_numbers
+from verite.formats.text_lines import to_numbers
 
 
-def recognise(look):
-    return "a file that begins with TOY" if look.head.startswith("TOY\n") else None
+def recognise(probe):
+    return "a file that begins with TOY" if probe.head.startswith("TOY\n") else None
 
 
 def read(path, options):

@@ -139,7 +139,10 @@ def test_volumes_without_anything_in_them_are_told(tmp_path, capsys):
     assert run(["localize", empty, empty, "-m", "dice"]) == 0
     assert "the truth has no objects: there is nothing to be found" in capsys.readouterr().out
     assert run(["localize", full, empty, "-m", "dice"]) == 0
-    assert f"warning: {empty}: V310 no predictions for 1 object; is this the right file?" in capsys.readouterr().err
+    assert (
+        f"warning: {empty}: V310 no predictions for 1 object; check that this is the right file"
+        in capsys.readouterr().err
+    )
     assert run(["localize", full, full, "-m", "dice"]) == 0
     assert "warning" not in capsys.readouterr().err
 

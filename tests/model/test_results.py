@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import math
+import pickle
 
+import numpy as np
 import pytest
 
 import verite as vt
@@ -31,6 +33,19 @@ def test_results_print_as_a_table(truth, pred):
         text.splitlines()[-1]
         == "settings: voc_ap|on:box|iou:0.50|interpolation:all|pixel:plus1|ties:stable|ignored:skip|quirks:none|rev:1"
     )
+
+
+def test_a_score_is_a_float_with_a_short_repr(truth, pred):
+    score = vt.voc(truth, pred)["mAP"]
+    assert repr(score) == "Score('mAP', 0.25)"
+    assert score == 0.25
+    assert 0.2 < score < 0.3
+    assert (f"{score:.3f}", round(score, 1), score + 1) == ("0.250", 0.2, 1.25)
+    assert np.array([score]).dtype == np.float64
+    assert json.dumps({"mAP": score}) == '{"mAP": 0.25}'
+    assert str(score) == f"mAP = 0.2500  [{score.signature}]"
+    again = pickle.loads(pickle.dumps(score))
+    assert (again, again.name, again.signature) == (score, "mAP", score.signature)
 
 
 def test_json_has_the_documented_keys(truth, pred):

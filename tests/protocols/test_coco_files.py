@@ -314,7 +314,7 @@ def test_too_many_classes_are_refused_before_they_are_looked_at_one_by_one(ask, 
     classes = [{"id": i, "name": f"c{i}"} for i in range(4)]
     (tmp_path / "a.json").write_text(json.dumps({"images": [], "categories": classes, "annotations": []}))
     monkeypatch.setenv("VERITE_LIMIT_CLASSES", "3")
-    monkeypatch.setattr("verite.formats.coco_sieve.Sieve", None)
+    monkeypatch.setattr("verite.formats.coco_errors.RecordFilter", None)
     with pytest.raises(vt.ReadError, match=r"a\.json: categories: expected at most 3 classes, found 4; .*_CLASSES"):
         ask(tmp_path / "a.json")
     monkeypatch.setenv("VERITE_LIMIT_CLASSES", "4")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import pickle
 from pathlib import Path
@@ -231,7 +232,7 @@ def test_the_first_images_are_looked_at_before_the_last_are_there():
     batch = [{"boxes": [box, box], "scores": [0.5, 0.5], "labels": [1, 1]}] * 8
     for _ in range(7):
         evaluator.update(batch, [{"boxes": [box], "labels": [1]}] * 8)
-    with pytest.warns(vt.DataWarning, match=r"V306 64 of 128 predictions looked at are there twice.*\(1 more\)"):
+    with pytest.warns(vt.DataWarning, match=r"V306 64 of 128 .*\(1 more\)"):
         evaluator.update(batch, [{"boxes": [box], "labels": [1]}] * 8)
     assert {finding.code for finding in evaluator.compute().findings} == {"V304", "V306"}
 
@@ -370,3 +371,14 @@ def test_ignored_targets_that_count_are_named_once():
     explicit = vt.CocoEvaluator(ignored="explicit")
     explicit.update(found, target)
     assert explicit.compute()["AP"].value == pytest.approx(1)
+
+
+def test_call_signatures_of_evaluators_list_the_settings_of_their_protocols():
+    coco, semantic = (inspect.signature(one).parameters for one in (vt.CocoEvaluator, vt.SemanticEvaluator))
+    assert {"layout", "labels", "keep", "duplicates", "on", "iou", "max_dets", "threads"} <= set(coco)
+    assert (coco["checks"].default, coco["iou"].default) == (
+        "warn",
+        inspect.signature(vt.coco).parameters["iou"].default,
+    )
+    assert {"labels", "ignore"} <= set(semantic)
+    assert "settings" not in {*coco, *semantic}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import pickle
 from functools import cache
@@ -146,6 +147,18 @@ def test_results_say_what_they_are(protocol: Protocol[Any, Any]) -> None:
     assert text.splitlines()[-1] == f"settings: {results.signature}"
     for name in ("cat", "dog", "cow"):
         assert name in text
+
+
+@every
+def test_docstring_and_call_signature_list_every_setting(protocol: Protocol[Any, Any]) -> None:
+    parameters = inspect.signature(protocol).parameters
+    assert list(parameters)[:2] == ["truth", "pred"]
+    assert protocol.__doc__ is not None
+    for title in ("Parameters", "Returns", "Raises", "Examples"):
+        assert f"\n{title}\n---" in protocol.__doc__ or protocol.__name__ not in vt.PUBLIC
+    for name, setting in protocol.settings.declared.items():
+        assert parameters[name].default == setting.default
+        assert protocol.__doc__.count(f"\n{name} : ") == 1
 
 
 @every

@@ -92,8 +92,8 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("interpretation/trace.py", "objects = Objects(1, *(np.zeros(length", "1 → 2"): "another scene would be empty",
     ("interpretation/trace.py", '"correspondence": np.where(self.correspondence > 0, 1.0, nan)', "1.0 → 1.1"): WHOLE,
     ("interpretation/trace.py", '"compensation": np.where(self.compensation > 0, 1.0, nan)', "1.0 → 1.1"): WHOLE,
-    ("formats/coco_sieve.py", "look(_core.read_coco_bytes(self.document(**{section: block}), 1,", "1 → 2"): THREADS,
-    ("formats/coco_sieve.py", "file = _core.read_coco_bytes(self.document(), 1,", "1 → 2"): THREADS,
+    ("formats/coco_errors.py", "look(_core.read_coco_bytes(self.document(**{section: block}), 1,", "1 → 2"): THREADS,
+    ("formats/coco_errors.py", "file = _core.read_coco_bytes(self.document(), 1,", "1 → 2"): THREADS,
     ("formats/class_names.py", "twice = Counter(names).most_common(1)[0][0]", "1 → 2"): FIRST_PART,
     (
         "formats/json_documents.py",

@@ -1,7 +1,8 @@
-"""What is suspicious about these files, and what to do about it.
+"""Input checks: find mistakes in ground truth and predictions, such as a wrong box format or shifted ids.
 
-Everyday mistakes end in numbers near zero without a word elsewhere: corners read as width and height, fractions read
-as pixels, ids that start at another number. Here each has a code that stays, an example, and a fix to paste.
+Common mistakes give an AP near zero without an error message: corners read as width and height, normalised coordinates
+read as pixels, class ids that start at another number, predictions without NMS. Each check has a stable code (V101 and
+so on), a severity, examples, and a remedy to paste. They run before every evaluation and in `verite.inspect`.
 """
 
 from __future__ import annotations
@@ -19,33 +20,36 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Finding", "Fix", "examine", "examine_all", "examine_pair", "inspect", "stop_on_errors", "warn_of"]
 
-# What else looks odd on a side whose boxes are misread, or whose images are not found.
+# Findings that are consequences of misread boxes, and of images that are not found, on the same side.
 ODD_BOXES, NO_PREDICTIONS = {"V106", "V109", "V110", "V113", "V114", "V306"}, {"V214", "V219"}
-FOLLOW = dict.fromkeys(("V101", "V102", "V103", "V104", "V105"), ODD_BOXES)
-FOLLOW |= dict.fromkeys(("V211", "V212", "V213"), NO_PREDICTIONS) | {"V108": {"V109"}, "V114": {"V109", "V108"}}
-EXPLAIN = {"V108"}  # warnings that say why
-EXCHANGED = "V221"
+CONSEQUENCES = dict.fromkeys(("V101", "V102", "V103", "V104", "V105"), ODD_BOXES)
+CONSEQUENCES |= dict.fromkeys(("V211", "V212", "V213"), NO_PREDICTIONS) | {"V108": {"V109"}, "V114": {"V109", "V108"}}
+EXPLANATORY_WARNINGS = {"V108"}  # warnings that have consequences; otherwise only errors have
+SWAPPED_SIDES = "V221"
 
 
 def examine(annotations: Annotations, *, is_truth: bool, notes: bool = False) -> list[Finding]:
-    """What is wrong with one side alone, the worst first; `notes`: what is merely worth knowing, too."""
+    """Check one side alone and return its findings by severity; notes are included only if asked for."""
     side = Side(annotations, is_truth=is_truth)
     return run_checks(side, side.name, notes=notes)
 
 
 def examine_pair(truth: Annotations, pred: Annotations, *, notes: bool = False) -> list[Finding]:
-    """What is wrong with predictions that are aligned with their truth, and with the two together; the worst first."""
+    """Check predictions, aligned with their ground truth, alone and against it; findings by severity."""
     together = run_checks(Pair(truth, pred), "pair", notes=notes)
     return without_consequences([*together, *examine(pred, is_truth=False, notes=notes)])
 
 
 def examine_all(truth: Annotations, pred: Annotations) -> list[Finding]:
-    """What an evaluation wants to know: everything about both sides that is an error or a warning."""
+    """Check both sides before an evaluation: every error and warning, by severity."""
     return without_consequences([*examine_pair(truth, pred), *examine(truth, is_truth=True)])
 
 
 def run_checks(subject: Side | Pair, what: Subject, *, notes: bool) -> list[Finding]:
-    """Every check that looks at this and is not cleared by what was counted, each once; the worst finding first."""
+    """Run the checks that apply to a side or a pair, unless its anomaly counts rule them out.
+
+    Checks that share a function run it once. Slow checks and notes are left to `inspect` (`notes=True`).
+    """
     found: list[Finding] = []
     done = set()
     for check in every_check():
@@ -53,13 +57,13 @@ def run_checks(subject: Side | Pair, what: Subject, *, notes: bool) -> list[Find
             continue
         if (check.severity == "note" or check.is_slow) and not notes:
             continue
-        is_cleared = check.cleared_by and not any(subject.count(fault) for fault in check.cleared_by)
+        is_cleared = check.cleared_by and not any(subject.count(anomaly) for anomaly in check.cleared_by)
         if is_cleared and not (notes and check.notes_more):
             continue
         done.add(check.look)
         try:
             found += check.function()(subject)
-        except VeriteError as error:  # what it evaluates is refused; that must not end the other checks
+        except VeriteError as error:  # a check may evaluate, and an evaluation may refuse the input
             side: SideName = "truth" if what == "truth" else "pred"
             found.append(
                 Finding(check.code, "note", f"not checked: {error}", 0, (), "fix the other findings first", side)
@@ -68,25 +72,52 @@ def run_checks(subject: Side | Pair, what: Subject, *, notes: bool) -> list[Find
 
 
 def without_consequences(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings, without those that follow from another one on the same side."""
+    """Remove findings that follow from another one on the same side, e.g. odd areas of misread boxes."""
     errors = [finding for finding in findings if finding.severity == "error"]
-    if any(finding.code == EXCHANGED for finding in errors):
-        return [finding for finding in errors if finding.code == EXCHANGED]
-    causes = [finding for finding in findings if finding.severity == "error" or finding.code in EXPLAIN]
-    follow = {(code, cause.side) for cause in causes for code in FOLLOW.get(cause.code, ())}
+    if any(finding.code == SWAPPED_SIDES for finding in errors):
+        return [finding for finding in errors if finding.code == SWAPPED_SIDES]
+    causes = [finding for finding in findings if finding.severity == "error" or finding.code in EXPLANATORY_WARNINGS]
+    follow = {(code, cause.side) for cause in causes for code in CONSEQUENCES.get(cause.code, ())}
     return by_severity(finding for finding in findings if (finding.code, finding.side) not in follow)
 
 
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings stably: errors, warnings, notes."""
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def inspect(truth: Any, *preds: Any) -> Inspection:
-    """What is in the files, what is suspicious, what to do about it; whatever `verite.read` takes is looked at.
+    """Summarise annotation files and list suspected mistakes, each with a remedy.
 
+    Runs every check, including notes and the slow checks that evaluations skip, and collects unreadable records instead
+    of stopping at the first one. All checks are listed in `docs/reference/checks.md`.
+
+    Parameters
+    ----------
+    truth : path, Annotations or any input of `verite.read`
+        The ground truth. A file with confidences, given alone, is checked as predictions.
+    *preds : path, Annotations or any input of `verite.read`
+        Predictions of any number of detectors. Each is aligned with the ground truth and compared to it.
+
+    Returns
+    -------
+    Inspection
+        A summary per file (images, objects, classes, box sizes, confidences) and its findings. `findings` lists all
+        of them; `print` shows a report, `to_dict()` and `to_json()` give plain values.
+
+    Raises
+    ------
+    ReadError
+        If a file cannot be read at all, or its format is unknown.
+
+    Examples
+    --------
     >>> truth = Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [5, 5, 20, 20]])
     >>> print(inspect(truth).findings)
     ()
+    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
+    >>> [finding.code for finding in inspect(truth, pred).findings]
+    ['V219']
     """
     import verite
     from verite.checks.inspection import Inspection

@@ -1,9 +1,12 @@
-"""Are the boxes read the way they were written? (V101-V105)"""
+"""Checks of bounding boxes: misread box formats, boxes outside their images, and angles of rotated boxes.
+
+V101 to V105 compare predictions with the ground truth under other box formats (see `misread_boxes`); V101 and V103 also
+look at the numbers alone. V108, V109 and V114 compare one side with its image sizes; V431 mirrors rotated boxes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,21 +23,19 @@ from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
 from verite.model.rotated_boxes import FIVE_NUMBERS, quads_of
 
-if TYPE_CHECKING:
-    from verite.checks.sample import Pair
+SIDE_WORDS: dict[SideName, str] = {"truth": "ground truth", "pred": "predictions"}
 
+FEWEST_LINES = 20  # boxes per side before both sides are said to be corners
 
-FEWEST_LINES = 20  # before boxes are said to look like corners by themselves
+FEW_LINES = 3  # ground-truth boxes before both box formats are said to fit
 
-FEW_LINES = 3  # of the ground truth, before boxes are said to fit both readings
+FARTHER = 1.25  # boxes read as x, y, w, h that reach this many times as far as corners leave the image
 
-FARTHER = 1.25  # times as far as corners reach, from which widths and heights leave a plausible image
-
-ALONG = 0.5  # correlation of first and second points that corners exceed, where no image says where it ends
+ALONG = 0.5  # rank correlation of first and second point that corners exceed, where image sizes are unknown
 
 
 def find_misread_boxes(pair: Pair) -> Iterator[Finding]:
-    """The reading that explains the overlaps, or what can be said without one."""
+    """Find the box format under which far more objects match (V101-V105), or what the numbers alone show."""
     truth, pred, sample, (plain, found) = pair.truth, pair.pred, pair.sample, pair.explanations
     if sample is None or plain is None:
         return
@@ -46,7 +47,7 @@ def find_misread_boxes(pair: Pair) -> Iterator[Finding]:
             code_of(was, found.reading),
             "error",
             f"{whose(found.side)} boxes look like {found.reading.words} read as {was.words}: "
-            f"{percent(plain)} of {plain.possible:,} sampled objects are found as read, {percent(found)} so",
+            f"{percent(plain)} of {plain.possible:,} sampled objects match as read, {percent(found)} if read so",
             len(side),
             examples(truth, pred, sample, plain, found),
             fix_of(found.side, side.source.format, was, found.reading),
@@ -58,17 +59,19 @@ def find_misread_boxes(pair: Pair) -> Iterator[Finding]:
 
 
 def whose(side: SideName) -> str:
-    return "the truth's" if side == "truth" else "the predictions'"
+    """Name the side whose boxes a message is about."""
+    return "the ground truth's" if side == "truth" else "the predictions'"
 
 
 def percent(e: Hypothesis) -> str:
+    """Format the share of objects that match under a hypothesis, of those that could."""
     return f"{100 * min(1.0, e.found / max(e.possible, 1)):.0f} %"
 
 
 def examples(
     truth: Annotations, pred: Annotations, sample: Sample, plain: Hypothesis, found: Hypothesis
 ) -> tuple[str, ...]:
-    """Truths that win most: the numbers of the side in question, with both overlaps."""
+    """Describe the objects that gain most IoU: the four numbers as written, with the IoU before and after."""
     gains = found.overlaps - plain.overlaps
     most = np.argsort(-gains, kind="stable")[:EXAMPLES]
     truth_boxes, pred_boxes = boxes_under(sample, found.side, found.reading, found.shift)
@@ -81,15 +84,20 @@ def examples(
         numbers = group.numbers[best] if found.side == "pred" else sample.truth.numbers[t]
         name = truth.images.name(int(truth.image[sample.truth.rows[t]]))
         lines.append(
-            f"{name}: {spell_box(numbers)} overlaps by {plain.overlaps[t]:.2f} as read, {found.overlaps[t]:.2f} so"
+            f"{name}: {spell_box(numbers)} has IoU {plain.overlaps[t]:.2f} as read, {found.overlaps[t]:.2f} if read so"
         )
     return tuple(lines)
 
 
 def fractions(truth: Annotations, pred: Annotations, sample: Sample) -> Iterator[Finding]:
-    """Coordinates of 0..1 taken for pixels, where overlaps do not say what the four numbers are."""
+    """Find normalised coordinates read as pixels (V103), where the IoU does not show the box format.
+
+    All numbers within 0 to 1 on both sides are no pixels, however few there are, unless they are only 0 and 1.
+    """
     groups = {"truth": sample.truth, "pred": sample.pred}
-    are_all_within_1 = all(lie_within_1(group.numbers) for group in groups.values())
+    are_all_within_1 = all(
+        np.all((g.numbers >= 0) & (g.numbers <= 1)) and np.any(g.numbers % 1 > 0) for g in groups.values()
+    )
     small = {
         side: group.reading.measure == "abs" and (are_all_within_1 or looks_like_fractions(group.numbers))
         for side, group in groups.items()
@@ -105,7 +113,7 @@ def fractions(truth: Annotations, pred: Annotations, sample: Sample) -> Iterator
         wants_size = "" if sample.truth.is_sized else " and --image-size WIDTH,HEIGHT"
         option = f"--{sides[0]}-boxes"
     else:
-        advice = 'coords="rel" for ' + ("both sides" if is_both else f"the {sides[0]}")
+        advice = 'coords="rel" for ' + ("both sides" if is_both else f"the {SIDE_WORDS[sides[0]]}")
         wants_size = "" if sample.truth.is_sized else " and image_size=(WIDTH, HEIGHT)"
         option = "boxes="
     yield Finding(
@@ -113,43 +121,40 @@ def fractions(truth: Annotations, pred: Annotations, sample: Sample) -> Iterator
         "warning" if is_both else "error",
         ("the boxes of both sides" if is_both else f"{whose(sides[0])} boxes")
         + " look like fractions of the image read as pixels"
-        + (": pixel rules and size classes are meaningless for them" if is_both else ""),
+        + (": area ranges and the pixel convention are meaningless for them" if is_both else ""),
         sum(len(truth if side == "truth" else pred) for side in sides),
         tuple(spell_box(numbers) for numbers in groups[sides[0]].numbers[:EXAMPLES]),
-        f"add {advice}{wants_size}, and say what the numbers are with {option}: {', '.join(NAMES)}",
+        f"add {advice}{wants_size}, and name the box format with {option}: {', '.join(NAMES)}",
     )
 
 
-def lie_within_1(numbers: Floats) -> bool:
-    """Are all numbers from 0 to 1, and not only 0 and 1? However few, these are no pixels."""
-    return bool(np.all((numbers >= 0) & (numbers <= 1)) and np.any(numbers % 1 > 0))
-
-
 def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Finding]:
-    """Two sides, read by default as width and height, in which the second point always lies behind the first.
+    """Find corners (x1, y1, x2, y2) on both sides that are read by default as left, top, width, height (V101).
 
-    If both sides are wrong in the same way, IoU cannot show it, and the number would be wrong without a word. Many
-    lines whose second point moves with the first are corners, which is an error. Otherwise both readings fit, which is
-    a warning, where boxes read as width and height leave the image that the corners fill.
+    If both sides are misread in the same way, IoU cannot show it and AP is wrong without a warning. The second point
+    then exceeds the first in every box. If it also correlates with the first, over many boxes, these are corners: an
+    error. Otherwise both formats fit: a warning, where boxes read as width and height reach much farther than corners.
     """
     sides = (truth, pred)
     if not are_read_by_default(*sides) or any(s.unit != "px" or s.regions.kept != "xywh" for s in sides):
         return
-    is_sure = min(map(len, sides)) >= FEWEST_LINES and all(are_like_corners(s.regions.values, ALONG) for s in sides)
-    if not is_sure and not fit_both_readings(truth, pred):
+    is_certain = min(map(len, sides)) >= FEWEST_LINES and all(are_like_corners(s.regions.values, ALONG) for s in sides)
+    if not is_certain and not fit_both_readings(truth, pred):
         return
     lines = len(truth) + len(pred)
     what = "lines" if truth.source.format == pred.source.format == "text" else "boxes"
     corners, widths = Reading("xyxy").words, Reading("xywh").words
-    said = f"look like {corners} read as {widths}" if is_sure else f"fit two readings, {widths} (as read) and {corners}"
+    suspicion = (
+        f"look like {corners} read as {widths}" if is_certain else f"fit two formats, {widths} (as read) and {corners}"
+    )
     if IS_COMMAND_LINE.get():
         fixes = [f"--truth-boxes {layout} --pred-boxes {layout}" for layout in ("xyxy", "xywh")]
     else:
         fixes = [f'boxes="{layout}" for both sides' for layout in ("xyxy", "xywh")]
     yield Finding(
         "V101",
-        "error" if is_sure else "warning",
-        f"the boxes of both sides {said}: the second point lies behind the first in all {lines:,} {what}",
+        "error" if is_certain else "warning",
+        f"the boxes of both sides {suspicion}: the second point exceeds the first in all {lines:,} {what}",
         lines,
         tuple(spell_box(numbers) for numbers in truth.regions.values[:EXAMPLES]),
         f"add {fixes[0]}, or {fixes[1]} if they are widths and heights",
@@ -157,7 +162,10 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
 
 
 def fit_both_readings(truth: Annotations, pred: Annotations) -> bool:
-    """Could all boxes be corners, of an image of unknown size that they leave as left, top, width and height?"""
+    """Whether all boxes of both sides may be corners, and reach much farther when read as left, top, width, height.
+
+    Where image sizes are known, boxes outside the image show the format (V114) instead.
+    """
     if truth.images.sized or len(truth) < FEW_LINES or not len(pred):
         return False
     values = np.concatenate([truth.regions.values, pred.regions.values])
@@ -167,37 +175,43 @@ def fit_both_readings(truth: Annotations, pred: Annotations) -> bool:
     return bool(np.any((first + second).max(axis=0) > FARTHER * second.max(axis=0)))
 
 
-FEWEST_OUTSIDE = 5  # boxes before their layout is called proven wrong
+FEWEST_OUTSIDE = 5  # boxes before their format is called wrong
 
-BEYOND = 0.1  # share of the boxes that leave their images, from which there is something to explain
+BEYOND = 0.1  # share of boxes outside their images from which the format is in question
 
-ALONG_IMAGE = 0.0  # correlation of first and second points, in parts of the image, that corners exceed
+ALONG_IMAGE = 0.0  # rank correlation of first and second point, relative to the image, that corners exceed
 
-LOST = 0.1  # share of predictions that may lie wholly outside: detectors do not all clip, but they look at the image
+LOST = 0.1  # share of predictions that may lie entirely outside: not all detectors clip their boxes
 
-TURNED_IMAGES = 3  # images whose boxes fit the image lying on its side, before sizes are called exchanged
+TURNED_IMAGES = 3  # images whose boxes fit only the rotated image, before the orientation is in question
 
 
 def find_outside(side: Side) -> Iterator[Finding]:
-    """Of a truth every box that leaves its image counts; of predictions those that have no part in it."""
+    """Find boxes that leave their image by more than 10 % of its side (V109).
+
+    A warning for any ground-truth box; for predictions only if more than 10 % lie entirely outside, else a note.
+    """
     tally, beyond = side.tally("outside"), side.count("beyond")
-    lost = f", {beyond:,} of them wholly" if beyond else ""
-    message = f"{count_boxes(side, tally, 'leave')} the image by more than a tenth of its side{lost}"
+    lost = f", {beyond:,} of them entirely" if beyond else ""
+    message = f"{count_boxes(side, tally, 'leave')} the image by more than 10 % of its side{lost}"
     severity: Severity = "warning" if side.is_truth or beyond > LOST * len(side) else "note"
-    remedy = "clip them to their images (verite inspect FILE --fix OUT), or are these other images, or of another size?"
+    remedy = "clip them to their images (verite inspect FILE --fix OUT), or check the image names and sizes"
     regions = side.annotations.regions
     if tally.count >= max(FEWEST_OUTSIDE, BEYOND * len(side)) and regions.kept == "xywh":
         values = np.asarray(regions.values)
-        if np.all(values[:, 2:] > values[:, :2]):  # widths and heights of many boxes are not all so large
+        if np.all(values[:, 2:] > values[:, :2]):
             remedy = (
-                f"are these {Reading('xyxy').words}? the second point lies behind the first in all {len(side):,} "
-                f"boxes; then add --{side.name}-boxes xyxy"
+                f"are these {Reading('xyxy').words}? the second point exceeds the first in all {len(side):,} boxes; "
+                f"if so, add --{side.name}-boxes xyxy"
             )
     yield found_boxes(side, "V109", severity, message, tally, remedy)
 
 
 def find_impossible_layout(side: Side) -> Iterator[Finding]:
-    """Boxes that leave their images as read, and none of which does when they are read as corners: proof enough."""
+    """Find boxes that leave their images as left, top, width, height, but not as corners (V114).
+
+    The second point must also correlate with the first, as widths and heights would not.
+    """
     annotations, tally = side.annotations, side.tally("outside")
     regions = annotations.regions
     if len(side) < FEWEST_OUTSIDE or tally.count < BEYOND * len(side) or regions.kept != "xywh":
@@ -207,22 +221,21 @@ def find_impossible_layout(side: Side) -> Iterator[Finding]:
         return
     if not are_like_corners(regions.values / np.tile(sizes, 2), ALONG_IMAGE):
         return
-    whose = "the truth's" if side.is_truth else "the predictions'"
     takes_option = annotations.source.format not in ("voc", "openimages")
     yield Finding(
         "V114",
         "error",
-        f"{whose} boxes cannot be {Reading('xywh').words}: {tally.count:,} of {len(side):,} leave their "
+        f"{whose(side.name)} boxes cannot be {Reading('xywh').words}: {tally.count:,} of {len(side):,} leave their "
         f"image as read, none when read as {Reading('xyxy').words}",
         tally.count,
         tuple(spell_box(regions.values[row]) for row in tally.rows),
-        Fix(side.name, (("boxes", "xyxy"),)) if takes_option else "write them as the format asks",
+        Fix(side.name, (("boxes", "xyxy"),)) if takes_option else "write them as the format requires",
         side.name,
     )
 
 
 def find_turned_images(side: Side) -> Iterator[Finding]:
-    """Images that lie on their side: boxes leave them as they are, and fit if width and height change places."""
+    """Find images rotated by 90°: boxes leave them as they are, and fit if width and height are swapped (V108)."""
     images, sizes, boxes = side.annotations.image, image_sizes(side), side.annotations.regions.boxes
     leaves, fits = leave(boxes, sizes), ~leave(boxes, sizes[:, ::-1])
     wrong = np.unique(images[leaves & (sizes > 0).all(axis=1)])
@@ -238,37 +251,36 @@ def find_turned_images(side: Side) -> Iterator[Finding]:
     yield Finding(
         "V108",
         "warning",
-        f"{len(wrong):,} images look as if they lay on their side: boxes leave them, and fit if width and height "
-        "change places",
+        f"{len(wrong):,} images look rotated by 90°: boxes fit only if width and height are swapped",
         len(wrong),
         tuple(examples[:EXAMPLES]),
-        "was the orientation in their EXIF data applied on one side only?",
+        "was the EXIF orientation applied on one side only?",
         side.name,
     )
 
 
 def image_sizes(side: Side) -> Floats:
-    """Width and height of each object's image."""
+    """Return width and height of each object's image, [object, 2]."""
     images = side.annotations.images
     return np.stack([images.widths, images.heights], axis=1)[side.annotations.image].astype(np.float64)
 
 
 def leave(boxes: Floats, sizes: Floats) -> np.ndarray:
-    """Which boxes, as corners, leave their images."""
+    """Mark boxes, as corners, that leave their images by more than 10 % of a side."""
     return np.asarray(((boxes[:, :2] < -EDGE * sizes) | (boxes[:, 2:] > (1 + EDGE) * sizes)).any(axis=1))
 
 
-FEWEST_PAIRS = 5  # pairs before an angle is called mirrored
+FEWEST_PAIRS = 5  # pairs of boxes before angles are called reversed
 
-TURNED_IOU = 0.05  # of an overlap: boxes that are nearly upright or square look the same in the mirror
+TURNED_IOU = 0.05  # change of IoU below which a pair says nothing, as of upright or square boxes
 
-MOSTLY = 0.8  # share of the pairs that overlap more
+MOSTLY = 0.8  # share of the pairs whose IoU must grow
 
-BETTER = 0.1  # by how much the mean overlap must grow
+BETTER = 0.1  # by how much the mean IoU must grow
 
 
 def find_mirrored_angles(pair: Pair) -> Iterator[Finding]:
-    """Predictions that overlap the truth far better when they turn the other way."""
+    """Find rotated boxes whose IoU with the ground truth is far higher with the opposite angle (V431)."""
     truth, pred = quads_of(pair.truth.regions), quads_of(pair.pred.regions)
     if truth is None or pred is None:
         return
@@ -287,16 +299,16 @@ def find_mirrored_angles(pair: Pair) -> Iterator[Finding]:
     yield Finding(
         "V431",
         "error",
-        f"angles turn the other way: mean overlap {turned[differ].mean():.2f} instead of {plain[differ].mean():.2f} in "
-        f"{int(differ.sum()):,} pairs if predictions turn against the way they are read",
+        f"angles have the opposite direction: mean IoU {plain[differ].mean():.2f} as read, "
+        f"{turned[differ].mean():.2f} with predictions rotated the other way ({int(differ.sum()):,} pairs)",
         better,
         (),
-        f"add {spell_other_way(pair)}",
+        f"add {opposite_angle_option(pair)}",
     )
 
 
-def spell_other_way(pair: Pair) -> str:
-    """The option that reads predictions the other way, or the truth where only it has angles."""
+def opposite_angle_option(pair: Pair) -> str:
+    """Return the option that reverses the predictions' angles, or the ground truth's where only it has angles."""
     for option, side in (("--pred-angle", pair.pred), ("--truth-angle", pair.truth)):
         for note in side.source.notes:
             if note.startswith(FIVE_NUMBERS):

@@ -1,7 +1,7 @@
-"""What is a check? A record: its code, how bad it is, what is wrong and what mends it, what it looks at and who looks.
+"""Input checks as records: code, severity, description, remedy, and the function that makes findings.
 
-Records are plain data, so that nothing is imported before a check has something to say. The order in which they are
-declared is the order in which they run.
+Records are plain data and name their function as "module:function", so that a module is imported only when its check
+runs. `Finding` is what a check reports, `Fix` the reading options that correct it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,22 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")  # the worst fir
 
 EXAMPLES = 5
 
-COMPARED = 2000  # names among which the nearest is looked for
+MOST_COMPARED = 2000  # names that the search for the nearest one compares at most
 
 
 @dataclass(frozen=True)
 class Fix:
-    """Options of `verite.read` that put one side right, as words for the command line and for Python.
+    """Arguments of `verite.read` that correct the reading of one side, for the command line and for Python.
 
+    Attributes
+    ----------
+    side : {"truth", "pred"}
+        The side to read with these arguments.
+    options : tuple of (name, value)
+        Keyword arguments of `verite.read`.
+
+    Examples
+    --------
     >>> fix = Fix("pred", (("boxes", "cxcywh"), ("coords", "rel"), ("image_size", (640, 480))))
     >>> print(fix.as_options())
     --pred-boxes cxcywh --pred-coords rel --image-size 640,480
@@ -37,26 +46,46 @@ class Fix:
     """
 
     side: SideName
-    options: tuple[tuple[str, object], ...]  # keyword arguments of verite.read
+    options: tuple[tuple[str, object], ...]
 
     def as_options(self) -> str:
-        return " ".join(self._option(name, value) for name, value in self.options)
-
-    def _option(self, name: str, value: object) -> str:
-        if name == "image_size":
-            assert isinstance(value, tuple)
-            return f"--image-size {value[0]},{value[1]}"
-        text = str(value)
-        quoted = f'"{text}"' if "*" in text else text  # or the shell looks for files of that name
-        return f"--{self.side}-{name.replace('_', '-')} {quoted}"
+        """Format as options of the command line; values with a `*` are quoted, since the shell expands them."""
+        texts = []
+        for name, value in self.options:
+            if name == "image_size":
+                assert isinstance(value, tuple)
+                texts.append(f"--image-size {value[0]},{value[1]}")
+            else:
+                quoted = f'"{value}"' if "*" in str(value) else value
+                texts.append(f"--{self.side}-{name.replace('_', '-')} {quoted}")
+        return " ".join(texts)
 
     def as_python(self) -> str:
+        """Format as keyword arguments."""
         return ", ".join(f'{name}="{v}"' if isinstance(v, str) else f"{name}={v!r}" for name, v in self.options)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is suspicious: a code that stays, a sentence, how often, where for example, what to do."""
+    """A suspected mistake in the input, found by a check.
+
+    Attributes
+    ----------
+    code : str
+        The stable code of the check, e.g. "V101".
+    severity : {"error", "warning", "note"}
+        An error stops an evaluation unless `checks="warn"` or `"off"`.
+    message : str
+        One line with the evidence in numbers.
+    count : int
+        Number of objects, images or classes concerned.
+    examples : tuple of str
+        Up to five examples by image and object id.
+    fix : Fix or str
+        Arguments of `verite.read` that correct the input, or advice where no argument does.
+    side : {"truth", "pred"}
+        The side whose file is wrong.
+    """
 
     code: str
     severity: Severity
@@ -64,7 +93,7 @@ class Finding:
     count: int
     examples: tuple[str, ...]
     fix: Fix | str
-    side: SideName = "pred"  # whose file is at fault
+    side: SideName = "pred"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "message", one_line(self.message))
@@ -72,18 +101,19 @@ class Finding:
 
     @property
     def remedy(self) -> str:
+        """The advice for users of the command line."""
         return f"add {self.fix.as_options()}" if isinstance(self.fix, Fix) else self.fix
 
     def __str__(self) -> str:
         return one_line(f"{self.code} {self.message}; {self.remedy}")
 
-    def in_python(self, words: str) -> str:
-        """The same for who has no options but arguments, of which `words` speak."""
-        remedy = words.format(self.fix.as_python()) if isinstance(self.fix, Fix) else self.fix
+    def in_python(self, template: str) -> str:
+        """Format for Python users; `template` is the advice with `{}` for the arguments of `verite.read`."""
+        remedy = template.format(self.fix.as_python()) if isinstance(self.fix, Fix) else self.fix
         return one_line(f"{self.code} {self.message}; {remedy}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; `options` are those of the command line, null where words must do."""
+        """Return plain values for JSON; `options` and `python` are null where the fix is advice only."""
         fix = self.fix if isinstance(self.fix, Fix) else None
         return {
             "code": self.code,
@@ -99,7 +129,10 @@ class Finding:
 
 
 def stop_on_errors(findings: Sequence[Finding], paths: Mapping[str, str]) -> None:
-    """Raise the first error among the findings, and say how many more there are; `paths` by side."""
+    """Raise the first error among the findings as `DataError`, with the number of further errors.
+
+    `paths` has the file of each side ("truth", "pred"), where known.
+    """
     errors = [finding for finding in findings if finding.severity == "error"]
     if not errors:
         return
@@ -107,34 +140,34 @@ def stop_on_errors(findings: Sequence[Finding], paths: Mapping[str, str]) -> Non
     where = f"{path}: " if path else "truth: " if errors[0].side == "truth" else ""
     more = {0: "", 1: "one more error; "}.get(len(errors) - 1, f"{len(errors) - 1} more errors; ")
     if IS_COMMAND_LINE.get():
-        way_out = f"{errors[0]} ({more}verite inspect shows everything, --checks warn goes on regardless)"
+        text = f"{errors[0]} ({more}verite inspect lists all findings, --checks warn evaluates anyway)"
     else:
-        said = errors[0].in_python("read it with {}")
-        way_out = f'{said} ({more}verite.inspect shows everything, checks="warn" goes on regardless)'
-    raise DataError(one_line(f"{where}{way_out}"))
+        finding = errors[0].in_python("read it with {}")
+        text = f'{finding} ({more}verite.inspect lists all findings, checks="warn" evaluates anyway)'
+    raise DataError(one_line(f"{where}{text}"))
 
 
 def warn_of(findings: Sequence[Finding], who: str) -> None:
-    """One Python warning with the worst of the findings, and how many more there are."""
+    """Issue one `DataWarning` with the first finding and the number of further ones."""
     if not findings:
         return
     import warnings
 
     more = f" ({len(findings) - 1} more)" if len(findings) > 1 else ""
-    said = findings[0].in_python("convert them before you hand them over (verite.read takes {})")
-    warnings.warn(f"{who}: {said}{more}", DataWarning, stacklevel=3)
+    finding = findings[0].in_python("convert them before the call (verite.read takes {})")
+    warnings.warn(f"{who}: {finding}{more}", DataWarning, stacklevel=3)
 
 
 def near_word(word: str, known: Sequence[str]) -> str | None:
-    """What did_you_mean would say, the bare word; among many names only those that begin or end alike."""
-    if len(known) > COMPARED:
+    """Return the known name nearest in spelling, or None; of many names only those with a common start or end count."""
+    if len(known) > MOST_COMPARED:
         alike = [k for k in known if k[:3] == word[:3] or k[-8:] == word[-8:]]
-        known = (alike or list(known))[:COMPARED]
-    said = did_you_mean(word, known)
-    return said.removeprefix("; did you mean '").removesuffix("'?") or None
+        known = (alike or list(known))[:MOST_COMPARED]
+    suggestion = did_you_mean(word, known)
+    return suggestion.removeprefix("; did you mean '").removesuffix("'?") or None
 
 
-# What a check looks at: one side alone, predictions on their truth, or the bytes of a file while it is read.
+# The input of a check: one side alone, predictions with their ground truth, or a file while it is read.
 Subject = Literal["truth", "pred", "pair", "file"]
 
 Look = Callable[[Any], Iterable["Finding"]]
@@ -142,29 +175,43 @@ Look = Callable[[Any], Iterable["Finding"]]
 
 @dataclass(frozen=True)
 class Check:
-    """One check. `look` takes a `Side` or a `Pair` and yields findings; several records may share one.
+    """One check of the catalogue.
 
-    `cleared_by` names counts of the census: where all of them are zero there is nothing to find and nobody looks.
-    A check that names none always runs. `misfit` among them says that the quick fit covers the check.
+    Attributes
+    ----------
+    code, severity, title, remedy : str
+        Stable code, worst severity, and the texts of the reference page.
+    subjects : tuple of {"truth", "pred", "pair", "file"}
+        Where the check applies; "file" checks are made by the readers of formats.
+    look : str or callable
+        Function from a `Side` or a `Pair` to findings, as "module:function" below `verite.checks`; empty for checks
+        of the readers. Several checks may share one function.
+    cleared_by : tuple of str
+        Anomaly counts (`Side.count`, `Pair.count`). The check runs only if one of them is above zero; a check without
+        any always runs. With "misfit" a good fit on a sample of images rules the check out.
+    notes_more : bool
+        `inspect` runs the check even where the counts rule it out, since it may still give a note.
+    is_slow : bool
+        Only `inspect` runs the check: it reads polygons, or evaluates twice.
     """
 
     code: str
-    severity: Severity  # at worst
+    severity: Severity
     title: str
     remedy: str
     subjects: tuple[Subject, ...]
-    look: str | Look = ""  # "module:function" below verite.checks; "" where the reader of a format says it
+    look: str | Look = ""
     cleared_by: tuple[str, ...] = ()
-    notes_more: bool = False  # `inspect` runs it even where the census clears it, for what is a note at most
-    is_slow: bool = False  # left to `inspect`, which has the time to read polygons and to evaluate twice
+    notes_more: bool = False
+    is_slow: bool = False
 
     @property
     def is_covered(self) -> bool:
-        """Does a good fit on a sample of the images show that there is nothing to find?"""
+        """Whether a good fit on a sample of images rules this check out."""
         return "misfit" in self.cleared_by
 
     def function(self) -> Look:
-        """Who looks."""
+        """Import and return the function that makes the findings."""
         if not isinstance(self.look, str):
             return self.look
         module, _, name = self.look.partition(":")
@@ -175,7 +222,7 @@ ADDED: list[Check] = []
 
 
 def every_check() -> Iterator[Check]:
-    """Those of the catalogue, then those added."""
+    """Yield the checks of the catalogue, then those added by `add_check`."""
     from verite.checks.catalogue import CHECKS
 
     yield from CHECKS
@@ -184,7 +231,7 @@ def every_check() -> Iterator[Check]:
 
 @contextmanager
 def add_check(check: Check) -> Iterator[None]:
-    """Within the block a further check runs at every door."""
+    """Run a further check at every entry point within this block."""
     ADDED.append(check)
     try:
         yield
@@ -193,9 +240,9 @@ def add_check(check: Check) -> Iterator[None]:
 
 
 def reference() -> str:
-    """The table of all checks, as the reference page has it."""
-    words = {"truth": "truth", "pred": "predictions", "pair": "both", "file": "while reading"}
-    lines = ["| code | severity | what is wrong | what mends it | looks at |", "|---|---|---|---|---|"]
+    """Return the Markdown table of all checks, as in `docs/reference/checks.md`."""
+    words = {"truth": "ground truth", "pred": "predictions", "pair": "both", "file": "while reading"}
+    lines = ["| code | severity | what is wrong | what to do | applies to |", "|---|---|---|---|---|"]
     for check in sorted(every_check(), key=lambda check: check.code):
         where = ", ".join(words[subject] for subject in check.subjects)
         lines.append(f"| {check.code} | {check.severity} | {check.title} | {check.remedy} | {where} |")

@@ -1,4 +1,8 @@
-"""Do predictions have the truth's classes? (V201, V202, V203)"""
+"""Checks of class names and ids: shifted ids, ids without gaps, unknown classes, spelling (V201-V204, V220, V309).
+
+Shifted ids are found by matching: among predictions that overlap a ground-truth object, far more must agree in class
+once the ids are shifted, or counted with the ground truth's gaps (as COCO's 80 classes have ids from 1 to 90).
+"""
 
 from __future__ import annotations
 
@@ -19,19 +23,20 @@ if TYPE_CHECKING:
 
 
 def fold(name: str) -> str:
-    """A name without what is overlooked: case, and blanks around and between words."""
+    """Normalise a class name: case folded, white space collapsed."""
     return " ".join(name.casefold().split())
 
 
 def find_alike_names(subject: Side | Pair) -> Iterator[Finding]:
-    """Classes of a truth, or of predictions and their truth, that differ by case or blanks alone."""
+    """Find class names that differ only in case or white space, within the ground truth or between the sides (V204)."""
     if isinstance(subject, Side):
-        yield from alike_in_truth(subject)
+        yield from find_alike_within(subject)
     elif subject.count("unknown_labels"):
-        yield from alike_to_truth(subject)
+        yield from find_alike_between(subject)
 
 
-def alike_in_truth(side: Side) -> Iterator[Finding]:
+def find_alike_within(side: Side) -> Iterator[Finding]:
+    """Find ground-truth classes that differ only in case or white space: a warning."""
     names = side.annotations.labels.all_names
     folded = [fold(name) for name in names]
     if len(set(folded)) == len(folded):
@@ -43,15 +48,16 @@ def alike_in_truth(side: Side) -> Iterator[Finding]:
     yield Finding(
         "V204",
         "warning",
-        f"classes whose names differ by case or blanks alone: {alike[0]}",
+        f"class names differ only in case or white space: {alike[0]}",
         len(alike),
         tuple(alike[:EXAMPLES]),
-        "if they are one class, spell it one way",
+        "if they are one class, use one spelling",
         "truth",
     )
 
 
-def alike_to_truth(pair: Pair) -> Iterator[Finding]:
+def find_alike_between(pair: Pair) -> Iterator[Finding]:
+    """Find predicted classes that are ground-truth classes in another spelling: an error if it concerns all."""
     truth, pred = pair.truth, pair.pred
     known = {fold(name): name for name in truth.labels.all_names}
     counts = count_labels(pred)
@@ -64,37 +70,40 @@ def alike_to_truth(pair: Pair) -> Iterator[Finding]:
     yield Finding(
         "V204",
         "error" if total == len(pred) else "warning",
-        f"{total:,} of {len(pred):,} predictions have classes that differ from the truth's by case or blanks alone: "
-        f"{lines[0]}",
+        f"{total:,} of {len(pred):,} predictions have class names that differ from the ground truth's only in case or "
+        f"white space: {lines[0]}",
         total,
         tuple(lines[:EXAMPLES]),
-        "spell classes as the truth does",
+        "spell class names as in the ground truth",
     )
 
 
 def find_repeated_names(side: Side) -> Iterator[Finding]:
+    """Find images with a file name that another image has (V215)."""
     tally, images = side.tally("repeated_names"), side.annotations.images
     shown = tuple(excerpt(images.name(i)) for i in tally.rows)
     yield Finding(
         "V215",
         "warning",
-        f"{tally.count:,} of {len(images):,} images have a file name that an earlier one has, too, e.g. {shown[0]}",
+        f"{tally.count:,} of {len(images):,} images have the file name of an earlier image, e.g. {shown[0]}",
         tally.count,
         shown,
-        "give every image its own name; predictions by name cannot tell them apart",
+        "give every image its own name; predictions that refer to images by name are ambiguous",
         "truth",
     )
 
 
 def find_unpredicted_classes(pair: Pair) -> Iterator[Finding]:
+    """Find classes with objects but without predictions (V309)."""
     truths, preds = count_labels(pair.truth), count_labels(pair.pred)
     names = pair.truth.labels.all_names
     missing = [name for name, truth, pred in zip(names, truths, preds, strict=False) if truth and not pred]
     if missing and len(pair.pred):
-        yield about_classes("V309", missing, f"of {len(names):,} classes have objects and no prediction", "pred")
+        yield about_classes("V309", missing, f"of {len(names):,} classes have objects but no prediction", "pred")
 
 
 def find_unused_classes(side: Side) -> Iterator[Finding]:
+    """Find classes without objects (V220)."""
     names = side.annotations.labels.all_names
     unused = [name for name, count in zip(names, count_labels(side.annotations), strict=True) if not count]
     if unused and len(side):
@@ -102,15 +111,14 @@ def find_unused_classes(side: Side) -> Iterator[Finding]:
 
 
 def about_classes(code: str, names: Sequence[str], what: str, side: str) -> Finding:
+    """Make a note about some classes."""
     shown = tuple(map(excerpt, names[:EXAMPLES]))
     message = f"{len(names):,} {what}, e.g. {shown[0]}"
-    return Finding(code, "note", message, len(names), shown, "nothing, if it is meant so", side)  # type: ignore[arg-type]
+    return Finding(code, "note", message, len(names), shown, "no action needed if intended", side)  # type: ignore[arg-type]
 
 
 def count_labels(annotations: Annotations) -> list[int]:
-    """How many objects each class has."""
-    from verite.arrays import np
-
+    """Return the number of objects of each class."""
     return np.bincount(annotations.label, minlength=len(annotations.labels)).tolist()  # type: ignore[no-any-return]
 
 
@@ -118,17 +126,17 @@ Ints: TypeAlias = "NDArray[np.int64]"
 
 DIGITS = 9  # of a class id
 
-UNKNOWN = -(10**DIGITS)  # an id that no shift makes known
+UNKNOWN = -(10**DIGITS)  # an id that no shift makes a known one
 
-SHOWN = 6  # names of classes
+SHOWN = 6  # class names that a message lists
 
-SHARE = 0.15  # of the overlapping pairs that must agree under another mapping ...
+SHARE = 0.15  # of the overlapping pairs that must agree in class under another mapping ...
 
-HALF = 0.5  # ... if predictions are of one class alone
+HALF = 0.5  # ... and if predictions have one class only
 
 
 def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
-    """Class ids that are shifted or counted without gaps, and classes that the truth does not know."""
+    """Find shifted class ids (V201), ids without gaps (V202), and classes unknown to the ground truth (V203)."""
     truth, pred, sample = pair.truth, pair.pred, pair.sample
     plain, found = pair.explanations
     explanation = found or plain
@@ -141,7 +149,7 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
         yield from find_no_common_class(truth, pred)
         return
     counts = np.bincount(pred.label, minlength=len(pred.labels))
-    spelt = {fold(name) for name in truth.labels.all_names}  # of names that differ by case alone another check speaks
+    spelt = {fold(name) for name in truth.labels.all_names}  # V204 reports names that differ only in case
     unknown = np.flatnonzero(counts[known:]) + known
     unknown = np.array([i for i in unknown if fold(pred.labels.name(int(i))) not in spelt], dtype=np.int64)
     if not len(unknown):
@@ -155,7 +163,7 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
         "V203",
         "error" if count == len(pred) else "warning",
         f"{count:,} of {len(pred):,} predictions have "
-        f"{f'one of {len(unknown):,} classes' if len(unknown) > 1 else 'a class'} that the truth does not have, "
+        f"{f'one of {len(unknown):,} classes' if len(unknown) > 1 else 'a class'} that the ground truth does not have, "
         f"e.g. {excerpt(first)}" + (f"; did you mean {excerpt(near)}?" if near else ""),
         count,
         tuple(excerpt(name) + (f", nearest {excerpt(guess)}" if guess else "") for name, guess in guesses),
@@ -164,7 +172,7 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
 
 
 def find_no_common_class(truth: Annotations, pred: Annotations) -> Iterator[Finding]:
-    """Every class is known, and yet no prediction has the class of any object, so that none can be right."""
+    """Find predictions of known classes of which no object is, so that none can be a true positive (V203)."""
     asked, given = (_core.mark_used(side.label, len(truth.labels)) for side in (truth, pred))
     if not len(truth) or not len(pred) or (asked & given).any():
         return
@@ -172,42 +180,46 @@ def find_no_common_class(truth: Annotations, pred: Annotations) -> Iterator[Find
     yield Finding(
         "V203",
         "warning",
-        f"no prediction has a class that an object has: predictions have {list_names(names[0])}, objects "
+        f"no prediction has the class of any object: predictions have {list_names(names[0])}, objects have "
         f"{list_names(names[1])}",
         len(pred),
         (),
-        "are classes counted alike on both sides?",
+        "check that class ids start at the same number on both sides",
     )
 
 
 def advice_on_classes(names: Sequence[str], truth: Annotations, *, is_all: bool) -> str:
-    """What to do about classes that the truth does not have, which some predictions or all of them have."""
-    listed = f"the truth has {list_names(truth.labels.all_names)}"
+    """Return the remedy for unknown classes, which some or all (`is_all`) predictions have."""
+    listed = f"the ground truth has {list_names(truth.labels.all_names)}"
     if len(names) == 1 and is_all and len(truth.labels) > 1:
-        return f"{listed}; if the detector knows no classes, {ignore_classes()}"
+        return f"{listed}; if the detector is class-agnostic, {ignore_classes()}"
     if all(name.isdecimal() for name in names) and not all(name.isdecimal() for name in truth.labels.all_names):
-        return "these are numbers: give the names of the classes with --names"
+        return "these are class numbers: give the class names with --names"
     return listed
 
 
 def list_names(names: Sequence[str]) -> str:
+    """List the first few class names, and how many more there are."""
     shown = ", ".join(excerpt(name, 30) for name in names[:SHOWN])
     return shown + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
 @dataclass(frozen=True)
 class Mapping:
-    """A way to read class ids, and how many overlapping pairs agree in class under it."""
+    """Another reading of class ids, and how many overlapping pairs agree in class under it."""
 
     name: str
     agree: int
-    before: int  # that agree as read
+    before: int  # pairs that agree as read
     pairs: int
     examples: tuple[str, ...]
 
 
 def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, explanation: Hypothesis) -> Mapping | None:
-    """A shift of class ids, or ids counted without the truth's gaps, under which overlapping objects agree."""
+    """Return the shift of class ids, or the positions without gaps, under which most overlapping objects agree.
+
+    Pairs are tried by highest IoU, and then by highest confidence.
+    """
     numbers = class_numbers(truth, pred)
     if numbers is None:
         return None
@@ -222,7 +234,7 @@ def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, expl
         used = mine[_core.mark_used(pred.label, len(pred.labels))]
         for name, mapped in mappings(theirs):
             hits = given[wanted == mapped(given)]
-            # Objects of all classes found as one are no shift, even where that one is unknown as read.
+            # A single predicted class on objects of all classes is no shift, even if that class is unknown as read.
             least = SHARE if len(used) > 1 or len(theirs) == 1 else HALF
             if len(hits) >= least * len(one) and is_explained(hits, before, used, mapped(used), theirs):
                 shown = pair_examples(truth, pred, sample.truth.rows[one], rows[other])
@@ -231,17 +243,20 @@ def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, expl
 
 
 def is_explained(hits: Ints, before: int, used: Ints, mapped: Ints, theirs: Ints) -> bool:
-    """Do far more pairs agree under a mapping (`hits`, by the file's ids) than before, and is no class lost by it?"""
+    """Whether far more pairs agree under a mapping than before, and no class becomes unknown.
+
+    `hits` are the class ids as written of the pairs that agree. One confused class is no shift: hits of two classes are
+    needed, or a mapping under which every class is known that was not.
+    """
     known, known_then = int(np.isin(used, theirs).sum()), int(np.isin(mapped, theirs).sum())
-    is_decisive = known_then == len(used) > known  # with it, and only with it, every class is known
+    is_decisive = known_then == len(used) > known
     odds = ODDS / 2 if is_decisive else ODDS
-    # One class taken for another is no shift: it takes two to see one, or one that was unknown.
     is_of_several = len(hits) - np.unique(hits, return_counts=True)[1].max(initial=0) >= 2
     return len(hits) >= FEWEST + odds * before and known_then >= known and (is_of_several or is_decisive)
 
 
 def class_numbers(truth: Annotations, pred: Annotations) -> tuple[Ints, Ints] | None:
-    """The class ids of both sides, if predictions speak of classes by id, or by names that are numbers."""
+    """Return the class ids of both sides, if predictions have ids or names that are numbers; else None."""
     known, names = len(truth.labels), pred.labels.all_names
     numbers = [int(name) if name.isdecimal() and len(name) <= DIGITS else UNKNOWN for name in names]
     if truth.labels.ids is None:
@@ -254,29 +269,29 @@ def class_numbers(truth: Annotations, pred: Annotations) -> tuple[Ints, Ints] | 
 
 
 def mappings(theirs: Ints) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
-    """Ways in which class ids go wrong, as functions from the file's ids to the right ones."""
+    """Yield common mistakes in class ids, as functions from the ids as written to the correct ones."""
     yield "+1", lambda ids: ids + 1
     yield "-1", lambda ids: ids - 1
     ordered = np.sort(theirs)
-    if len(ordered) and ordered[-1] - ordered[0] >= len(ordered):  # there are gaps, as among COCO's 1 to 90
+    if len(ordered) and ordered[-1] - ordered[0] >= len(ordered):  # gaps
         for start in (0, 1):
-            yield f"index from {start}", lambda ids, start=start: in_order(ordered, ids - start)  # type: ignore[misc]
+            yield f"index from {start}", lambda ids, start=start: id_at(ordered, ids - start)  # type: ignore[misc]
 
 
-def in_order(ordered: Ints, index: Ints) -> Ints:
-    """The id at each index, -1 where there is none."""
+def id_at(ordered: Ints, index: Ints) -> Ints:
+    """Return the id at each index, -1 where there is none."""
     return np.where((index >= 0) & (index < len(ordered)), ordered[np.clip(index, 0, len(ordered) - 1)], -1)
 
 
 def pairings(sample: Sample, explanation: Hypothesis) -> Iterator[tuple[Ints, Ints]]:
-    """Truths that are found, each with the prediction that overlaps it most; then each with the most confident one."""
+    """Yield each matched object with the prediction of highest IoU, then with the one of highest confidence."""
     which, by, overlap = find_overlapping(sample, explanation)
     yield best_pairs(which, by, overlap)
     yield best_pairs(which, by, np.ones_like(overlap))
 
 
 def pair_examples(truth: Annotations, pred: Annotations, one: Ints, other: Ints) -> tuple[str, ...]:
-    """The classes of the first few pairs."""
+    """Describe the classes of the first few pairs."""
     return tuple(
         f"{truth.images.name(int(truth.image[t]))}: {excerpt(pred.labels.name(int(pred.label[p])))} "
         f"on {excerpt(truth.labels.name(int(truth.label[t])))}"
@@ -285,16 +300,18 @@ def pair_examples(truth: Annotations, pred: Annotations, one: Ints, other: Ints)
 
 
 def mapping_finding(pred: Annotations, mapping: Mapping) -> Finding:
+    """Make the finding about ids without gaps (V202) or shifted ids (V201)."""
     name = mapping.name
     evidence = f"{mapping.before} of {mapping.pairs} overlapping pairs agree in class as read, {mapping.agree}"
     if name.startswith("index"):
         return Finding(
             "V202",
             "error",
-            f"class ids look counted from {name[-1]} without the gaps of the truth's ids: {evidence} when counted so",
+            f"class ids look like positions from {name[-1]}, without the gaps of the ground truth's ids: {evidence} "
+            "if read so",
             len(pred),
             mapping.examples,
-            "write the truth's category ids instead of positions in the list of classes",
+            "write the ground truth's category ids instead of positions in the list of classes",
         )
     takes_option = "labels" in pred.source.by_number or pred.source.format == "yolo"
     return Finding(

@@ -1,8 +1,8 @@
-"""Do predictions overlap the truth better under another reading, and by more than chance would have it?
+"""Evidence for another box format: does the IoU with the ground truth grow by more than chance explains?
 
-Each truth of the sample has a best overlap with the predictions of its image. Another reading must win far more truths
-than it loses, and find more of them than a bad detector would by chance. What chance does is measured in two ways:
-with the predictions of other images in place of an image's own, and, since images may look alike, with random boxes.
+Each ground-truth object of the sample has a highest IoU with the predictions of its image. Under another box format far
+more objects must gain a match than lose one, and more must match than by chance. Chance is estimated in two ways: with
+the predictions of other images in place of an image's own, and, since images may look alike, with random boxes.
 """
 
 from __future__ import annotations
@@ -18,37 +18,37 @@ from verite.checks.sample import EDGE, NATS, Sample, SampledObjects, imbalance, 
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
 
-FOUND = 0.5  # overlap from which a truth counts as found
+FOUND = 0.5  # IoU from which an object counts as matched
 
-PRECISE = 0.75  # overlap that does not come about by size and place alone
+PRECISE = 0.75  # IoU that similar sizes and places alone do not reach
 
-BETTER = 0.1  # a truth is won when its overlap grows by this
+BETTER = 0.1  # growth of IoU by which an object is gained
 
-FEWEST = 6  # truths an explanation must win
+FEWEST = 6  # objects that a hypothesis must gain
 
-ODDS = 3  # truths won for each one lost
+ODDS = 3  # objects gained for each one lost
 
-MORE = 0.35  # truths won, net, for each one found before
+MORE = 0.35  # net objects gained for each one matched as read
 
-SEEN = 0.3  # overlap below which it is as good as none
+SEEN = 0.3  # IoU below which it counts as zero
 
-EXPECTED = 0.25  # truths that chance finds, at least
+EXPECTED = 0.25  # objects matched by chance, at least
 
-SIGMAS = 4  # errors of a median, within which it may be anything
+SIGMAS = 4  # standard errors of a median that count as noise
 
-PARTS = 5  # of an image, across and down
+PARTS = 5  # cells of a grid over the image, in x and in y
 
-FAIR = 0.03  # share of the boxes that makes a part of the image one of their places
+FAIR = 0.03  # share of boxes from which a grid cell counts as occupied
 
 TURNS = 4
 
 RANDOM_BOXES = 500
 
-NORMAL = 1.4826 * 1.2533  # a normal deviation by its median one, times the error of a median by that of a mean
+NORMAL = 1.4826 * 1.2533  # MAD to standard deviation, times standard error of a median to that of a mean
 
 
 def best_overlaps(truth: Floats, truth_image: Ints, pred: Floats, pred_image: Ints) -> Floats:
-    """For each truth its largest overlap with a prediction of the same image; 0 where it is less than SEEN."""
+    """Return for each object its highest IoU with a prediction of the same image; 0 below SEEN."""
     _, which, overlap = _core.box_candidates(truth, truth_image, pred, pred_image, 0.0, SEEN)
     best = np.zeros(len(truth))
     np.maximum.at(best, which, overlap)
@@ -56,19 +56,19 @@ def best_overlaps(truth: Floats, truth_image: Ints, pred: Floats, pred_image: In
 
 
 def best_pairs(which: Ints, by: Ints, overlap: Floats) -> tuple[Ints, Ints]:
-    """Each truth with the prediction that overlaps it most; of equal ones with the most confident."""
+    """Return each object with the prediction of highest IoU, of equal ones that of highest confidence."""
     order = np.lexsort((by, -overlap, which))
     first = order[np.diff(which[order], prepend=-1) > 0]
     return which[first], by[first]
 
 
 def most_possible(truth: SampledObjects, pred: SampledObjects) -> int:
-    """How many truths could be found at all, given how many predictions each image has."""
+    """Return the largest possible number of matches, given the predictions per image."""
     return int(np.minimum(truth.counts, pred.counts).sum())
 
 
 def wins(new: Floats, old: Floats) -> tuple[int, int]:
-    """How many truths the new reading finds and the old one does not, and the other way round."""
+    """Count objects matched under the new box format only, and under the old one only."""
     gain = new - old
     won = (new >= FOUND) & (old < FOUND) & (gain >= BETTER)
     lost = (old >= FOUND) & (new < FOUND) & (gain <= -BETTER)
@@ -76,26 +76,26 @@ def wins(new: Floats, old: Floats) -> tuple[int, int]:
 
 
 def is_dominant(new: Floats, old: Floats, more: float, fewest: int) -> bool:
-    """Does the new reading win enough truths, far more than it loses, and many compared to those found before?"""
+    """Whether the new box format gains enough objects, far more than it loses, and many relative to those before."""
     won, lost = wins(new, old)
     before = int((old >= FOUND).sum())
     return won >= fewest + ODDS * lost and won - lost >= more * before
 
 
 def median_and_error(values: Floats) -> tuple[Floats, Floats]:
-    """The median of each column, and how far it may be off: by the median deviation, as of normal errors."""
+    """Return the median of each column and SIGMAS of its standard errors, from the median absolute deviation."""
     middle = np.median(values, axis=0)
     deviation = np.median(np.abs(values - middle), axis=0)
     return middle, SIGMAS * deviation * NORMAL / np.sqrt(len(values))
 
 
 def turns(images: int) -> list[int]:
-    """By how many images to turn the sample so that predictions meet other images' truths."""
+    """Return rotations of the sample by which predictions meet the objects of other images."""
     return sorted({images // 2, images // 3, 2 * images // 3, images // 5, 4 * images // 5} - {0})[:TURNS]
 
 
 def exceeds_other_images(own: Floats, chance: list[Floats]) -> bool:
-    """Are truths found in their own images far more often, or far better, than in other images?"""
+    """Whether objects match predictions of their own image far more often than those of other images."""
     if not chance:
         return False
     for overlap in (FOUND, PRECISE):
@@ -108,13 +108,13 @@ def exceeds_other_images(own: Floats, chance: list[Floats]) -> bool:
 
 
 def exceeds_random_boxes(hits: int, expected: float, at_least: float) -> bool:
-    """Are so many truths found (or predictions right) that random boxes would not do it?"""
+    """Whether there are far more matches than random boxes would give."""
     expected = max(expected, EXPECTED)
     return hits >= max(at_least, ODDS * expected) and surprise(hits, expected) >= NATS
 
 
 def places(boxes: Floats) -> int:
-    """In how many parts of the image are a fair share of boxes centred? It ends where the last box does."""
+    """Count occupied cells of a grid over the image, by box centres; the image ends where the last box ends."""
     if not len(boxes):
         return 0
     centres = (boxes[:, :2] + boxes[:, 2:]) / boxes[:, 2:].max(axis=0) * PARTS / 2
@@ -123,31 +123,31 @@ def places(boxes: Floats) -> int:
 
 
 def relative_to_images(boxes: Floats, sizes: Floats) -> Floats:
-    """Boxes in fractions of their image; where no size is known, of an image that ends where the last box does."""
+    """Return boxes in fractions of their image, or of the extent of all boxes where sizes are unknown."""
     frame = sizes if np.all(sizes > 0) else boxes[:, 2:].max(axis=0, initial=1)
     return np.asarray(boxes / np.tile(np.broadcast_to(frame, sizes.shape), 2))
 
 
 def chance_of_random(relative: Floats) -> Floats:
-    """How likely a random box overlaps each truth by half."""
+    """Return the probability that a random box has IoU ≥ 0.5 with each object."""
     return np.asarray((_core.box_iou(relative, random_boxes()) >= FOUND).mean(axis=1))
 
 
 @cache
 def random_boxes() -> Floats:
-    """Boxes between two random points of the unit square, always the same."""
+    """Return boxes between two random points of the unit square, from a fixed seed."""
     points = np.random.default_rng(0).random((RANDOM_BOXES, 2, 2))
     return np.concatenate([points.min(axis=1), points.max(axis=1)], axis=1)
 
 
-COST = 0.2  # of a score, for boxes that all leave their images
+COST = 0.2  # reduction of the score if all boxes leave their images
 
-SOUND = 0.5  # share of truths overlapped precisely from which nothing else is tried
+SOUND = 0.5  # share of precise matches from which no other format is tried
 
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """A way to read one side, and a shift of the predictions' image ids, with the overlaps that follow."""
+    """A box format of one side and a shift of the predictions' image ids, with the resulting IoU per object."""
 
     side: SideName
     reading: Reading
@@ -155,35 +155,38 @@ class Hypothesis:
     overlaps: Floats
     possible: int
     outside: float = 0.0  # share of boxes that leave their image
-    weight: float = 1.0  # below 1 for what is less plausible beforehand
+    weight: float = 1.0  # prior weight, below 1 for less likely formats
 
     @property
     def score(self) -> float:
+        """The summed IoU, weighted by prior plausibility and reduced for boxes outside their images."""
         return float(self.overlaps.sum()) * self.weight * (1 - COST * self.outside)
 
     @property
     def found(self) -> int:
+        """The number of matched objects."""
         return int((self.overlaps >= FOUND).sum())
 
     @property
     def is_sound(self) -> bool:
-        """Do the predictions fit so well that no other reading need be tried?"""
+        """Whether so many matches are precise that no other format need be tried."""
         return self.possible > 0 and int((self.overlaps >= PRECISE).sum()) >= SOUND * self.possible
 
 
 def boxes_under(sample: Sample, side: SideName, reading: Reading, shift: int) -> tuple[Floats, Floats]:
-    """Truths and predictions, one of them read anew."""
+    """Return ground-truth and predicted boxes as corners, one side under another box format."""
     truth, pred = sample.truth, sample.preds[shift]
     return truth.corners(reading if side == "truth" else None), pred.corners(reading if side == "pred" else None)
 
 
 def overlaps_under(sample: Sample, side: SideName, reading: Reading, shift: int) -> Floats:
+    """Return the highest IoU of each object, one side under another box format."""
     truth, pred = boxes_under(sample, side, reading, shift)
     return best_overlaps(truth, sample.truth.image, pred, sample.preds[shift].image)
 
 
 def share_outside(sample: Sample, side: SideName, reading: Reading, shift: int) -> float:
-    """Share of boxes that leave their image by more than a tenth of it."""
+    """Return the share of boxes that leave their image by more than 10 % of a side."""
     pred = sample.preds[shift]
     if not sample.truth.is_sized or not pred.is_sized:
         return 0.0
@@ -194,7 +197,7 @@ def share_outside(sample: Sample, side: SideName, reading: Reading, shift: int) 
 
 
 def find_overlapping(sample: Sample, e: Hypothesis) -> tuple[Ints, Ints, Floats]:
-    """Every pair of a truth and a prediction that overlap by half, predictions by confidence, and their overlaps."""
+    """Return all pairs of an object and a prediction with IoU ≥ 0.5, and the IoU of each."""
     truth_boxes, pred_boxes = boxes_under(sample, e.side, e.reading, e.shift)
     pred = sample.preds[e.shift]
     offsets, which, overlap = _core.box_candidates(truth_boxes, sample.truth.image, pred_boxes, pred.image, 0.0, FOUND)

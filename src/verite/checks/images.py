@@ -1,4 +1,4 @@
-"""Are predictions on the truth's images? (V211, V212, V213)"""
+"""Do the predictions refer to images of the ground truth? Shifted, unknown or quoted image ids (V211, V212, V213)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
+from verite.checks.boxes import percent
 from verite.checks.check import EXAMPLES, Finding, Fix, near_word
 from verite.checks.evidence import FEWEST, FOUND, Hypothesis, overlaps_under
 from verite.checks.sample import NATS, Pair, Sample, speaks_by_id
@@ -16,12 +17,15 @@ from verite.errors import excerpt
 from verite.model.annotations import Annotations
 
 Ints = NDArray[np.int64]
-NO_WORSE = 0.98  # part of the overlaps that remains under shifted ids
-DIGITS = 18  # that every whole number of an id has room for
+NO_WORSE = 0.98  # share of the summed IoU that must remain under shifted ids
+DIGITS = 18  # of an id that fits 64 bits
 
 
 def find_wrong_images(pair: Pair) -> Iterator[Finding]:
-    """Images that the truth does not know, and ids that are shifted."""
+    """Find predictions on images that the ground truth does not have, and image ids that are shifted by one.
+
+    A shift is named if the boxes fit far better with it, or if it makes every unknown image known.
+    """
     truth, pred, sample, (plain, found) = pair.truth, pair.pred, pair.sample, pair.explanations
     known, shift = len(truth.images), found.shift if found else 0
     if len(pred.images) == known and not shift:
@@ -33,53 +37,56 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
         shift = shift_that_makes_known(pred.images.ids[:known], pred.images.ids[used], sample, plain)
     names = [pred.images.name(int(i)) for i in unknown[:EXAMPLES]]
     if shift:
-        evidence = f"{len(unknown):,} of {len(used):,} images are unknown to the truth as read"
+        evidence = f"{len(unknown):,} of {len(used):,} images are not in the ground truth as read"
         if found and found.shift and plain:
-            evidence = f"{share(plain)} as read, {share(found)} with {shift:+d}"
+            evidence = (
+                f"{percent(plain)} of {plain.possible:,} sampled objects match as read, {percent(found)} of "
+                f"{found.possible:,} with {shift:+d}"
+            )
         yield Finding(
             "V211",
             "error",
             f"image ids look shifted by {-shift:+d}: {evidence}",
             len(pred),
-            tuple(f"image {name} is not in the truth" for name in names),
+            tuple(f"image {name} is not in the ground truth" for name in names),
             Fix("pred", (("image_offset", shift),)),
         )
     elif len(unknown) and truth.images.ids is not None and are_ids_as_texts(names, truth.images.ids):
         yield Finding(
             "V212",
             "error",
-            f"{count:,} of {len(pred):,} predictions speak of images by texts such as {excerpt(names[0])}, "
-            f"the truth by numbers such as {names[0]}",
+            f"{count:,} of {len(pred):,} predictions have image ids that are strings such as {excerpt(names[0])}, "
+            f"the ground truth has numbers such as {names[0]}",
             count,
             tuple(excerpt(name) for name in names),
             f"write image ids without quotation marks: {names[0]}",
         )
-    elif len(unknown) == len(used) and are_positions(pred, used, known):
+    elif len(unknown) == len(used) and are_consecutive(pred, used, known):
         last = int(np.asarray(pred.images.ids)[used].max())
         yield Finding(
             "V213",
             "error",
-            f"all {count:,} predictions are on images that the truth does not have, with ids up to {last:,} like "
-            f"positions in its list of {known:,} images",
+            f"all {count:,} predictions are on images that the ground truth does not have, with ids up to {last:,} "
+            f"like positions in its list of {known:,} images",
             count,
             tuple(excerpt(name) for name in names),
-            "write the ids that images have in the truth instead of counting them",
+            "write the image ids of the ground truth instead of consecutive numbers",
         )
     elif len(unknown):
         near = nearest_image(truth, names[0], is_number=truth.images.ids is not None and speaks_by_id(pred, "images"))
         yield Finding(
             "V213",
             "error",
-            f"{count:,} of {len(pred):,} predictions are on {len(unknown):,} images that the truth does not have, "
-            f"e.g. {excerpt(names[0])}" + (f", nearest {excerpt(near)}" if near else ""),
+            f"{count:,} of {len(pred):,} predictions are on {len(unknown):,} images that the ground truth does not "
+            f"have, e.g. {excerpt(names[0])}" + (f", nearest {excerpt(near)}" if near else ""),
             count,
             tuple(excerpt(name) for name in names),
-            "name images as the truth does, or leave these predictions out",
+            "name images as the ground truth does, or remove these predictions",
         )
 
 
-def are_positions(pred: Annotations, used: Ints, known: int) -> bool:
-    """Are the ids of these images numbers from 0 or 1 to the number of the truth's images, and most of them used?"""
+def are_consecutive(pred: Annotations, used: Ints, known: int) -> bool:
+    """Whether image ids look like positions: within 0 to the number of ground-truth images, half of them used."""
     ids = pred.images.ids
     if ids is None or not speaks_by_id(pred, "images") or 2 * len(used) < known:
         return False
@@ -87,18 +94,18 @@ def are_positions(pred: Annotations, used: Ints, known: int) -> bool:
 
 
 def are_ids_as_texts(names: Sequence[str], ids: Ints) -> bool:
-    """Are these texts numbers that the truth has as ids?"""
+    """Whether these strings are numbers that the ground truth has as image ids."""
     return all(name.isdecimal() and len(name) <= DIGITS for name in names) and bool(
         np.isin(np.array(names, int), ids).all()
     )
 
 
-def share(e: Hypothesis) -> str:
-    return f"{100 * e.found / max(e.possible, 1):.0f} % of {e.possible:,} sampled objects are found"
-
-
 def shift_that_makes_known(truth_ids: Ints, used_ids: Ints, sample: Sample | None, plain: Hypothesis | None) -> int:
-    """The shift of -1 or +1 under which every image is known and overlaps are no worse; 0 if there is none."""
+    """Return the shift (+1 or -1) that makes every image known without lowering the IoU, or 0 if there is none.
+
+    Where the sample of images says nothing, the shift must be too good for chance: the ids of the ground truth are so
+    sparse that as many unknown ids would not all fall on known ones.
+    """
     for shift in (1, -1):
         if not np.isin(used_ids + shift, truth_ids).all():
             continue
@@ -108,13 +115,13 @@ def shift_that_makes_known(truth_ids: Ints, used_ids: Ints, sample: Sample | Non
                 return shift
         density = len(truth_ids) / max(1, int(truth_ids.max()) - int(truth_ids.min()) + 1)
         unknown = int((~np.isin(used_ids, truth_ids)).sum())
-        if unknown * -log(min(density, 1)) >= NATS:  # so many ids do not all fall on others by chance
+        if unknown * -log(min(density, 1)) >= NATS:
             return shift
     return 0
 
 
 def nearest_image(truth: Annotations, name: str, *, is_number: bool) -> str | None:
-    """The truth's image whose id or name is nearest."""
+    """Return the ground-truth image with the nearest id, or with the most similar name."""
     if not len(truth.images):
         return None
     ids = truth.images.ids

@@ -1,4 +1,9 @@
-"""Every other way to read the boxes that is worth a try."""
+"""Find the box format under which predictions match the ground truth, if it is not the one that was used.
+
+Candidates are the layouts of `readings.READINGS` in pixels and fractions, shifts of image ids by one, and coordinates
+of resized images (`scaling`). `weigh_readings` picks the best candidate that gains far more objects than it loses
+(`dominates`) and is plausible: boxes lie inside their images, errors have no direction, and matches exceed chance.
+"""
 
 from __future__ import annotations
 
@@ -36,29 +41,29 @@ from verite.checks.sample import Sample, SampledObjects
 from verite.checks.scaling import USUAL, estimate, round_off
 from verite.model.layouts import Floats
 
-FEWEST_MEASURED = 5  # boxes that say in what they are measured
+FEWEST_MEASURED = 5  # boxes before pixels and fractions are distinguished
 
-SMALL, LARGE = 2, 0.05  # fractions are small numbers, but for this share of them
+SMALL, LARGE = 2, 0.05  # fractions are at most 2, except for 5 % of the numbers
 
-PIXELS = 3  # a median side of more is no fraction
+PIXELS = 3  # a median side above is no fraction
 
-SAME_SIZE = 0.05  # a scale that is nearer to 1 is none, if the layout is another one
+SAME_SIZE = 0.05  # a scale nearer to 1 is none, if the layout differs too
 
-THOUSAND = (1000.0, 1000.0)  # the frame of models that speak of places in words, y before x
+THOUSAND = (1000.0, 1000.0)  # the frame of vision-language models, y before x
 
-USUALLY = 0.02  # how near to a usual length a resized side is
+USUALLY = 0.02  # relative distance of a resized side to a common one
 
-# What readings weigh less that are less likely beforehand: each further change, the truth's side, y before x, ...
+# Prior penalties: each further change, a change of the ground truth, y before x, ...
 CHANGED, TRUTHS, SWAPPED = 0.1, 0.005, 0.015
 
-# ... a scale, each less usual measure, another layout besides, the truth's scale.
+# ... a scale, each less common measure, another layout as well, a scale of the ground truth.
 ESTIMATED, UNUSUAL, RELAID, TRUTHS_SCALE = 0.03, 0.02, 0.03, 0.06
 
-Tried = tuple[SideName, Reading, int, float]  # the side to read anew, how, the shift of image ids, the weight
+Tried = tuple[SideName, Reading, int, float]  # side, box format, shift of image ids, prior weight
 
 
 def plain_readings(sample: Sample) -> Iterator[Tried]:
-    """Every reading without an estimate. Fractions are tried only for numbers that look like fractions."""
+    """Yield box formats that need no estimate; fractions only for numbers that look like fractions."""
     sides: list[tuple[SideName, int]] = [*(("pred", shift) for shift in sample.shifts), ("truth", 0)]
     for side, shift in sides:
         group = sample.preds[shift] if side == "pred" else sample.truth
@@ -78,24 +83,24 @@ def plain_readings(sample: Sample) -> Iterator[Tried]:
 
 
 def likely_measure(group: SampledObjects) -> Measure:
-    """Pixels or fractions, by the size of the numbers."""
+    """Return whether numbers look like pixels or fractions, by their size."""
     if group.reading.measure == "rel" and not looks_like_pixels(group.numbers):
         return "rel"
     return "rel" if looks_like_fractions(group.numbers) else "abs"
 
 
 def looks_like_fractions(numbers: Floats) -> bool:
-    """Are these too small to be pixels? Healthy boxes do not all lie in an image's first pixel."""
+    """Whether numbers are too small to be pixels."""
     return len(numbers) >= FEWEST_MEASURED and float((np.abs(numbers) > SMALL).mean()) <= LARGE
 
 
 def looks_like_pixels(numbers: Floats) -> bool:
-    """Are these too large to be fractions?"""
+    """Whether numbers are too large to be fractions."""
     return len(numbers) >= FEWEST_MEASURED and float(np.median(np.abs(numbers[:, 2:]).max(axis=1))) > PIXELS
 
 
 def scaled_readings(sample: Sample) -> Iterator[Tried]:
-    """Readings of predictions from resized images, each with the scale that fits best."""
+    """Yield box formats in coordinates of resized images, each with the scale that fits best."""
     own = sample.pred.reading
     if own.measure != "abs" or looks_like_fractions(sample.truth.numbers):
         return
@@ -119,35 +124,35 @@ def scaled_readings(sample: Sample) -> Iterator[Tried]:
 
 
 def is_worth_it(reading: Reading, own: Reading) -> bool:
-    """Not if it is but another layout, scaled by next to nothing, or a length to which nobody resizes images."""
+    """Whether a scale is worth a try: not close to 1 with another layout, and for letterboxes a common size."""
     if reading.measure in ("longest", "padded"):
         return any(abs(reading.unit[0] / usual - 1) < USUALLY for usual in USUAL)
     return reading.measure != "factor" or reading.layout == own.layout or abs(reading.unit[0] - 1) >= SAME_SIZE
 
 
-OUTSIDE = 0.3  # share of boxes that leave their images only as read, from which chance is no question
+OUTSIDE = 0.3  # share of boxes that leave their images only as read, which chance does not explain
 
-BIAS = 0.1  # of a box's side: by how much the edges of a detector's boxes are off in the median, at most
+BIAS = 0.1  # of a box side: largest median error of the edges of a detector
 
-SAME = 0.5  # share of predictions that are in the next image as well, beyond that of truths which are
+SAME = 0.5  # share of predictions that recur in the next image, beyond that of ground-truth objects
 
-CROWDED = 1.2  # truths found for each that can be: several lie on one prediction
+CROWDED = 1.2  # matched objects per possible match, from which several share one prediction
 
-MOST, FARTHER = 0.9, 1.3  # how far most boxes reach; truths of images without a size reach no farther than this
+MOST, FARTHER = 0.9, 1.3  # quantile of box edges; the ground truth reaches at most this many times as far
 
-CONFIDENT = 0.35  # share of the truths that the most confident predictions find precisely
+CONFIDENT = 0.35  # share of objects that the highest-confidence predictions match precisely
 
-SHORT, FULL, PAST = 0.7, 0.75, 1.1  # parts of an image: where boxes end that were scaled down, and that were not
+SHORT, FULL, PAST = 0.7, 0.75, 1.1  # extent of boxes relative to the image: scaled down, full, beyond
 
-REACH = 0.98  # share of the boxes that end before
+REACH = 0.98  # quantile of box edges that is their extent
 
-HALF, RIGHT = 0.5, 0.3  # share of the truths that are found, or of the predictions that are right, beyond chance
+HALF, RIGHT = 0.5, 0.3  # share of objects matched, or of predictions that are TP, to exceed chance
 
-PLACES = 4  # parts of the image with objects, so that a reading cannot fit by chance
+PLACES = 4  # occupied grid cells from which a scale cannot fit by chance
 
 
 def is_plausible(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
-    """Do boxes lie where boxes can lie, and fit better than chance would have it?"""
+    """Whether boxes lie inside their images, errors are unbiased, and matches exceed chance."""
     if is_about_fractions(sample, found):
         return True
     if not lies_in_images(sample, plain, found) or is_biased(sample, found):
@@ -161,7 +166,7 @@ def is_plausible(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
         return is_image_specific
     if found.reading.measure not in SCALED:
         return is_image_specific or beats_random_boxes(sample, found)
-    # A scale is estimated so as to fit: if objects lie in few places, it must fit each image by itself, or very well.
+    # A scale is estimated to fit: with objects in few places it must fit each image by itself, or very well.
     truth_boxes, _ = boxes_under(sample, found.side, found.reading, found.shift)
     where = places(relative_to_images(truth_boxes, sample.truth.sizes)[found.overlaps >= FOUND])
     if where >= PLACES:
@@ -172,8 +177,8 @@ def is_plausible(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
 
 
 def lies_in_images(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
-    """Do boxes stay in their images? Where sizes are not known: do truths reach no farther than predictions?"""
-    if found.found > CROWDED * found.possible:  # several truths on one prediction
+    """Whether boxes stay in their images; without sizes, whether both sides have about the same extent."""
+    if found.found > CROWDED * found.possible:  # several objects on one prediction
         return False
     if sample.truth.is_sized:
         return found.outside <= max(OUTSIDE, plain.outside)
@@ -183,12 +188,12 @@ def lies_in_images(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool
 
 
 def is_blind(sample: Sample, found: Hypothesis) -> bool:
-    """Are predictions the same whatever the image, and objects are not? Then no fit says how they were written."""
+    """Whether predictions recur in every image and objects do not; then a fit is no evidence of a box format."""
     return recurrence(sample.preds[found.shift]) > recurrence(sample.truth) + SAME
 
 
 def recurrence(group: SampledObjects) -> float:
-    """Share of boxes that the next image of the sample has in the same place, as part of the image."""
+    """Return the share of boxes that recur in the next sampled image at the same relative place."""
     if group.images < 2:
         return 0.0
     own, other = (relative_to_images(g.corners(), g.sizes) for g in (group, group.turn(1)))
@@ -197,14 +202,14 @@ def recurrence(group: SampledObjects) -> float:
 
 
 def is_precise(sample: Sample, found: Hypothesis) -> bool:
-    """Do as many predictions as there are truths, the most confident ones, find a good part of these precisely?"""
+    """Whether the highest-confidence predictions, as many as objects, match a good part of them precisely."""
     truth, confident = sample.truth, sample.preds[found.shift].first(sample.truth.counts)
     few = overlaps_under(Sample(truth, {found.shift: confident}), found.side, found.reading, found.shift)
     return int((few >= PRECISE).sum()) >= CONFIDENT * most_possible(truth, confident)
 
 
 def is_biased(sample: Sample, found: Hypothesis) -> bool:
-    """Are boxes off in one direction? A detector errs to all sides; a wrong reading that happens to fit does not."""
+    """Whether box edges are off in one direction; a detector errs to all sides, a wrong format does not."""
     one, other = best_pairs(*find_overlapping(sample, found))
     truth_boxes, pred_boxes = boxes_under(sample, found.side, found.reading, found.shift)
     truth, pred = truth_boxes[one], pred_boxes[other]
@@ -214,13 +219,13 @@ def is_biased(sample: Sample, found: Hypothesis) -> bool:
 
 
 def is_about_fractions(sample: Sample, found: Hypothesis) -> bool:
-    """Is one side in fractions and the other in pixels? Then something is wrong for certain."""
+    """Whether the format changes between fractions and pixels, which is always a mistake."""
     own = sample.truth.reading if found.side == "truth" else sample.pred.reading
     return found.reading.measure != own.measure and found.reading.measure in ("abs", "rel")
 
 
 def fills_the_images(sample: Sample, found: Hypothesis) -> bool:
-    """Do predictions stay in the images' first part as read, and reach to their ends once scaled?"""
+    """Whether predictions fill only a part of the images as read, and all of it once scaled."""
     pred = sample.pred
     if found.reading.measure not in SCALED or not pred.is_sized or 2 * found.found < found.possible:
         return False
@@ -229,12 +234,12 @@ def fills_the_images(sample: Sample, found: Hypothesis) -> bool:
 
 
 def reach(group: SampledObjects, boxes: Floats) -> Floats:
-    """How far to the right and down boxes reach, in parts of the image."""
+    """Return the extent of boxes in x and y, relative to the image."""
     return np.asarray(np.quantile(boxes[:, 2:] / group.sizes, REACH, axis=0))
 
 
 def beats_random_boxes(sample: Sample, found: Hypothesis) -> bool:
-    """Are most truths found, or many predictions right, or many of the most confident, where random ones are not?"""
+    """Whether most objects match, or many predictions are true positives, where random boxes are not."""
     truth, pred = sample.truth, sample.preds[found.shift]
     confident = pred.first(truth.counts)
     truth_boxes, _ = boxes_under(sample, found.side, found.reading, found.shift)
@@ -253,7 +258,7 @@ def beats_random_boxes(sample: Sample, found: Hypothesis) -> bool:
 
 
 def chance_of(sample: Sample, found: Hypothesis) -> list[Floats]:
-    """The overlaps with predictions of other images, stretched to it. What was estimated is estimated there as well."""
+    """Return the IoU with predictions of other images, stretched to each image; scales are estimated there again."""
     truth, pred = sample.truth, sample.preds[found.shift]
     frames = frames_of(truth, pred)
     out = []
@@ -275,7 +280,7 @@ def chance_of(sample: Sample, found: Hypothesis) -> list[Floats]:
 
 
 def frames_of(truth: SampledObjects, pred: SampledObjects) -> Floats:
-    """Width and height of each image; where they are not known, as far as its boxes reach."""
+    """Return width and height of each image, or the extent of its boxes where sizes are unknown."""
     if truth.is_sized:
         return truth.image_sizes
     frames = np.ones((truth.images, 2))
@@ -284,22 +289,19 @@ def frames_of(truth: SampledObjects, pred: SampledObjects) -> Floats:
     return frames
 
 
-LEAST, LEAST_CHANGED = 0.35, 0.4  # share of the truths that must be found; where scaled, or two things are changed
+LEAST, LEAST_CHANGED = 0.35, 0.4  # share of objects that must match; if scaled, or with two changes
 
-READING_PAST, TRUTH_PAST = 1.1, 1.15  # parts of an image to which predictions, and truths, may reach
+READING_PAST, TRUTH_PAST = 1.1, 1.15  # extent that predictions, and the ground truth, may have
 
-READING_SHORT, READING_FULL = (
-    0.7,
-    0.93,
-)  # truths that reach so far fill their images; so do predictions that reach so far
+READING_SHORT, READING_FULL = 0.7, 0.93  # extent at which the ground truth, and predictions, fill their images
 
-AS_GOOD = 0.95  # part of the overlaps that remains when the other side is scaled
+AS_GOOD = 0.95  # share of the summed IoU that must remain if the other side is scaled
 
-TWOFOLD = 2.0  # truths won for each one found before, where two things are changed
+TWOFOLD = 2.0  # objects gained for each one matched before, with two changes
 
 
 def weigh_readings(sample: Sample) -> tuple[Hypothesis, Hypothesis | None]:
-    """The files as read, and what explains far more than that, if anything does."""
+    """Return the hypothesis as read, and one under which far more objects match, if there is one."""
     reading = sample.pred.reading
     plain = Hypothesis(
         "pred",
@@ -320,7 +322,7 @@ def weigh_readings(sample: Sample) -> tuple[Hypothesis, Hypothesis | None]:
 
 
 def best_of(sample: Sample, plain: Hypothesis, tried: Iterator[Tried]) -> Hypothesis | None:
-    """The best explanation that dominates the plain one and is plausible."""
+    """Return the best hypothesis that dominates the plain one and is plausible."""
     own = {"pred": sample.pred.reading, "truth": sample.truth.reading}
     found = []
     for side, reading, shift, weight in tried:
@@ -336,11 +338,11 @@ def best_of(sample: Sample, plain: Hypothesis, tried: Iterator[Tried]) -> Hypoth
     best = next((e for e in ranked[:3] if is_plausible(sample, plain, e)), None)
     if best is None or best.reading.measure not in SCALED:
         return best
-    return next(e for e in ranked if e.side == best.side)  # something is scaled: how, the best fit says
+    return next(e for e in ranked if e.side == best.side)  # if scaled, the best fit shows how
 
 
 def dominates(e: Hypothesis, plain: Hypothesis, changes: int) -> bool:
-    """Does it find far more? What was estimated, or changes two things, must explain more than what was not."""
+    """Whether far more objects match; estimated scales and double changes must gain more."""
     is_scaled = e.reading.measure in SCALED
     if e.found < (LEAST_CHANGED if is_scaled or changes > 1 else LEAST) * e.possible:
         return False
@@ -349,13 +351,13 @@ def dominates(e: Hypothesis, plain: Hypothesis, changes: int) -> bool:
 
 
 def stays_inside(e: Hypothesis, plain: Hypothesis) -> bool:
-    """Do boxes that leave their images as read stay inside, and find more? Then less of a difference is enough."""
+    """Whether boxes outside their images as read now stay inside and match more; a smaller gain is enough then."""
     won, lost = wins(e.overlaps, plain.overlaps)
     return e.reading.measure not in SCALED and plain.outside - e.outside >= OUTSIDE and won >= FEWEST + lost
 
 
 def on_the_right_side(sample: Sample, found: Hypothesis) -> Hypothesis:
-    """Overlaps do not say which side was resized; the images' own size may."""
+    """Decide which side was resized: IoU does not show it, the image sizes may."""
     if found.side == "truth" or found.reading.measure not in SCALED or not sample.truth.is_sized:
         return found
     truth, pred = (reach(group, group.corners()) for group in (sample.truth, sample.pred))
@@ -374,6 +376,7 @@ def on_the_right_side(sample: Sample, found: Hypothesis) -> Hypothesis:
 
 
 def with_round_numbers(sample: Sample, found: Hypothesis) -> Hypothesis:
+    """Round the estimated scale to the likeliest numbers nearby."""
     wrong, right = (sample.pred, sample.truth) if found.side == "pred" else (sample.truth, sample.pred)
     reading = round_off(wrong, right, found.reading)
     return replace(found, reading=reading, overlaps=overlaps_under(sample, found.side, reading, 0))

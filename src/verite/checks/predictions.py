@@ -1,4 +1,8 @@
-"""Are predictions where the objects are, and of their classes? What the quick fit has seen, in words."""
+"""Checks of predictions against the ground truth: swapped sides, missing NMS, reversed or tied confidences, coverage.
+
+The counts come from `Pair.fit`, a quick matching on a sample of images; here they become findings (V205, V214, V219,
+V221, V222, V305, V307, V308, V310, V311, V312).
+"""
 
 from __future__ import annotations
 
@@ -17,102 +21,109 @@ from verite.model.outcomes import RIGHT
 
 
 def find_exchanged_sides(pair: Pair) -> Iterator[Finding]:
-    truth, pred = (excerpt(side.source.path) if side.source.path else "it" for side in (pair.truth, pair.pred))
+    """Find ground truth given as predictions, and the reverse: only the ground truth has confidences (V221)."""
+    truth, pred = (f" ({excerpt(side.source.path)})" if side.source.path else "" for side in (pair.truth, pair.pred))
     yield Finding(
         "V221",
         "error",
-        f"truth and predictions look exchanged: what was given as truth ({truth}) has confidences, what was given as "
-        f"predictions ({pred}) has none",
+        f"ground truth and predictions look swapped: the ground truth{truth} has confidences, the predictions{pred} "
+        "have none",
         len(pair.pred),
         (),
-        "give the truth first",
+        "give the ground truth first",
     )
 
 
 def find_confident_truth(pair: Pair) -> Iterator[Finding]:
+    """Find a ground truth with confidences, next to predictions that have them too (V222)."""
     path = pair.truth.source.path
     yield Finding(
         "V222",
         "warning",
-        f"what was given as truth{f' ({excerpt(path)})' if path else ''} has confidences, as predictions do",
+        f"the ground truth{f' ({excerpt(path)})' if path else ''} has confidences, as predictions do",
         len(pair.truth),
         (),
-        "give the truth first; or are these labels that a detector made?",
+        "give the ground truth first; or are these pseudo-labels of a detector?",
         "truth",
     )
 
 
 def find_missing_nms(pair: Pair) -> Iterator[Finding]:
-    """Boxes upon boxes of one class: what detectors find before they suppress all but the surest."""
+    """Find duplicate predictions, as a detector without non-maximum suppression writes them (V311)."""
     fit = pair.fit
     yield Finding(
         "V311",
         "warning",
-        f"{fit['clones']:,} of {fit['looked_at']:,} predictions looked at lie on a surer one of the same class "
-        "(IoU of 0.85 or more), and count as false alarms",
+        f"{fit['clones']:,} of {fit['looked_at']:,} sampled predictions duplicate a higher-confidence one of the same "
+        "class (IoU ≥ 0.85) and count as false positives",
         fit["clones"],
         (),
-        "was non-maximum suppression left out, or were several runs put together?",
+        "was NMS skipped, or were the files of several runs concatenated?",
     )
 
 
 def find_reversed_confidences(pair: Pair) -> Iterator[Finding]:
-    """Confidences that fall where they should rise."""
+    """Find confidences that are lower for true positives than for false positives (V312), by the AUC on a sample."""
     fit = pair.fit
     share = fit["surer"] / (fit["right"] * fit["wrong"])
     yield Finding(
         "V312",
         "warning",
-        f"wrong predictions are surer than right ones: of pairs of both, the right one is surer in {share:.0%} "
-        f"({fit['right']:,} and {fit['wrong']:,} looked at)",
+        f"false positives have higher confidences than true positives: AUC {share:.2f} "
+        f"({fit['right']:,} true and {fit['wrong']:,} false positives sampled)",
         fit["right"] + fit["wrong"],
         (),
-        "are these distances, or 1 - confidence? the surest must have the largest number",
+        "are these distances, or 1 - confidence? write larger numbers for higher confidence",
     )
 
 
 def find_exchanged_classes(pair: Pair) -> Iterator[Finding]:
-    """Classes that are found as each other: no detector errs that way, a list of names in the wrong order does."""
+    """Find classes that are predicted as each other in a cycle, as with class names in the wrong order (V205)."""
     exchanges = pair.fit["exchanges"]
     names = pair.truth.labels.all_names
     count = sum(count for _, _, count, _ in exchanges)
     lines = [
-        f"{count} of {found} objects of {excerpt(names[label])} are found as {excerpt(pair.pred.labels.name(other))}"
+        f"{count} of {found} objects of class {excerpt(names[label])} are predicted as "
+        f"{excerpt(pair.pred.labels.name(other))}"
         for label, other, count, found in exchanges
     ]
     yield Finding(
         "V205",
         "warning",
-        f"{len(exchanges):,} classes look exchanged: {lines[0]}, and so on in a circle",
+        f"{len(exchanges):,} classes look swapped: {lines[0]}, and so on in a cycle",
         count,
         tuple(lines[:EXAMPLES]),
-        "are the names of the detector's classes in the right order?",
+        "check the order of the detector's class names",
     )
 
 
 def find_no_predictions(pair: Pair) -> Iterator[Finding]:
+    """Report that there are no predictions at all (V310)."""
     yield no_predictions(len(pair.truth))
 
 
 def no_predictions(objects: int) -> Finding:
+    """Make the finding that no object has a prediction."""
     many = f"{objects:,} object{'s' if objects > 1 else ''}"
-    return Finding("V310", "warning", f"no predictions for {many}", 0, (), "is this the right file?")
+    return Finding("V310", "warning", f"no predictions for {many}", 0, (), "check that this is the right file")
 
 
 def find_many_unpredicted(pair: Pair) -> Iterator[Finding]:
+    """Find far more images without predictions than their number explains (V214)."""
     count, images = pair.fit["unpredicted"]
     yield Finding(
         "V214",
         "warning",
-        f"{count:,} of {pair.fit['asked']:,} images with objects have no prediction; by the number of "
-        f"predictions {pair.fit['expected']:.0f} would be expected",
+        f"{count:,} of {pair.fit['asked']:,} images with objects have no prediction; "
+        f"{pair.fit['expected']:.0f} would be expected from the number of predictions",
         count,
         tuple(pair.truth.images.name(i) for i in images),
-        "was the detector run on all images, or on another part of the data set?",
+        "was the detector run on all images of this split?",
     )
 
 
 def find_unpredicted(pair: Pair) -> Iterator[Finding]:
+    """Note images with objects but without predictions (V219)."""
     count, images = pair.fit["unpredicted"]
     if not pair.count("many_unpredicted") and not pair.count("empty"):
         yield Finding(
@@ -121,43 +132,44 @@ def find_unpredicted(pair: Pair) -> Iterator[Finding]:
             f"{count:,} of {pair.fit['asked']:,} images with objects have no prediction",
             count,
             tuple(pair.truth.images.name(i) for i in images),
-            "nothing, if the detector found nothing in them",
+            "no action needed if the detector found nothing in them",
         )
 
 
-MOST = 100  # predictions of a class in an image that COCO counts
+MAX_DETS = 100  # predictions per class and image that COCO evaluates
 
-LOWEST = 0.055  # complete files end just above 0.05, the default threshold of Detectron2, MMDetection and torchvision
+LOWEST = 0.055  # just above 0.05, the default threshold of Detectron2, MMDetection and torchvision
 
-FEWEST_PREDICTIONS = 20  # predictions from which the lowest of them says something
+FEWEST_PREDICTIONS = 20  # before the lowest confidence is evidence of a threshold
 
 
 def find_too_many(side: Side) -> Iterator[Finding]:
+    """Note predictions beyond the 100 per class and image that COCO evaluates (V307)."""
     annotations = side.annotations
     cells = annotations.image.astype(np.int64) * max(len(annotations.labels), 1) + annotations.label
     found, counts = np.unique(cells, return_counts=True)
-    full = counts > MOST
+    full = counts > MAX_DETS
     if not full.any():
         return
-    left_out = int((counts[full] - MOST).sum())
+    left_out = int((counts[full] - MAX_DETS).sum())
     labels = len(annotations.labels)
     places = sorted(zip(counts[full].tolist(), found[full].tolist(), strict=True), reverse=True)[:EXAMPLES]
     yield Finding(
         "V307",
         "note",
-        f"{left_out:,} of {len(side):,} predictions are beyond the {MOST} most confident of their class and image, "
-        "after which COCO stops counting",
+        f"{left_out:,} of {len(side):,} predictions are beyond the {MAX_DETS} highest-confidence ones of their class "
+        "and image, which COCO does not evaluate",
         left_out,
         tuple(
             f"{annotations.images.name(cell // labels)}: {count:,} of {annotations.labels.name(cell % labels)}"
             for count, cell in places
         ),
-        "nothing, or --max-dets for more",
+        "no action needed, or raise --max-dets",
     )
 
 
 def find_threshold(side: Side) -> Iterator[Finding]:
-    """Predictions cut at a confidence threshold: a warning where confidences end in an edge, else a note."""
+    """Find predictions cut at a confidence threshold (V308): a warning for a sharp lower edge, else a note."""
     confidence = side.annotations.confidence
     if confidence is None or len(side) < FEWEST_PREDICTIONS:
         return
@@ -169,42 +181,42 @@ def find_threshold(side: Side) -> Iterator[Finding]:
     yield Finding(
         "V308",
         "warning" if tally.count else "note",
-        f"no prediction has a confidence below {low:.4g}, as if a threshold had removed the others: AP is too low",
+        f"no prediction has a confidence below {low:.4g}, as after a confidence threshold, which lowers AP",
         len(side),
         tuple(confidence_examples(side, tally.rows)),
         "export predictions with a threshold of 0.001 to 0.05",
     )
 
 
-TIED = 0.1  # share of predictions that share their class and confidence with others, from which the order is tried
+TIED = 0.1  # share of predictions with ties in class and confidence from which both orders are evaluated
 
-APART = 0.005  # what the order must change
+APART = 0.005  # smallest change of AP50 by the order that is reported
 
 
 def find_ties(pair: Pair) -> Iterator[Finding]:
-    """Many equal confidences: what AP50 would be with the right ones first, and with the wrong ones."""
+    """Find tied confidences, and evaluate AP50 with true positives first and with false positives first (V305)."""
     truth, pred = pair.truth, pair.pred.where(pair.pred.image < len(pair.truth.images))
     if pred.confidence is None or not len(truth) or not np.isfinite(pred.confidence).all():
         return
     count, most = count_ties(pred)
     if count <= TIED * len(pred) or count == 0:
         return
-    low, high = interval(truth, pred)
+    low, high = tie_range(truth, pred)
     if high - low < APART:
         return
     yield Finding(
         "V305",
         "warning",
-        f"{count:,} of {len(pred):,} predictions share their confidence with others of their class: by their order "
-        f"alone AP50 lies between {low:.4f} and {high:.4f}",
+        f"{count:,} of {len(pred):,} predictions have the same confidence as another one of their class: depending "
+        f"on the order of ties, AP50 lies between {low:.4f} and {high:.4f}",
         count,
-        tuple(f"{many:,} of {pred.labels.name(label)} have {value:g}" for many, label, value in most),
+        tuple(f"{many:,} of class {pred.labels.name(label)} have {value:g}" for many, label, value in most),
         "write confidences with all their digits",
     )
 
 
 def count_ties(pred: Annotations) -> tuple[int, list[tuple[int, int, float]]]:
-    """How many predictions are tied, and the largest ties: how many, of which class, with which confidence."""
+    """Return the number of tied predictions, and the largest ties as (count, class, confidence)."""
     assert pred.confidence is not None
     keys = np.stack([pred.label.astype(np.float64), pred.confidence], axis=1)
     found, counts = np.unique(keys, axis=0, return_counts=True)
@@ -213,11 +225,11 @@ def count_ties(pred: Annotations) -> tuple[int, list[tuple[int, int, float]]]:
     return int(counts[counts > 1].sum()), most
 
 
-def interval(truth: Annotations, pred: Annotations) -> tuple[float, float]:
-    """AP50 with wrong predictions before right ones of the same confidence, and the other way round."""
+def tie_range(truth: Annotations, pred: Annotations) -> tuple[float, float]:
+    """Return AP50 with false positives first among ties, and with true positives first."""
     import verite
 
-    if truth.unit == "rel":  # IoU is the same in fractions of the image, and AP50 depends on nothing else
+    if truth.unit == "rel":  # IoU is the same in fractions of the image
         truth, pred = replace(truth, unit="px"), replace(pred, unit="px")
     fates = verite.coco(truth, pred, checks="off").objects(0.5).columns
     is_pred = fates["side"].values == 1

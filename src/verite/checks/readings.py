@@ -1,4 +1,8 @@
-"""What may the four numbers of a box mean, and in what may they be measured? Every reading that is tried, as data."""
+"""Box formats that a file may use: the layout of the four numbers (xywh, xyxy, cxcywh ...) and their unit.
+
+A `Reading` combines both. It converts the numbers of a file to corners in pixels and back, and names the arguments of
+`verite.read` that select it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from verite.model.layouts import Floats, keep_layout, spell_as, to_corners
 # abs     pixels of the image
 # rel     fractions of the image
 # factor  pixels of the image, times a number common to all images
-# frame   pixels of a picture to which every image was stretched
+# frame   pixels of a fixed size to which every image was stretched
 # longest pixels of the image after its longer side was resized to a common length
 # padded  the same, and then centred on a square ("letterbox")
 Measure = Literal["abs", "rel", "factor", "frame", "longest", "padded"]
@@ -23,15 +27,27 @@ SCALED = MEASURES[2:]
 
 @dataclass(frozen=True)
 class Reading:
-    """A layout, and the measure its numbers are in: `unit` numbers make one unit of the measure."""
+    """A box format: the layout of the four numbers, and the measure they are in.
+
+    Attributes
+    ----------
+    layout : str
+        One of `NAMES`: "xywh", "xyxy", "cxcywh", "yxhw", "yxyx".
+    measure : Measure
+        Pixels, fractions, or pixels of a resized image.
+    unit : (float, float)
+        The numbers in x and y that make one unit of the measure, e.g. the size of the resized image.
+    image_size : (float, float) or None
+        The size of every image, where it is unknown and was estimated.
+    """
 
     layout: str
     measure: Measure = "abs"
     unit: tuple[float, float] = (1.0, 1.0)
-    image_size: tuple[float, float] | None = None  # of every image, where sizes are unknown and had to be estimated
+    image_size: tuple[float, float] | None = None
 
     def corners(self, numbers: Floats, sizes: Floats) -> Floats:
-        """The boxes in pixels of their images, which have these sizes."""
+        """Convert numbers of a file, [box, 4], to corners in pixels of images of these sizes, [box, 2]."""
         boxes = to_corners(*keep_layout(numbers, self.layout))
         if self.measure == "abs":
             return np.ascontiguousarray(boxes)
@@ -41,13 +57,13 @@ class Reading:
         return boxes * np.tile(scale / self.unit, 2) - np.tile(pad, 2)
 
     def numbers(self, corners: Floats, sizes: Floats) -> Floats:
-        """The inverse of `corners`: what a file read this way contains."""
+        """Convert corners in pixels to the numbers that a file in this format has; the inverse of `corners`."""
         scale, pad = scale_and_pad(self.measure, sizes)
         return spell_as((corners + np.tile(pad, 2)) * np.tile(self.unit / scale, 2), self.layout)
 
     @property
     def coords(self) -> str | None:
-        """The word for `verite.read`; None where it has none."""
+        """The argument `coords` of `verite.read`; None where it has none for this measure."""
         match self.measure:
             case "abs" | "rel":
                 return self.measure
@@ -59,7 +75,7 @@ class Reading:
 
     @property
     def words(self) -> str:
-        """What a message calls it."""
+        """The description in messages."""
         match self.measure:
             case "abs":
                 return NAMES[self.layout]
@@ -82,12 +98,17 @@ NAMES = {
     "yxyx": "corners with y first (y1 x1 y2 x2)",
 }
 
-# The readings that need no estimate, the likelier ones first; the eleventh is "scaled" (see scaling.py).
+SIDE_WORDS: dict[SideName, str] = {"truth": "ground-truth", "pred": "predicted"}
+
+# The formats that need no estimate, the likelier ones first; scaled ones are estimated in scaling.py.
 READINGS = tuple(Reading(layout, measure) for measure in MEASURES[:2] for layout in NAMES)
 
 
 def are_like_corners(values: Floats, along: float) -> bool:
-    """Is the second point always behind the first, and does it move with the first, as widths would not?"""
+    """Whether boxes look like corners: the second point exceeds the first in all of them and correlates with it.
+
+    `along` is the rank correlation to exceed, in x and in y; widths and heights rarely correlate with positions.
+    """
     first, second = values[:, :2], values[:, 2:]
     if not np.isfinite(values).all() or not np.all(second > first):
         return False
@@ -97,13 +118,13 @@ def are_like_corners(values: Floats, along: float) -> bool:
 
 
 def rank_correlation(one: Floats, other: Floats) -> float:
-    """How far two columns rise together, whatever single odd values there are."""
+    """Return Spearman's rank correlation with dense ranks, which single outliers do not change."""
     ranks = np.stack([np.unique(column, return_inverse=True)[1].ravel() for column in (one, other)])
     return float(np.asarray(np.corrcoef(ranks))[0, 1])
 
 
 def scale_and_pad(measure: Measure, sizes: Floats) -> tuple[Floats, Floats]:
-    """What one unit is in pixels of each image, and the border that was added to the image before measuring."""
+    """Return the size of one unit in pixels of each image, and the padding added before measuring, each [image, 2]."""
     none = np.zeros_like(sizes)
     if measure in ("abs", "factor"):
         return np.ones_like(sizes), none
@@ -114,7 +135,7 @@ def scale_and_pad(measure: Measure, sizes: Floats) -> tuple[Floats, Floats]:
 
 
 def usual_reading(format: str, measure: Measure = "abs") -> Reading:
-    """How a format is read if the user says nothing about boxes."""
+    """Return the default box format of a file format."""
     if format == "yolo":
         return Reading("cxcywh", "rel")
     if format == "openimages":
@@ -127,20 +148,17 @@ def usual_reading(format: str, measure: Measure = "abs") -> Reading:
 
 
 def as_read(annotations: Annotations) -> Reading:
-    """How these annotations were read, as far as they remember: the usual way, unless boxes are kept otherwise."""
+    """Return the box format in which annotations were read, from their source and how their boxes are stored."""
     source = annotations.source
     is_centre = source.format == "text" and "taken as centre" in source.why
     usual = Reading("cxcywh", "rel") if is_centre else usual_reading(source.format)
-    layout = usual.layout if kept_as(usual.layout) == annotations.regions.kept else annotations.regions.kept
+    stored = "xyxy" if usual.layout in ("xyxy", "yxyx") else "xywh"
+    layout = usual.layout if stored == annotations.regions.kept else annotations.regions.kept
     return Reading(layout, "rel" if annotations.unit == "rel" else usual.measure)
 
 
-def kept_as(layout: str) -> str:
-    return "xyxy" if layout in ("xyxy", "yxyx") else "xywh"
-
-
 def code_of(was: Reading, found: Reading) -> str:
-    """The mistake of reading `found` as `was`."""
+    """Return the code of the mistake: boxes in format `found` were read as `was`."""
     if found.measure in SCALED:
         return "V105"
     if found.measure != was.measure:
@@ -152,20 +170,22 @@ def code_of(was: Reading, found: Reading) -> str:
 
 
 def fix_of(side: SideName, format: str, was: Reading, found: Reading) -> Fix | str:
-    """What to paste so that a file is read as `found`."""
+    """Return the arguments that read a file in format `found`, or advice where no argument does."""
     coords = found.coords
     takes_size = format in ("text", "yolo")
     if coords is None or (found.image_size is not None and not takes_size):
-        resized = f"scale the boxes back to the images before writing {'them' if side == 'pred' else 'the truth'}"
+        resized = (
+            f"scale the boxes back to the images before writing {'them' if side == 'pred' else 'the ground truth'}"
+        )
         return (
             resized
             if found.measure in SCALED
-            else f"write the {side} boxes in pixels, or the size of each image into the truth"
+            else f"write the {SIDE_WORDS[side]} boxes in pixels, or the image sizes into the ground truth"
         )
     usual = usual_reading(format, found.measure)
     options: list[tuple[str, object]] = []
     if not found.layout == usual.layout == was.layout:
-        # In text folders relative xywh means the centre; ltwh is never mistaken.
+        # In text folders relative xywh means the centre; ltwh is unambiguous.
         is_renamed = format == "text" and found.layout == "xywh" and found.measure in ("rel", "frame")
         options.append(("boxes", "ltwh" if is_renamed else found.layout))
     if coords != usual.measure or found.measure != was.measure:

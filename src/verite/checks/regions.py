@@ -1,6 +1,6 @@
-"""Do polygons and masks agree with their boxes, images and each other? (V112, V406, V410 to V413, V418)
+"""Checks of polygons, masks, mask images and keypoints (V112, V406, V410-V413, V418, V420-V424).
 
-Polygons and masks are read when somebody asks for them, so these look when `inspect` does.
+Polygons and masks are decoded lazily, so the checks that need them run in `inspect` only.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
     from verite.model.annotations import Annotations
 
-ALIKE = 0.75  # overlap of a box and the box around its outline from which they agree ...
+ALIKE = 0.75  # IoU of a box and the bounding box of its polygon or mask from which they agree ...
 
-SLACK = 2.0  # ... as they do where no edge is off by more pixels than this
+SLACK = 2.0  # ... as they do if no edge differs by more pixels than this
 
 
 def find_other_boxes(side: Side) -> Iterator[Finding]:
-    """Boxes that are not around their outlines."""
+    """Find boxes that do not enclose their polygon or mask (V112)."""
     regions = side.annotations.regions
     if regions.has_only_boxes:
         return
@@ -38,28 +38,24 @@ def find_other_boxes(side: Side) -> Iterator[Finding]:
     unboxed = Regions(boxes, polygons=regions.polygons, runs=regions.runs, boxed=regions.kinds == BOX)
     around = Regions.over(unboxed.native.bound()).boxes
     is_off = np.abs(around - boxes).max(axis=1) > SLACK
-    rows = [row for row in np.flatnonzero(is_off).tolist() if overlap(boxes[row], around[row]) < ALIKE]
+    rows = [row for row in np.flatnonzero(is_off).tolist() if _core.box_iou(boxes[[row]], around[[row]])[0, 0] < ALIKE]
     if rows:
         yield Finding(
             "V112",
             "warning",
-            f"{len(rows):,} of {len(side):,} objects have a box that is not around their polygon or mask",
+            f"{len(rows):,} of {len(side):,} objects have a box that does not enclose their polygon or mask",
             len(rows),
             tuple(
-                f"{object_name(side, row)}: box {spell_box(boxes[row])}, outline {spell_box(around[row])}"
+                f"{object_name(side, row)}: box {spell_box(boxes[row])}, bounding box {spell_box(around[row])}"
                 for row in rows[:EXAMPLES]
             ),
-            "which of the two is right? evaluations of boxes and of masks see different objects",
+            "correct the wrong one of the two: box AP and mask AP evaluate different objects",
             side.name,
         )
 
 
-def overlap(one: np.ndarray, other: np.ndarray) -> float:
-    return float(_core.box_iou(one[None], other[None])[0, 0])
-
-
 def find_turned_masks(side: Side) -> Iterator[Finding]:
-    """Masks whose height and width are those of their image the other way round."""
+    """Find masks with height and width swapped relative to their image (V406)."""
     annotations = side.annotations
     runs = annotations.regions.runs
     if runs is None or not annotations.images.sized:
@@ -71,20 +67,20 @@ def find_turned_masks(side: Side) -> Iterator[Finding]:
         yield Finding(
             "V406",
             "warning",
-            f"{len(rows):,} of {len(side):,} masks are as high as their image is wide, and as wide as it is high",
+            f"{len(rows):,} of {len(side):,} masks have height and width swapped relative to their image",
             len(rows),
             tuple(
                 f"{object_name(side, row)}: {runs.sizes[row, 0]} x {runs.sizes[row, 1]}, its image {wanted[row, 0]} x "
                 f"{wanted[row, 1]} (height x width)"
                 for row in rows[:EXAMPLES]
             ),
-            "write size as [height, width], and runs down the columns",
+            "write size as [height, width], and RLE counts column by column",
             side.name,
         )
 
 
 def find_crowds_of_polygons(side: Side) -> Iterator[Finding]:
-    """Crowds are masks; polygons of several rings may be meant for objects one by one."""
+    """Note crowd annotations that are polygons; COCO writes crowds as RLE masks (V418)."""
     crowd = side.annotations.flags.get("crowd")
     if crowd is None:
         return
@@ -93,16 +89,16 @@ def find_crowds_of_polygons(side: Side) -> Iterator[Finding]:
         yield Finding(
             "V418",
             "note",
-            f"{len(rows):,} of {int(crowd.sum()):,} crowds are polygons, which COCO writes as run-length masks",
+            f"{len(rows):,} of {int(crowd.sum()):,} crowd annotations are polygons, which COCO writes as RLE masks",
             len(rows),
             tuple(object_name(side, row) for row in rows[:EXAMPLES]),
-            "is iscrowd meant? crowds neither reward nor punish",
+            "check that iscrowd is intended: crowds are ignored in the evaluation",
             side.name,
         )
 
 
 def find_void(side: Side) -> Iterator[Finding]:
-    """Pixels that no segment has, where every pixel could have one."""
+    """Note pixels of a panoptic image that belong to no segment (V410)."""
     annotations = side.annotations
     if annotations.source.format != "panoptic" or annotations.area is None:
         return
@@ -112,27 +108,27 @@ def find_void(side: Side) -> Iterator[Finding]:
     count, whole = int(void.sum()), int(sizes[used].sum())
     if count > 0:
         most = used[np.argsort(-void, kind="stable")][:EXAMPLES].tolist()
-        counts = "they neither reward nor punish" if side.is_truth else "what lies under them is missed"
+        counts = "they are ignored" if side.is_truth else "objects there are false negatives"
         yield Finding(
             "V410",
             "note",
-            f"{count:,} of {whole:,} pixels are void, of no segment: {counts}",
+            f"{count:,} of {whole:,} pixels are void (in no segment): {counts}",
             count,
             tuple(f"{annotations.images.name(i)}: {int(void[used == i][0]):,} of {int(sizes[i]):,}" for i in most),
-            "nothing, if nobody decided what they are",
+            "no action needed if they are unlabelled on purpose",
             side.name,
         )
 
 
-BACKGROUND, VOID = 0, 255  # values of label images that are no class
+BACKGROUND, VOID = 0, 255  # values of mask images that are no class
 
-LOW_IOU, HIGH_IOU = 0.1, 0.5  # of the object with a prediction's foreground and background, where it is inverted
+LOW_IOU, HIGH_IOU = 0.1, 0.5  # an inverted mask: IoU of the object with its foreground and its background
 
-MASKED = 64  # images that are compared pixel by pixel
+MASKED = 64  # images compared pixel by pixel
 
 
 def find_odd_masks(pair: Pair) -> Iterator[Finding]:
-    """Mask images that are missing, inverted, or whose label values are classes that the two sides do not share."""
+    """Find mask images that are missing (V413) or inverted (V412), and label values not shared by the sides (V411)."""
     yield from name_missing_files(pair.pred.source.missing, len(pair.truth.images), "images")
     sides = (pair.truth, pair.pred)
     if any(side.regions.runs is None for side in sides):
@@ -146,7 +142,7 @@ def find_odd_masks(pair: Pair) -> Iterator[Finding]:
 
 
 def foreground(side: Annotations, image: int) -> NDArray[np.int64]:
-    """Where the pixels of an image, column by column, that any object or class has begin and end, [stretch, 2]."""
+    """Return the start and end of runs of foreground pixels of an image, column by column, [run, 2]."""
     rows = np.flatnonzero(side.image == image)
     if side.labels.numbers is not None:
         kept = class_values(side)
@@ -159,7 +155,7 @@ def foreground(side: Annotations, image: int) -> NDArray[np.int64]:
 
 
 def unite(stretches: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Stretches of pixels without those that lie in others, by rising pixel.
+    """Return the union of half-open intervals of pixels, [interval, 2], sorted.
 
     >>> unite(np.array([[6, 8], [0, 3], [1, 2], [2, 5], [4, 4]])).tolist()
     [[0, 5], [6, 8]]
@@ -173,14 +169,14 @@ def unite(stretches: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def class_values(side: Annotations) -> list[int]:
-    """The values of classes that pixels have, but background and void; void is a class where there is no other."""
+    """Return the class values in use except background and void; void is a class if there is no other."""
     numbers = side.labels.numbers or ()
     used = sorted({int(numbers[label]) for label in np.unique(side.label).tolist()} - {BACKGROUND})
     return [value for value in used if value != VOID] or used
 
 
 def has_inverted(pair: Pair, image: int) -> bool:
-    """Is the prediction of an image inverted? Images of two sizes are not compared."""
+    """Whether the predicted mask of an image is inverted; masks of different sizes are not compared."""
     images = [side.images for side in (pair.truth, pair.pred)]
     sizes = [(int(one.heights[image]), int(one.widths[image])) for one in images]
     sides = [foreground(side, image) for side in (pair.truth, pair.pred)]
@@ -189,7 +185,10 @@ def has_inverted(pair: Pair, image: int) -> bool:
 
 
 def is_inverted(truth: int, pred: int, shared: int, pixels: int) -> bool:
-    """Does the background of the prediction, and not its foreground, fit the object? Pixels of each, and of all."""
+    """Whether the background of the prediction matches the object and its foreground does not.
+
+    Arguments are pixel counts: ground truth, prediction, their intersection, and the image.
+    """
     if not truth or not pred:
         return False
     outside = truth - shared
@@ -197,67 +196,70 @@ def is_inverted(truth: int, pred: int, shared: int, pixels: int) -> bool:
 
 
 def describe_inverted(inverted: Sequence[str], compared: int, what: str) -> Iterator[Finding]:
-    """Masks that are inverted in most of the cases or images that were compared."""
+    """Report masks that are inverted in most of the images or volumes compared (V412)."""
     if inverted and 2 * len(inverted) > compared:
         share = f"{len(inverted):,} of {compared:,} {what}"
-        message = f"predictions look inverted: in {share} their background fits the object"
+        message = f"predictions look inverted: in {share} their background matches the object"
         yield Finding("V412", "warning", message, len(inverted), tuple(inverted), "write objects as 1 on 0")
 
 
 def name_missing_files(missing: Sequence[str], count: int, what: str) -> Iterator[Finding]:
-    """Images or cases without a file of predictions, unless that is all of them."""
+    """Report images or volumes without a prediction file, unless that is all of them (V413)."""
     if missing and len(missing) < count:
-        message = f"{len(missing):,} of {count:,} {what} have no prediction file and count as predicted empty, e.g. "
-        remedy = f"was the model run on all {what}? name files alike on both sides"
+        message = f"{len(missing):,} of {count:,} {what} have no prediction file and count as empty predictions, e.g. "
+        remedy = f"was the model run on all {what}? use the same file names on both sides"
         yield Finding("V413", "warning", message + excerpt(missing[0]), len(missing), tuple(missing), remedy)
 
 
 def name_disjoint_values(truth: Sequence[int], pred: Sequence[int]) -> Iterator[Finding]:
-    """Label values, none of which both sides have."""
+    """Report that the two sides share no label value (V411)."""
     if truth and pred and not set(truth) & set(pred):
         listed = [", ".join(map(str, values[:6])) for values in (truth, pred)]
         message = f"the sides share no label value: ground truth has {listed[0]}, predictions have {listed[1]}"
         yield Finding("V411", "warning", message, len(pred), (), "write the same values on both sides")
 
 
-FEWEST_POSES = 5  # poses before their order is called mirrored
+FEWEST_POSES = 5  # poses before left and right are called swapped
 
-SAMPLED = 500  # truths that are looked at
+SAMPLED = 500  # ground-truth objects compared
 
 
 def find_odd_poses(side: Side) -> Iterator[Finding]:
-    """Points that are no numbers, of the wrong number, outside of their images, or all without a label."""
+    """Find keypoints that are not finite (V424), too many or too few (V420), unlabelled (V422) or outside (V421)."""
     keypoints = side.annotations.regions.keypoints
     if keypoints is None:
         return
-    whose = "truths" if side.is_truth else "predictions"
+    whose = "objects" if side.is_truth else "predictions"
     yield from find_wrong_number(side, keypoints, whose)
     odd = np.unique(keypoints.owners[~np.isfinite(keypoints.points).all(axis=1)]).tolist()
     if odd:
-        message = f"{len(odd):,} of {len(side):,} {whose} have keypoints that are NaN or infinite"
-        yield finding_of(side, "V424", "error", message, odd, "remove them, or find out why they were written")
+        message = f"{len(odd):,} of {len(side):,} {whose} have NaN or infinite keypoints"
+        yield finding_of(side, "V424", "error", message, odd, "remove them, or correct the export")
         return
     has_points = keypoints.counts > 0
     if side.is_truth and not (keypoints.labelled > 0).any():
-        message = f"none of {int(has_points.sum()):,} truths has a labelled keypoint, so that nothing is asked for"
-        remedy = "is the third number of each point its visibility (0, 1 or 2)?"
+        message = (
+            f"none of {int(has_points.sum()):,} ground-truth objects has a labelled keypoint, so none is evaluated"
+        )
+        remedy = "write the visibility (0, 1 or 2) as third number of each keypoint"
         yield finding_of(side, "V422", "error", message, np.flatnonzero(has_points).tolist(), remedy)
     rows = np.unique(keypoints.owners[outside(side, keypoints)]).tolist()
-    if rows and (
-        side.is_truth or len(rows) > MANY * len(side)
-    ):  # detectors do not all clip, but they look at the image
-        message = f"{len(rows):,} of {len(side):,} {whose} have keypoints that leave the image by more than a tenth"
-        remedy = "are these in the pixels of this image, and x before y?"
+    if rows and (side.is_truth or len(rows) > MANY * len(side)):  # not all detectors clip
+        message = (
+            f"{len(rows):,} of {len(side):,} {whose} have keypoints that leave the image by more than 10 % of its side"
+        )
+        remedy = "write keypoints in pixels of this image, x before y"
         yield finding_of(side, "V421", "warning", message, rows, remedy)
 
 
 def finding_of(side: Side, code: str, severity: str, message: str, rows: list[int], remedy: str) -> Finding:
+    """Make a finding whose examples are objects."""
     examples = tuple(object_name(side, row) for row in rows[:EXAMPLES])
     return Finding(code, severity, message, len(rows), examples, remedy, side.name)  # type: ignore[arg-type]
 
 
 def find_wrong_number(side: Side, keypoints: Keypoints, whose: str) -> Iterator[Finding]:
-    """Objects of one class with different numbers of points."""
+    """Find objects with another number of keypoints than most of their class (V420)."""
     counts, label = keypoints.counts, side.annotations.label
     rows: list[int] = []
     usual = []
@@ -268,14 +270,16 @@ def find_wrong_number(side: Side, keypoints: Keypoints, whose: str) -> Iterator[
         rows += own[counts[own] != most].tolist()
     if rows:
         expected = ", ".join(map(str, sorted(set(usual))))
-        message = f"{len(rows):,} of {len(side):,} {whose} have another number of keypoints than {expected}"
+        message = (
+            f"{len(rows):,} of {len(side):,} {whose} do not have {expected} keypoints, as the others of their class do"
+        )
         yield finding_of(
-            side, "V420", "error", message, sorted(rows), "write all points, with visibility 0 where unknown"
+            side, "V420", "error", message, sorted(rows), "write all keypoints, with visibility 0 where unknown"
         )
 
 
 def outside(side: Side, keypoints: Keypoints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Points that leave their image, of those that are labelled; of predictions all."""
+    """Mark keypoints that leave their image by more than 10 % of a side; of the ground truth only labelled ones."""
     annotations, owners = side.annotations, keypoints.owners
     images = annotations.images
     sizes = np.stack([images.widths, images.heights], axis=1)[annotations.image][owners].astype(np.float64)
@@ -287,17 +291,15 @@ def outside(side: Side, keypoints: Keypoints) -> np.ndarray[tuple[int], np.dtype
 
 
 def find_mirrored(pair: Pair) -> Iterator[Finding]:
-    """Predictions whose left and right points fit far better when they change places."""
+    """Find predictions whose keypoints fit far better with left and right swapped (V423)."""
     compared, better = pair.mirrored
     if better >= FEWEST_POSES and 3 * better > 2 * compared:
-        message = f"in {better:,} of {compared:,} poses that tell, left and right fit when they change places"
-        yield Finding("V423", "error", f"keypoints are mirrored: {message}", better, (), "write the truth's order")
+        message = f"left and right keypoints look swapped in {better:,} of {compared:,} informative poses"
+        yield Finding("V423", "error", message, better, (), "write keypoints in the ground truth's order")
 
 
 def nearest(pair: Pair) -> Iterator[tuple[int, int]]:
-    """Truths with the prediction of their image and class whose box they overlap most, if by half."""
-    from verite import _core
-
+    """Yield ground-truth objects with the prediction of the same image and class of highest IoU, if it is ≥ 0.5."""
     truth, pred = pair.truth, pair.pred
     by_image: dict[tuple[int, int], list[int]] = {}
     for j, key in enumerate(zip(pred.image.tolist(), pred.label.tolist(), strict=True)):

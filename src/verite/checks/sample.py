@@ -1,4 +1,9 @@
-"""A few images with their truths and predictions: enough to judge by, few enough to be quick."""
+"""The input of checks: one side or a pair of sides, with anomaly counts and a sample of images.
+
+`Side` counts anomalies of one file in one pass of the compiled core. `Pair` matches predictions with the ground truth
+on a sample of images (`fit`) and takes up to 128 evenly spaced images with objects on both sides (`sample`), on which
+other box formats and shifts of image ids are tried.
+"""
 
 from __future__ import annotations
 
@@ -25,73 +30,73 @@ if TYPE_CHECKING:
     from verite.checks.evidence import Hypothesis
 
 
-NATS = 12.0  # chance must be less likely than e^-12
+NATS = 12.0  # an observation is no chance if its probability is below exp(-12)
 
 
 def surprise(seen: float, expected: float) -> float:
-    """How unlikely it is to see so many where so few are expected, in nats (Chernoff's bound on a Poisson tail)."""
+    """Return -log of the Chernoff bound on a Poisson tail: seeing so many where so few are expected, in nats."""
     return seen * log(seen / expected) - (seen - expected) if seen > expected > 0 else 0.0
 
 
 def imbalance(more: int, less: int) -> float:
-    """How unlikely it is that fair coins fall so unevenly, in nats (Chernoff's bound on a binomial tail)."""
+    """Return -log of the Chernoff bound on a binomial tail: fair coins that fall so unevenly, in nats."""
     total = more + less
     return sum(part * log(2 * part / total) for part in (more, less) if part) if more > less else 0.0
 
 
-EDGE = 0.1  # of an image's side: what leaves the image by more is outside
+EDGE = 0.1  # share of the image's side by which a box may leave the image
 
-MANY = 0.1  # share of the images with objects that may be without predictions
+MANY = 0.1  # share of images with objects that may have no prediction
 
-TWICE = 2.0  # times as many as chance would leave without: hard images are without predictions together
+TWICE = 2.0  # times the number expected by chance: images without predictions are not independent
 
-CLONES, FEWEST_IMAGES = 0.5, 20  # share of the predictions that surer ones make superfluous; in so many images or more
+CLONES, FEWEST_IMAGES = 0.5, 20  # share of predictions that duplicate another one, and images, for V311
 
-FEWEST_JUDGED = 20  # predictions that are right, and wrong, before their confidences are compared
+FEWEST_JUDGED = 20  # true positives, and false positives, before their confidences are compared
 
-REVERSED, SIGMAS = 0.4, 6.0  # share of pairs in which right is surer than wrong; how far from half, beyond chance
+REVERSED, SIGMAS = 0.4, 6.0  # AUC of the confidence below which it is reversed, and standard errors below 0.5
 
 
 MASK_FORMATS = ("mask-pictures", "voc-segmentation", "cityscapes")
 
-# Formats whose boxes are left, top, width and height by convention, which not every file keeps to.
+# Formats whose boxes are left, top, width, height by convention, which not every file follows.
 UNSURE_FORMATS = {"text", "coco", "coco-results", "results-object", "json-lines", "table", "parquet"}
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many, and the first few of them."""
+    """The number of objects with an anomaly, and the rows of the first few."""
 
     count: int
     rows: tuple[int, ...]
 
 
 class Side:
-    """Truths or predictions."""
+    """Ground truth or predictions, with the counts of anomalies that decide which checks run."""
 
     def __init__(self, annotations: Annotations, *, is_truth: bool) -> None:
         self.annotations, self.is_truth = annotations, is_truth
 
     @property
     def name(self) -> SideName:
+        """The side as messages and options name it."""
         return "truth" if self.is_truth else "pred"
 
     def __len__(self) -> int:
         return len(self.annotations)
 
     @cached_property
-    def census(self) -> dict[str, Tally]:
-        """How many objects have each kind of fault, by name."""
+    def anomalies(self) -> dict[str, Tally]:
+        """Count objects with each anomaly, by name: boxes outside, zero sizes, duplicates, missing confidences ..."""
         side = self.annotations
         is_relative = side.unit == "rel"
-        counted = tallies(
-            _core.count_anomalies(side.columns, side.images.table, self.is_truth, is_relative, thread_count())
-        )
+        found = _core.count_anomalies(side.columns, side.images.table, self.is_truth, is_relative, thread_count())
+        counted = {name: Tally(count, tuple(rows)) for name, (count, rows) in found.items()}
         return {**counted, "flaws": Tally(len(side.source.flaws), ()), "poses": Tally(self.odd_poses, ())}
 
     @property
     def odd_poses(self) -> int:
-        """How many faults keypoints have."""
+        """Count anomalies of keypoints; predicted keypoints may lie outside in up to 10 % of the objects."""
         side = self.annotations
         if not side.columns.regions.has_keypoints:
             return 0
@@ -100,27 +105,29 @@ class Side:
         )
         return sum(others) + unlabelled + (outside if self.is_truth or outside > MANY * len(self) else 0)
 
-    def tally(self, fault: str) -> Tally:
-        return self.census[fault]
+    def tally(self, anomaly: str) -> Tally:
+        """Return the number of objects with an anomaly, and the first rows."""
+        return self.anomalies[anomaly]
 
-    def count(self, fault: str) -> int:
-        return self.census[fault].count
+    def count(self, anomaly: str) -> int:
+        """Return the number of objects with an anomaly."""
+        return self.anomalies[anomaly].count
 
 
 class Pair:
-    """Predictions that are aligned with their truth."""
+    """Predictions aligned with their ground truth, with the counts that decide which checks run."""
 
     def __init__(self, truth: Annotations, pred: Annotations) -> None:
         self.truth, self.pred = truth, pred
 
     @cached_property
     def fit(self) -> dict[str, Any]:
-        """How predictions fit in a sample of the images, in plain numbers."""
+        """Match predictions with the ground truth on a sample of images: numbers of duplicates, TP, FP, images ..."""
         return _core.sample_fit(self.truth.columns, self.pred.columns, len(self.pred.images))
 
     @cached_property
-    def faults(self) -> dict[str, int]:
-        """What may be wrong, by name; zero where it is not."""
+    def anomalies(self) -> dict[str, int]:
+        """Count possible mistakes between the sides, by name; zero rules the checks out that name it."""
         truth, pred, fit = self.truth, self.pred, self.fit
         (_, truth_labels, truth_images), (objects, labels, images) = truth.counts, pred.counts
         unpredicted = fit["unpredicted"][0]
@@ -148,32 +155,34 @@ class Pair:
 
     @cached_property
     def mirrored(self) -> tuple[int, int]:
-        """Of how many poses, and in how many of them, left and right fit when they change places."""
+        """The number of poses compared, and of those that fit better with left and right keypoints swapped."""
         from verite.model.keypoints import mirrors_of
 
         counts = self.truth.columns.count_keypoints(len(self.truth.labels))
         others = mirrors_of(self.truth.labels.skeletons, counts)
         return _core.mirrored_poses(self.truth.columns, self.pred.columns, len(self.pred.images), others)
 
-    def count(self, fault: str) -> int:
-        return int(self.faults[fault])
+    def count(self, anomaly: str) -> int:
+        """Return the count of a possible mistake."""
+        return int(self.anomalies[anomaly])
 
     @cached_property
     def sample(self) -> Sample | None:
-
-        return draw(self.truth, self.pred)
+        """A sample of images with objects on both sides; None if there is none."""
+        return sample_images(self.truth, self.pred)
 
     @cached_property
     def explanations(self) -> tuple[Hypothesis | None, Hypothesis | None]:
-        """The files as read, and what explains far more than that, if anything does."""
+        """The box format as read, and another one under which far more objects match, if there is one."""
         from verite.checks.misread_boxes import weigh_readings
 
         return weigh_readings(self.sample) if self.sample else (None, None)
 
 
 def are_read_by_default(truth: Annotations, pred: Annotations) -> bool:
-    """Are the four numbers of both sides read as left, top, width and height by default, so that both may be wrong in
-    the same way? Where the size of images is known, boxes that leave them show it (V114).
+    """Whether both sides are read as left, top, width, height by default, so that both may be misread in the same way.
+
+    Where image sizes are known, boxes outside of them show it (V114).
     """
     formats = {side.source.format for side in (truth, pred)}
     if not formats <= UNSURE_FORMATS or truth.source.layout or pred.source.layout:
@@ -181,17 +190,17 @@ def are_read_by_default(truth: Annotations, pred: Annotations) -> bool:
     return formats == {"text"} or not truth.images.sized
 
 
-def tallies(found: dict[str, tuple[int, list[int]]]) -> dict[str, Tally]:
-    return {name: Tally(count, tuple(rows)) for name, (count, rows) in found.items()}
-
-
 def are_unsuppressed(fit: dict[str, Any]) -> bool:
-    """Do most predictions lie on surer ones, in more images than chance could fill so?"""
+    """Whether at least half of the sampled predictions duplicate a higher-confidence one: NMS was skipped."""
     return fit["asked"] >= FEWEST_IMAGES and fit["clones"] >= max(1, CLONES * fit["looked_at"])  # type: ignore[no-any-return]
 
 
 def is_reversed(right: int, wrong: int, surer: float) -> bool:
-    """Are wrong predictions surer than right ones, by far more than chance? (Mann and Whitney's test.)"""
+    """Whether false positives have higher confidences than true positives, by the Mann-Whitney U test.
+
+    `surer` is the U statistic: pairs of a true and a false positive in which the true positive has the higher
+    confidence, ties counted half.
+    """
     if min(right, wrong) < FEWEST_JUDGED or surer >= REVERSED * right * wrong:
         return False
     return right * wrong / 2 - surer >= SIGMAS * sqrt(right * wrong * (right + wrong + 1) / 12)
@@ -204,59 +213,62 @@ PER_IMAGE = 100
 
 @dataclass(frozen=True, eq=False)
 class SampledObjects:
-    """Objects of the sampled images, image by image, the most confident first."""
+    """Objects of the sampled images, image by image, by descending confidence."""
 
-    rows: Ints  # which objects of the annotations
+    rows: Ints  # rows of the annotations
     cells: Ints  # image i has the objects cells[i] .. cells[i + 1]
     sizes: Floats  # width and height of each object's image; ones where coordinates are relative, zeros if unknown
-    numbers: Floats  # the four numbers as the file has them
-    reading: Reading  # as which they were read
+    numbers: Floats  # the four numbers of each box as the file has them
+    reading: Reading  # the box format as read
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
     def counts(self) -> Ints:
+        """The number of objects of each image."""
         return np.diff(self.cells)
 
     @cached_property
     def image(self) -> Ints:
-        """Which image of the sample each object is in."""
+        """The index of each object's image in the sample."""
         return np.repeat(np.arange(self.images), self.counts)
 
     @property
     def images(self) -> int:
+        """The number of sampled images."""
         return len(self.cells) - 1
 
     @property
     def image_sizes(self) -> Floats:
-        """Of each image; it must have an object."""
+        """Width and height of each image, [image, 2]; every image must have an object."""
         return self.sizes[self.cells[:-1]]
 
     @property
     def is_sized(self) -> bool:
+        """Whether all image sizes are known."""
         return bool(np.all(self.sizes > 0))
 
     def corners(self, reading: Reading | None = None) -> Floats:
-        """The boxes under a reading, as read if none is given."""
+        """Return the boxes as corners in pixels under a box format, by default as read."""
         return (reading or self.reading).corners(self.numbers, self.sizes)
 
     def first(self, counts: Ints) -> SampledObjects:
-        """At most so many objects of each image, the most confident."""
+        """Keep at most so many objects of each image, those of highest confidence."""
         rank = np.arange(len(self)) - np.repeat(self.cells[:-1], self.counts)
         kept = np.flatnonzero(rank < counts[self.image])
         cells = offsets_of(np.minimum(self.counts, counts))
         return SampledObjects(self.rows[kept], cells, self.sizes[kept], self.numbers[kept], self.reading)
 
     def turn(self, turn: int) -> SampledObjects:
-        """The same objects, those of image i + turn in place of those of image i."""
+        """Rotate objects between images: those of image i + turn take the place of those of image i."""
         rows = np.roll(np.arange(len(self)), -self.cells[turn])
         cells = offsets_of(np.roll(self.counts, -turn))
         return SampledObjects(self.rows[rows], cells, self.sizes[rows], self.numbers[rows], self.reading)
 
 
 class ByShift(dict[int, SampledObjects]):
-    """Predictions by the number added to their image ids, grouped when they are first asked for."""
+    """Predictions by the shift of their image ids, grouped on first use."""
 
     def __init__(self, group: Callable[[int], SampledObjects]) -> None:
         self.group = group
@@ -268,7 +280,7 @@ class ByShift(dict[int, SampledObjects]):
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Images in which both sides have objects, under one of these shifts of the predictions' image ids at least."""
+    """Sampled images with objects on both sides, under at least one of the shifts of the predictions' image ids."""
 
     truth: SampledObjects
     preds: dict[int, SampledObjects]
@@ -276,16 +288,17 @@ class Sample:
 
     @property
     def pred(self) -> SampledObjects:
+        """The predictions without a shift."""
         return self.preds[0]
 
 
 def speaks_by_id(pred: Annotations, what: str) -> bool:
-    """Do the predictions name `images` or `labels` by number? (Whole documents and folders name them by name.)"""
+    """Whether predictions refer to `images` or `labels` by number; whole documents and folders use names."""
     return what in pred.source.by_number or not pred.source.format
 
 
-def draw(truth: Annotations, pred: Annotations) -> Sample | None:
-    """Evenly spaced images; None if there is no image with objects of both sides under any shift."""
+def sample_images(truth: Annotations, pred: Annotations) -> Sample | None:
+    """Sample evenly spaced images; None if no image has objects on both sides under any shift."""
     usable, usable_preds = usable_rows(truth), usable_rows(pred)
     has_truth, has_pred = mark_images(truth, usable), mark_images(pred, usable_preds)
     partner = {shift: partners(truth, pred, shift) for shift in (0, -1, 1)}
@@ -301,18 +314,18 @@ def draw(truth: Annotations, pred: Annotations) -> Sample | None:
 
 
 def usable_rows(side: Annotations) -> NDArray[np.bool_] | None:
-    """Objects that say something: no crowds, and finite boxes. None: all of them."""
+    """Mark objects that are no crowds and have finite boxes; None if all are usable."""
     is_usable = np.isfinite(side.regions.values).all(axis=1) & ~side.crowd
     return None if is_usable.all() else np.asarray(is_usable)
 
 
 def mark_images(side: Annotations, usable: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
-    """Which images have such an object."""
+    """Mark images with a usable object."""
     return _core.mark_used(side.image if usable is None else side.image[usable], len(side.images))
 
 
 def partners(truth: Annotations, pred: Annotations, shift: int) -> NDArray[np.int64]:
-    """For each image of the truth the predictions' image that it is when `shift` is added to their ids, or -1."""
+    """Return for each ground-truth image the predictions' image of the same id after the shift, or -1."""
     ids, known = pred.images.ids, len(truth.images)
     if shift == 0:
         return np.arange(known)
@@ -324,7 +337,7 @@ def partners(truth: Annotations, pred: Annotations, shift: int) -> NDArray[np.in
 def group_objects(
     side: Annotations, images: NDArray[np.int64], usable: NDArray[np.bool_] | None, sizes: Floats | None = None
 ) -> SampledObjects:
-    """The objects of these images (-1: none), at most PER_IMAGE of each."""
+    """Group the objects of these images (-1 for none), at most PER_IMAGE per image, by descending confidence."""
     cell_of = np.full(len(side.images), -1, dtype=np.int32)
     cell_of[images[images >= 0]] = np.flatnonzero(images >= 0)
     rows = _core.rows_at(side.image, cell_of >= 0)

@@ -1,7 +1,8 @@
-"""Were boxes measured in resized images, and how large were these? An estimate that stands missed and false objects.
+"""Estimate the scale of boxes in resized images, robust to false positives and false negatives (V105), and V107.
 
-If a prediction and a truth are the same object, the ratio of their centres (seen from the origin) is the ratio of
-their sizes, and all such pairs share one ratio. Other pairs rarely agree in both, and never share.
+If a prediction and a ground-truth box show the same object, the ratio of their centres (from the origin) equals the
+ratio of their sizes, and all such pairs share one ratio. Other pairs rarely agree in both. The mode of a histogram of
+log ratios is a first estimate; it is refined over the pairs that then match, and rounded to likely numbers.
 """
 
 from __future__ import annotations
@@ -31,23 +32,23 @@ from verite.model.ragged import Ints, offsets_of
 
 PAIRS = 10_000
 
-AGREE = 0.4  # logarithms: ratios of centres and of sizes in one pair, and ratios in x and in y of a common scale
+AGREE = 0.4  # log: difference of the ratios of centres and sizes of a pair, and of a common scale in x and y
 
-BIASED = 0.1  # the same over all pairs: boxes that are too large or too small are not scaled ones
+BIASED = 0.1  # log: the same in the median over all pairs; boxes too large or too small are not scaled
 
-BIN = 0.08  # logarithms: how wide a bar of the histogram of ratios is
+BIN = 0.08  # log: bin width of the histogram of ratios
 
-CELLS = 1_000_000  # of the histogram, at most
+CELLS = 1_000_000  # bins of the histogram, at most
 
-SHIFTED = 0.9  # by how much less boxes are off if they are moved instead, then they are
+SHIFTED = 0.9  # error after a shift relative to a scale, below which boxes are shifted
 
-WIDEST = 2.5  # pictures are not longer than high by more, nor higher than long
+WIDEST = 2.5  # largest aspect ratio of an image
 
-NETWORK = 640.0  # a usual input size, where only the quotient of two sizes is known
+NETWORK = 640.0  # assumed input size, where only the quotient of two sizes is known
 
 
 def pairs_within(truth: SampledObjects, pred: SampledObjects) -> tuple[Ints, Ints]:
-    """Truths with the most confident predictions of their image, up to a bound."""
+    """Return pairs of objects and the highest-confidence predictions of their image, about PAIRS in total."""
     tops = np.minimum(pred.counts, np.maximum(2 * truth.counts, 5))[truth.image]  # predictions for each truth
     chosen = np.arange(0, len(truth), 1 + int(tops.sum()) // PAIRS)
     counts = tops[chosen]
@@ -56,9 +57,9 @@ def pairs_within(truth: SampledObjects, pred: SampledObjects) -> tuple[Ints, Int
 
 
 def logarithms(boxes: Floats) -> Floats:
-    """Of centre, size and distance from the origin, each in x and y.
+    """Return logarithms of centre, size and distance from the origin, each in x and y, [box, 6].
 
-    The distance is the norm of both ends: far from the origin the centre says more about a scale than the size does.
+    The distance is the norm of both edges: far from the origin the centre determines a scale better than the size.
     """
     first, second = boxes[:, :2], boxes[:, 2:]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -66,9 +67,9 @@ def logarithms(boxes: Floats) -> Floats:
 
 
 def common_ratio(differences: Floats, *, is_one_number: bool) -> Floats | None:
-    """The ratio in x and y that most pairs share, from differences of their logarithms: the mode."""
+    """Return the ratio in x and y that most pairs share: the mode of the differences of logarithms."""
     centres, sizes, ratios = differences[:, :2], differences[:, 2:4], differences[:, 4:]
-    agrees = (np.abs(centres - sizes) < AGREE).all(axis=1)  # what is infinite or no number does not
+    agrees = (np.abs(centres - sizes) < AGREE).all(axis=1)  # false for infinite and NaN
     if is_one_number:
         agrees &= np.abs(ratios[:, 0] - ratios[:, 1]) < AGREE
     ratios = ratios[agrees]
@@ -94,9 +95,9 @@ def common_ratio(differences: Floats, *, is_one_number: bool) -> Floats | None:
 def refine_ratio(
     truth: Floats, pred: Floats, image: Ints, pred_image: Ints, ratio: Floats, *, is_one_number: bool
 ) -> tuple[Floats, Ints, Ints] | None:
-    """The ratio again, over the pairs that overlap most under a first estimate, and these pairs; None if too few do.
+    """Refine the ratio over the pairs that match under a first estimate; return it with the pairs, None if too few.
 
-    A ratio of sums, as least squares would make it too small: predictions have errors, too.
+    A ratio of sums is used, since least squares is biased towards zero by errors of the predictions.
     """
     for _ in range(2):
         offsets, which, overlap = _core.box_candidates(truth, image, pred * np.tile(ratio, 2), pred_image, 0.0, FOUND)
@@ -110,7 +111,7 @@ def refine_ratio(
 
 
 def estimate(pred: SampledObjects, truth: SampledObjects, layout: str, measure: Measure) -> Reading | None:
-    """The reading with this layout and measure under which most predictions fit; None if too few agree."""
+    """Estimate the scale for a layout and measure under which most predictions match; None if too few agree."""
     is_unsized = not truth.is_sized and measure in ("rel", "frame")
     if not truth.is_sized and measure not in ("factor", "rel", "frame"):
         return None
@@ -119,7 +120,7 @@ def estimate(pred: SampledObjects, truth: SampledObjects, layout: str, measure: 
     boxes = (truth.corners() + np.tile(pad, 2)) / np.tile(scale, 2)
     one, other = pairs_within(truth, pred)
     is_one_number = measure not in ("rel", "frame")
-    with np.errstate(invalid="ignore"):  # logarithms of boxes without a size, or at the origin, are infinite
+    with np.errstate(invalid="ignore"):  # infinite for boxes of zero size or at the origin
         differences = logarithms(boxes)[one] - logarithms(numbers)[other]
         ratio = common_ratio(differences, is_one_number=is_one_number)
     if ratio is None:
@@ -128,7 +129,7 @@ def estimate(pred: SampledObjects, truth: SampledObjects, layout: str, measure: 
     if fitted is None:
         return None
     ratio, one, other = fitted
-    if is_unsized:  # of a frame and the images' common size only the quotient shows
+    if is_unsized:  # only the quotient of frame and image size is known
         side = 1.0 if measure == "rel" else NETWORK
         size = (float(ratio[0] * side), float(ratio[1] * side))
         reading = Reading(layout, measure, (side, side), size)
@@ -141,7 +142,7 @@ def estimate(pred: SampledObjects, truth: SampledObjects, layout: str, measure: 
 
 
 def is_scale(truth: Floats, as_read: Floats, scaled: Floats) -> bool:
-    """Do scaled boxes fit in place and in size? Boxes that are too large, too small or moved are not scaled ones."""
+    """Whether scaled boxes fit in place and size; boxes that are only larger, smaller or shifted are not scaled."""
     sizes, scaled_sizes = truth[:, 2:] - truth[:, :2], scaled[:, 2:] - scaled[:, :2]
     centres, scaled_centres = (truth[:, 2:] + truth[:, :2]) / 2, (scaled[:, 2:] + scaled[:, :2]) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -159,12 +160,12 @@ def is_scale(truth: Floats, as_read: Floats, scaled: Floats) -> bool:
 
 
 def has_usual_shape(measure: Measure, size: tuple[float, float]) -> bool:
-    """Is this as long and as high as pictures are?"""
+    """Whether an estimated size has an aspect ratio that images have; other measures estimate no size."""
     return measure not in ("rel", "frame") or 1 / WIDEST <= size[0] / size[1] <= WIDEST
 
 
 def round_off(pred: SampledObjects, truth: SampledObjects, reading: Reading) -> Reading:
-    """The likeliest numbers near the estimate that fit about as well."""
+    """Round the estimate to the likeliest numbers nearby that fit about as well."""
 
     def fit(candidate: Reading) -> float:
         return float(best_overlaps(truth.corners(), truth.image, pred.corners(candidate), pred.image).sum())
@@ -179,7 +180,7 @@ def round_off(pred: SampledObjects, truth: SampledObjects, reading: Reading) -> 
 
 
 def ways_to_put(reading: Reading, truth: SampledObjects) -> Iterator[Reading]:
-    """The same scale as a factor and as a frame, where all images have one size and both mean the same."""
+    """Yield the scale as a factor and as a frame, which are equivalent if all images have one size."""
     yield reading
     if reading.measure not in ("factor", "frame") or not truth.is_sized or np.ptp(truth.sizes, axis=0).any():
         return
@@ -192,7 +193,7 @@ def ways_to_put(reading: Reading, truth: SampledObjects) -> Iterator[Reading]:
 
 
 def snap(reading: Reading, grid: str) -> Reading | None:
-    """The reading with its numbers on a grid; None where that is too far away, or the grid is for others."""
+    """Round the numbers of a box format to a grid; None if that is too far from the estimate."""
     exact = reading.image_size or reading.unit
     if reading.measure == "factor":
         near = [multiple(value, FACTORS[grid]) for value in exact]
@@ -208,30 +209,30 @@ def snap(reading: Reading, grid: str) -> Reading | None:
 
 
 def multiple(value: float, step: float) -> float:
-    """The nearest multiple of a step; below one the nearest reciprocal of one."""
+    """Return the nearest multiple of a step; below one the nearest reciprocal of a multiple."""
     return 1 / multiple(1 / value, step) if value < 1 else round(value / step) * step or step
 
 
-NEAR = 0.12  # how far from the estimate a round number may be
+NEAR = 0.12  # largest relative distance of a round number from the estimate
 
 # Steps of factors and of lengths.
 FACTORS = {"likely": 0.5, "coarse": 0.1, "fine": 0.01, "finest": 0.001}
 
 LENGTHS = {"coarse": 32, "fine": 10, "finest": 1}
 
-# From the likeliest numbers to any, with the part of the overlaps they may cost.
+# From the likeliest numbers to any, with the share of the summed IoU that they may cost.
 GRIDS = (("likely", 0.02), ("coarse", 0.005), ("fine", 0.005), ("finest", 0.005))
 
-# Sides to which networks and programs resize images.
+# Common sizes to which networks and programs resize images.
 USUAL = (224, 256, 300, 320, 384, 416, 448, 480, 512, 600, 608, 640, 768, 800, 896, 960, 1024, 1280, 1536, 1920, 2048)
 
-FEWEST_PRECISE = 30  # objects that are found precisely
+FEWEST_PRECISE = 30  # precise matches before an offset of one pixel is measured
 
-SHARP = 0.25  # pixels: how near the medians must be to whole ones, and how well they must be known
+SHARP = 0.25  # pixels: largest distance of the medians from whole numbers, and largest error of the medians
 
 
 def find_off_by_one(pair: Pair) -> Iterator[Finding]:
-    """Left and top edges one pixel beside those of the truth in the median, right and lower ones with them or not."""
+    """Find left and top edges that are off by one pixel in the median, with or without the other two (V107)."""
     plain, sample = pair.explanations[0], pair.sample
     if plain is None or sample is None or plain.reading.measure != "abs" or sample.truth.reading.measure != "abs":
         return
@@ -253,8 +254,8 @@ def find_off_by_one(pair: Pair) -> Iterator[Finding]:
     yield Finding(
         "V107",
         "note",
-        f"the predictions' boxes lie one pixel beside the truth's, in the median of {len(one):,} objects: {edges}",
+        f"the predictions' boxes are off by one pixel in the median of {len(one):,} objects: {edges}",
         len(one),
         (),
-        "does one side count pixels from 1, as Pascal VOC does? subtract 1 where it was added",
+        "does one side start pixel coordinates at 1, as Pascal VOC does? subtract 1 where it was added",
     )

@@ -1,6 +1,6 @@
-"""What is wrong with the values of one file, whatever the other file says?
+"""Checks of one file alone: boxes, areas, ids, duplicates and confidences with impossible or unlikely values.
 
-The census has counted; here the first few rows of each fault are put into words.
+The compiled core counts anomalies in one pass (`Side.anomalies`); here each count becomes a finding with examples.
 """
 
 from __future__ import annotations
@@ -13,77 +13,80 @@ from verite.model.annotations import Annotations
 
 
 def find_annotators(side: Side) -> Iterator[Finding]:
-    """Objects of several annotators in one ground truth, each object once per annotator."""
+    """Find a ground truth that pools several annotators of the same images (V223)."""
     found = side.annotations.source.annotators
     if found is None:
         return
     counts = [f"{name}: {count:,} objects" for name, count in found.counts]
     message = (
         f"{len(found.counts)} annotators ({found.key!r}) are pooled in one ground truth of {len(side.annotations):,} "
-        f"objects: {found.images:,} images were annotated by several, so that an object may count once per annotator"
+        f"objects: {found.images:,} images have several annotators, so an object may count once per annotator"
     )
-    fix = f"write a file per annotator, with the objects of one {found.key} and the images it annotated, or merge them"
+    fix = (
+        f"write one file per annotator, with the objects of one {found.key} and the images it annotated, or merge them"
+    )
     yield Finding("V223", "warning", message, found.images, tuple(counts[:EXAMPLES]), fix, "truth")
 
 
-def find_flaws(side: Side) -> Iterator[Finding]:
-    """A finding for each kind of record that is not among the annotations."""
+def find_skipped_records(side: Side) -> Iterator[Finding]:
+    """Report each kind of record that the reader skipped while collecting errors (V402 and codes of the readers)."""
     severities = {check.code: check.severity for check in every_check()}
     remedies = {check.code: check.remedy for check in every_check()}
     for flaw in side.annotations.source.flaws:
-        what = "record is" if flaw.count == 1 else "records are"
-        message = f"{flaw.count:,} {what} left out: {flaw.what}"
+        message = f"{flaw.count:,} {'record' if flaw.count == 1 else 'records'} skipped: {flaw.what}"
         remedy = flaw.remedy or remedies[flaw.code]
         yield Finding(flaw.code, severities[flaw.code], message, flaw.count, flaw.places, remedy, side.name)
 
 
-MASS = 0.05  # share of boxes from which a flaw is how the file was written, not a slip
+MASS = 0.05  # share of boxes from which an anomaly is systematic
 
-RARE = 0.001  # share of objects below which an impossible area or an object that is there twice is a slip
+RARE = 0.001  # share of objects below which impossible areas and duplicates are isolated errors
 
-FEW = 0.01  # share of predictions up to which boxes without a size are a detector's own business
+FEW = 0.01  # share of predictions with zero size that detectors write normally
 
-# Formats that have no confidences, for tasks that need none.
+# Formats without confidences, for tasks that need none.
 UNRANKED = ("panoptic", "imagenet-loc", "mask-pictures", "voc-segmentation", "cityscapes")
 
 
 def find_not_finite(side: Side) -> Iterator[Finding]:
+    """Find NaN, infinite or overflowing coordinates (V111)."""
     tally = side.tally("not_finite")
     message = f"{count_boxes(side, tally)} coordinates that are NaN or infinite, or too large to have an area"
-    yield found_boxes(side, "V111", "error", message, tally, "remove these boxes, or find out why they were written")
+    yield found_boxes(side, "V111", "error", message, tally, "remove these boxes, or correct the export")
 
 
 def find_negative_sizes(side: Side) -> Iterator[Finding]:
+    """Find negative widths and heights (V106): an error from 5 % of the boxes, else a warning."""
     tally = side.tally("negative")
     is_mass = tally.count > 1 and tally.count >= MASS * len(side)
     is_corners = side.annotations.regions.kept == "xyxy"
     remedy = "write the smaller corner first: x1 <= x2, y1 <= y2"
-    if is_corners and tally.count >= MASS * len(side):  # a few are slips of single boxes
-        remedy += ", or are these widths and heights? then leave out boxes=xyxy"
+    if is_corners and tally.count >= MASS * len(side):
+        remedy += ", or are these widths and heights? then remove boxes=xyxy"
     message = f"{count_boxes(side, tally)} a negative width or height"
     yield found_boxes(side, "V106", "error" if is_mass else "warning", message, tally, remedy)
 
 
 def find_zero_sizes(side: Side) -> Iterator[Finding]:
+    """Find boxes with zero width or height (V110): a note for up to 1 % of the predictions, else a warning."""
     tally = side.tally("zero_size")
-    message = f"{count_boxes(side, tally)} no width or no height, so that nothing can overlap them"
-    yield found_boxes(
-        side, "V110", mild(side, tally, FEW), message, tally, "remove them, or find out why they were written"
-    )
+    message = f"{count_boxes(side, tally)} zero width or height and cannot be matched"
+    severity: Severity = "warning" if side.is_truth or tally.count > FEW * len(side) else "note"
+    yield found_boxes(side, "V110", severity, message, tally, "remove them, or correct the export")
 
 
 def find_odd_areas(side: Side) -> Iterator[Finding]:
-    """Stated areas that cannot be those of the objects: 0 or below, far below the box, or larger than it."""
+    """Find stated areas that are not positive, far below the area of the box, or larger than it (V113)."""
     area = side.annotations.area
     if area is None:
         return
     columns = side.annotations.columns
-    # A box around keypoints may be smaller than the object.
+    # Boxes around keypoints may be smaller than the object.
     large = side.tally("large_area") if columns.regions.has_all_boxes else Tally(0, ())
     for tally, least, what in (
-        (side.tally("no_area"), 1, "of 0 or below"),
-        (side.tally("small_area"), MASS * len(side), "of less than a hundredth of their box"),
-        (large, 1, "larger than their box, which is impossible"),
+        (side.tally("no_area"), 1, "of zero or below"),
+        (side.tally("small_area"), MASS * len(side), "of less than 1 % of their box"),
+        (large, 1, "larger than their box"),
     ):
         if not tally.count or tally.count < least:
             continue
@@ -93,141 +96,145 @@ def find_odd_areas(side: Side) -> Iterator[Finding]:
         yield Finding(
             "V113",
             "note" if what.startswith("larger") and tally.count < RARE * len(side) else "warning",
-            f"{tally.count:,} of {len(side):,} objects have a stated area {what}; it decides whether they are small",
+            f"{tally.count:,} of {len(side):,} objects have a stated area {what}; it decides their area range",
             tally.count,
             tuple(
                 f"{object_name(side, row)}: area {area[row]:g}, box {width:g} x {height:g}"
                 for row, (_, _, width, height) in zip(tally.rows, sizes, strict=True)
             ),
-            "write the region's area in square pixels, or leave it out",
+            "write the area of the polygon or mask in square pixels, or remove it",
             side.name,
         )
 
 
 def find_repeated_ids(side: Side) -> Iterator[Finding]:
+    """Find object ids that occur twice (V216)."""
     tally = side.tally("repeated_ids")
     ids = side.annotations.ids
     assert ids is not None
     yield Finding(
         "V216",
         "error",
-        f"{tally.count:,} of {len(side):,} objects have an id that an earlier one has, too",
+        f"{tally.count:,} of {len(side):,} objects have the id of an earlier object",
         tally.count,
         tuple(f"id {ids[row]} again in {image_name(side.annotations, row)}" for row in tally.rows),
-        "give every object its own id; were two files put together?",
+        "give every object its own id; were two files concatenated?",
         side.name,
     )
 
 
 def find_repeated_objects(side: Side) -> Iterator[Finding]:
+    """Find duplicates (V306): ground-truth boxes that nearly coincide, and exact duplicates among predictions."""
     if side.is_truth:
         tally = side.tally("twins")
         message = f"{count_boxes(side, tally, 'nearly coincide')} with another one of the same class"
         severity: Severity = "note" if tally.count < RARE * len(side) else "warning"
-        yield found_boxes(side, "V306", severity, message, tally, "is the same object there twice? leave one out")
+        yield found_boxes(
+            side, "V306", severity, message, tally, "if an object is annotated twice, remove one annotation"
+        )
         return
     tally, sampled = side.tally("repeated"), side.count("sampled")
     if tally.count < MASS * sampled:
         return
     message = (
-        f"{tally.count:,} of {sampled:,} predictions looked at are there twice, with the same box, class and confidence"
+        f"{tally.count:,} of {sampled:,} sampled predictions are exact duplicates (same box, class and confidence)"
     )
-    yield found_boxes(side, "V306", "warning", message, tally, "was the file put together from files that overlap?")
+    yield found_boxes(side, "V306", "warning", message, tally, "was the file concatenated from overlapping files?")
 
 
 def find_missing_confidences(side: Side) -> Iterator[Finding]:
+    """Find predictions without a confidence (V301)."""
     if side.annotations.source.format in UNRANKED:
         return
     tally = side.tally("unscored")
     remedy = "write the detector's confidence with every box"
-    said = next((note for note in side.annotations.source.notes if note.endswith("have score")), "")
-    remedy += f": {said}" if said else " (is this a file of truths?)" if tally.count == len(side) else ""
+    note = next((note for note in side.annotations.source.notes if note.endswith("have score")), "")
+    remedy += f": {note}" if note else " (is this a ground-truth file?)" if tally.count == len(side) else ""
     message = f"{tally.count:,} of {len(side):,} predictions have no confidence"
     yield found_boxes(side, "V301", "error", message, tally, remedy)
 
 
-def find_strange_confidences(side: Side) -> Iterator[Finding]:
+def find_not_finite_confidences(side: Side) -> Iterator[Finding]:
+    """Find NaN and infinite confidences (V302)."""
     tally = side.tally("confidence_not_finite")
     message = f"{tally.count:,} of {len(side):,} confidences are NaN or infinite"
-    remedy = "a ranking needs numbers: remove these predictions, or find out why the detector wrote them"
+    remedy = "remove these predictions, or correct the export: the ranking needs finite numbers"
     yield Finding("V302", "error", message, tally.count, confidence_examples(side, tally.rows), remedy)
 
 
 def find_id_zero(side: Side) -> Iterator[Finding]:
-    """Ours takes any id; the reference takes 0 for "not found"."""
+    """Note an object with id 0, which verite accepts and pycocotools treats as unmatched (V217)."""
     ids = side.annotations.ids
     rows = [] if ids is None else [row for row, id in enumerate(ids.tolist()) if id == 0]
     if rows:
         yield Finding(
             "V217",
             "note",
-            "an object has the id 0, which pycocotools takes for no match: it counts it as missed, found or not",
+            "an object has id 0, which pycocotools treats as unmatched: a false negative even if it is matched",
             len(rows),
             tuple(object_name(side, row) for row in rows),
-            "count ids from 1, if others are to get the same numbers",
+            "start ids at 1 to get the same numbers from pycocotools",
             side.name,
         )
 
 
 def find_no_areas(side: Side) -> Iterator[Finding]:
-    """Where a COCO file has no areas, those of the boxes decide what is small."""
+    """Note a COCO file without `area` (V417)."""
     if side.annotations.area is None and side.annotations.source.format == "coco" and len(side):
-        message = "no object has a stated area: that of its box, or of its mask, decides whether it is small"
-        remedy = "nothing, or write the region's area in square pixels"
+        message = "no object has a stated area: the area of its box or mask decides its area range"
+        remedy = "no action needed, or write the area of the polygon or mask in square pixels"
         yield Finding("V417", "note", message, len(side), (), remedy, side.name)
 
 
 def find_constant_confidences(side: Side) -> Iterator[Finding]:
+    """Find predictions that all have the same confidence (V304)."""
     tally = side.tally("constant")
-    message = f"all {tally.count:,} predictions have the same confidence, so that their order is that of the file"
-    remedy = "write the detector's own confidences; AP is a number about their order"
+    message = f"all {tally.count:,} predictions have the same confidence, so their ranking is the order of the file"
+    remedy = "write the detector's own confidences; AP measures the ranking"
     yield Finding("V304", "warning", message, tally.count, confidence_examples(side, tally.rows[:1]), remedy)
 
 
 def find_large_confidences(side: Side) -> Iterator[Finding]:
+    """Note confidences above 1 (V303)."""
     tally = side.tally("above_one")
     message = f"{tally.count:,} of {len(side):,} confidences are above 1"
-    remedy = "percent or logits? only their order counts here"
+    remedy = "percent or logits? only their order matters for AP"
     yield Finding("V303", "note", message, tally.count, confidence_examples(side, tally.rows), remedy)
 
 
-def mild(side: Side, tally: Tally, share: float) -> Severity:
-    """A truth is to have no such box; of a detector's boxes a share may be odd."""
-    return "warning" if side.is_truth or tally.count > share * len(side) else "note"
-
-
 def found_boxes(side: Side, code: str, severity: Severity, message: str, tally: Tally, remedy: str) -> Finding:
-    """A finding whose examples are boxes."""
-    return Finding(code, severity, message, tally.count, box_examples(side, tally.rows), remedy, side.name)
+    """Make a finding whose examples are boxes, in the numbers and the format of the file."""
+    label = "x1 y1 x2 y2" if side.annotations.regions.kept == "xyxy" else "x y w h"
+    examples = tuple(
+        f"{object_name(side, row)}: {label} = {spell_box(side.annotations.columns.describe(row)[1])}"
+        for row in tally.rows
+    )
+    return Finding(code, severity, message, tally.count, examples, remedy, side.name)
 
 
 def count_boxes(side: Side, tally: Tally, verb: str = "have") -> str:
-    """How many of how many boxes do what follows."""
+    """Begin a message: "3 of 10 boxes have", with the verb in the right number."""
     one = {"have": "has", "leave": "leaves", "nearly coincide": "nearly coincides"}
     return f"{tally.count:,} of {len(side):,} boxes {one[verb] if tally.count == 1 else verb}"
 
 
-def box_examples(side: Side, rows: Sequence[int]) -> tuple[str, ...]:
-    """Boxes with their images and ids, in numbers as the file has them."""
-    label = "x1 y1 x2 y2" if side.annotations.regions.kept == "xyxy" else "x y w h"
-    boxes = (side.annotations.columns.describe(row)[1] for row in rows)
-    return tuple(f"{object_name(side, row)}: {label} = {spell_box(box)}" for row, box in zip(rows, boxes, strict=True))
-
-
 def confidence_examples(side: Side, rows: Sequence[int]) -> tuple[str, ...]:
+    """Describe predictions by image and confidence."""
     annotations = side.annotations
     return tuple(f"{image_name(annotations, row)}: {annotations.columns.describe(row)[2]:g}" for row in rows)
 
 
 def object_name(side: Side, row: int) -> str:
-    """The image, and the object's id if it has one."""
+    """Name an object by its image, and by its id if it is ground truth with ids."""
     _, _, _, id = side.annotations.columns.describe(row)
     return image_name(side.annotations, row) + (f", id {id}" if id is not None and side.is_truth else "")
 
 
 def image_name(annotations: Annotations, row: int) -> str:
+    """Return the name of an object's image."""
     return annotations.images.name(annotations.columns.describe(row)[0])
 
 
 def spell_box(numbers: Sequence[float]) -> str:
+    """Format the four numbers of a box."""
     return " ".join(f"{v:.6g}" for v in numbers)

@@ -55,7 +55,7 @@ The first file is the truth unless it has confidences; the others are prediction
 def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, **given: Any) -> None:
     """What is in a file, what is suspicious, what to do about it."""
     if fix and len(paths) > 1:
-        raise click.UsageError(f"--fix: expected one file, found {len(paths)}; mend one after the other", context)
+        raise click.UsageError(f"--fix: expected one file, found {len(paths)}; fix one file at a time", context)
     from verite.checks import inspect as look
     from verite.cli.output import emit
 
@@ -65,26 +65,26 @@ def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, 
     inspection = look(truth, *preds)
     emit(inspection, given)
     if fix:
-        write_mended(truth, fix, quiet=given["quiet"] or given["as_json"])
+        write_fixed(truth, fix, quiet=given["quiet"] or given["as_json"])
     if any(finding.severity == "error" for finding in inspection.findings):
         context.exit(1)
 
 
-def write_mended(annotations: Annotations, target: str, *, quiet: bool) -> None:
+def write_fixed(annotations: Annotations, target: str, *, quiet: bool) -> None:
     """The same file with what can be put right put right, and a line for everything that was changed."""
-    from verite.checks.inspection import mend
+    from verite.checks.inspection import fix_annotations
     from verite.cli.output import count_of, note
     from verite.formats import format_named, write
 
     if unread := sum(flaw.count for flaw in annotations.source.flaws):
         note(
-            f"{target} not written: {count_of(unread, 'record')} cannot be read; mend or remove them first", quiet=False
+            f"{target} not written: {count_of(unread, 'record')} cannot be read; fix or remove them first", quiet=False
         )
         return
-    mended, done = mend(annotations)
+    fixed, done = fix_annotations(annotations)
     title = format_named(annotations.source.format).title
-    lost = write(mended, Path(target), annotations.source.format)
-    for line in done or ["nothing to mend"]:
+    lost = write(fixed, Path(target), annotations.source.format)
+    for line in done or ["nothing to fix"]:
         note(line, quiet=quiet)
     note(f"out: {target} as {title}", quiet=quiet)
     if lost:
@@ -124,12 +124,12 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Turn annotations of one format into another."""
     from verite.cli.output import count_of, describe_reading, note
-    from verite.formats import format_named, read, read_given, write
+    from verite.formats import format_named, read, read_source, write
     from verite.formats.format import Options
 
     title = format_named(to).title
     truth = read(like) if like else None
-    annotations = read_given(source, given.pop("format"), Options.of(**given, like=truth, side=""))
+    annotations = read_source(source, given.pop("format"), Options.of(**given, like=truth, side=""))
     describe_reading("in", annotations, quiet=quiet)
     for flaw in annotations.source.flaws:
         note(

@@ -355,7 +355,7 @@ def checks_option(command: F) -> F:
 
 def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
     """Read one side as the options say."""
-    from verite.formats import read_given
+    from verite.formats import read_source
     from verite.formats.format import Options
 
     options = Options.of(
@@ -374,4 +374,4 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         like=like,
         side=side,
     )
-    return read_given(path, given[f"{side}_format"] or given["both_format"], options)
+    return read_source(path, given[f"{side}_format"] or given["both_format"], options)

@@ -216,7 +216,7 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
     """Rank detectors by the objects they detect."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import describe_reading, note
-    from verite.evaluation.settings import count_left, hold_floor
+    from verite.evaluation.settings import count_left, validate_threshold
     from verite.model.comparison import distinct_names
     from verite.ranking.detectors import DetectionTable
     from verite.ranking.rank import rank as assess
@@ -240,7 +240,7 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, An
         describe_reading("pred", predictions[name], quiet=quiet)
     table = DetectionTable.of(truth, predictions, checks=given["checks"], **settings)
     for name, pred in predictions.items() if given["confidence"] is not None else ():
-        note(f"{name}: {count_left(pred, hold_floor(given['confidence']))}", quiet=quiet)
+        note(f"{name}: {count_left(pred, validate_threshold(given['confidence']))}", quiet=quiet)
     note("", quiet=quiet)
     ranking = assess(table, errors, **pick_rank_settings(given))
     return replace(ranking, published=find_published(truth, predictions))

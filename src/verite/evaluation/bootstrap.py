@@ -1,6 +1,7 @@
-"""What would a score be if each image were there so many times? Draws of images, all of them at once.
+"""Bootstrap of images: scores on many samples of the images at once.
 
-Weights are [draw, image], whole numbers; images behind those that have weights are there once.
+Weights are [sample, image]: how often each image occurs in each bootstrap sample, whole numbers. Images beyond those
+that have weights occur once.
 """
 
 from __future__ import annotations
@@ -21,17 +22,17 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-MOST_CELLS = 4_000_000  # draws × rows that are held at a time
+MOST_CELLS = 4_000_000  # samples × rows in memory at a time
 
 
 def widen(weights: Floats, images: int) -> Floats:
-    """The same for more images: those that the truth does not know are in every draw."""
+    """Return weights for more images: those that the ground truth does not have are once in every sample."""
     missing = images - weights.shape[1]
     return np.hstack([weights, np.ones((len(weights), missing))]) if missing > 0 else weights
 
 
 def rearrange(weights: Floats, images: Images, others: Images) -> Floats:
-    """The same for the same images in another order, which are known by their names or else by their ids."""
+    """Return weights for the same images in another order, identified by name or else by id."""
     weights = widen(weights, len(images))
     if images is others:
         return weights
@@ -43,7 +44,7 @@ def rearrange(weights: Floats, images: Images, others: Images) -> Floats:
 
 
 def draw_ratio(weights: Floats, image: NDArray[np.integer], above: Floats, below: Floats) -> Floats:
-    """The ratio of two sums over rows, each in its image, in every draw. NaN of nothing."""
+    """Return the ratio of two sums over rows in every sample; `image` is the image of each row. NaN for 0 / 0."""
     images = max(weights.shape[1], int(image.max(initial=-1)) + 1)
     weights = widen(weights, images)
     sums, counts = (np.bincount(image, weights=values, minlength=images) for values in (above, below))
@@ -55,28 +56,30 @@ def draw_ratio(weights: Floats, image: NDArray[np.integer], above: Floats, below
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """A class by falling confidence and its truths, each in its image."""
+    """Predictions of a class by falling confidence and its ground truth, with their images."""
 
     image: NDArray[np.integer]
     is_true: Bools
     truth_image: NDArray[np.integer]
-    truths: Floats  # how many each counts for
-    gain: Floats | None = None  # of the true ones, where they do not all count one
+    truths: Floats  # how much each counts
+    gain: Floats | None = None  # how much each true positive counts, if not one
 
     def blocks(self, weights: Floats) -> Iterator[slice]:
-        """As many draws as fit at a time."""
+        """Return slices of the samples that fit into memory."""
         size = max(1, MOST_CELLS // (len(self.image) + 1))
         return (slice(first, first + size) for first in range(0, len(weights), size))
 
     def positives(self, weights: Floats) -> Floats:
+        """Return the weighted number of ground-truth objects in every sample."""
         return np.asarray(weights[:, self.truth_image] @ self.truths)
 
     def draw_precision(self, weights: Floats, recalls: Sequence[float] = ()) -> Floats:
-        """Average precision in every draw, read at recalls, or else summed wherever recall changes; NaN: no truth."""
+        """Return AP in every sample, interpolated at recalls or summed at every change of recall; NaN if empty."""
         parts = [self.average(weights[block], recalls) for block in self.blocks(weights)]
         return np.concatenate(parts) if parts else np.empty(0)
 
     def average(self, weights: Floats, recalls: Sequence[float]) -> Floats:
+        """Return AP in every sample of one block; see `draw_precision`."""
         hits = np.flatnonzero(self.is_true)
         seen = weights[:, self.image]
         if self.gain is not None:
@@ -93,14 +96,14 @@ class Points:
         return np.where(positives > 0, sums, np.nan)
 
     def draw_recall(self, weights: Floats) -> Floats:
-        """The share of the truths that are found, in every draw."""
+        """Return recall in every sample."""
         hits, positives = self.image[self.is_true], self.positives(weights)
         found = weights @ np.bincount(hits, minlength=weights.shape[1])
         return np.asarray(np.divide(found, positives, out=np.full(len(weights), np.nan), where=positives > 0))
 
 
 def find_needed(recalls: Floats, positives: Floats) -> Ints:
-    """How many truths must be found until recall reaches each level, [draw, level], as floating point divides."""
+    """Return the true positives needed to reach each recall [sample, recall], as floating-point division has it."""
     total = np.maximum(positives, 1)[:, None]
     needed = np.floor(recalls * total)
     needed -= (needed > 0) & ((needed - 1) / total >= recalls)
@@ -109,7 +112,7 @@ def find_needed(recalls: Floats, positives: Floats) -> Ints:
 
 
 def read_at(found: Floats, best: Floats, needed: Ints) -> Floats:
-    """The sum over levels of the best precision from the first place on where so many are found, in every draw."""
+    """Return the sum over recalls of the interpolated precision, in every sample."""
     draws, places = found.shape
     stride = int(max(found.max(initial=0), needed.max(initial=0))) + 1
     start = np.arange(draws, dtype=np.int64)[:, None]
@@ -120,7 +123,7 @@ def read_at(found: Floats, best: Floats, needed: Ints) -> Floats:
 
 
 def mean_over_classes(values: Sequence[Floats], draws: int) -> Floats:
-    """The mean of each draw over the classes that have a truth in it; NaN where none has."""
+    """Return the mean of each sample over the classes with ground truth in it; NaN if there is none."""
     table = np.reshape(values, (-1, draws))
     present = ~np.isnan(table)
     count = present.sum(axis=0)

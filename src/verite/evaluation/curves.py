@@ -1,4 +1,4 @@
-"""Precision against recall, and the areas below."""
+"""Precision-recall curve of a class: average precision by several interpolations, and F1."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Interpolation = Literal["all", "11", "101", "raw", "trapezoid", "sloped"]
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """The predictions of one class by falling confidence, true or false, and everything that follows from them.
+    """Precision-recall curve of a class: its predictions by falling confidence, each a TP or an FP.
 
     >>> curve = Curve("cat", 3, np.array([0.9, 0.8, 0.7]), np.array([True, False, True]))
     >>> curve.precision.round(4), curve.recall.round(4)
@@ -26,15 +26,15 @@ class Curve:
     """
 
     label: str
-    truths: float  # how many there are to find
+    truths: float  # number of ground-truth objects
     confidence: Floats
     is_true: NDArray[np.bool_]
-    rows: NDArray[np.int64] | None = None  # which prediction each point is
-    weight: Floats | None = None  # of the true ones, where they do not all count one
+    rows: NDArray[np.int64] | None = None  # row of the prediction of each point
+    weight: Floats | None = None  # how much each TP counts, if not one
 
     @cached_property
     def true_positives(self) -> NDArray[Any]:
-        """True predictions so far, at each point."""
+        """Cumulative number of true positives at each point."""
         if self.weight is None:
             return np.cumsum(self.is_true, dtype=np.int64)
         return np.cumsum(np.where(self.is_true, self.weight, 0.0))
@@ -71,7 +71,7 @@ class Curve:
 
     @property
     def steps(self) -> NDArray[np.int64]:
-        """The points that make the envelope: true ones after which it falls. Nothing else adds to the area below.
+        """Points that make the envelope: true positives after which it falls. Only they add to the area.
 
         >>> Curve("cat", 4, np.array([0.9, 0.8, 0.7, 0.6, 0.5]), np.array([True, True, False, True, False])).steps
         array([1, 3])
@@ -87,7 +87,7 @@ class Curve:
 
     @property
     def best_f1(self) -> tuple[float, float]:
-        """The largest F1 and the confidence from which it is reached; NaN where nothing is to be found.
+        """The largest F1 and the confidence threshold that reaches it; NaN without ground truth.
 
         Predictions of equal confidence are kept or dropped together, so only the last of them is a choice.
         """
@@ -98,7 +98,7 @@ class Curve:
         return float(self.f1[best]), float(self.confidence[best])
 
     def average_precision(self, interpolation: Interpolation = "all", *, levels: Floats | None = None) -> float:
-        """The area below the curve; NaN where there is nothing to find.
+        """Return average precision: the area below the curve; NaN without ground truth.
 
         `all`: precision is the best at any higher recall, summed wherever recall changes (Pascal VOC since 2010).
         `11`: the mean of that precision at the recalls 0, 0.1, … 1 (Pascal VOC 2007). Recalls are compared as
@@ -131,6 +131,7 @@ class Curve:
         return float(np.mean(np.append(self.envelope, 0.0)[first]))
 
     def area_below_lines(self, *, is_sloped: bool) -> float:
+        """Return the area below straight lines between 101 recalls, as Ultralytics computes it."""
         levels = hundredths()
         heights = np.append(self.envelope, 0.0)[np.searchsorted(self.recall, levels, side="right")]
         last = self.recall[-1] if len(self.is_true) else 1.0

@@ -1,4 +1,8 @@
-"""Who takes whom, kept: one evaluation that serves every protocol and can be asked many ways."""
+"""Matching of predictions with ground truth, and accumulation of precision and recall, for every protocol.
+
+The C++ core computes the IoU of all pairs, matches them at all IoU thresholds and area ranges, and accumulates. The
+matches are kept, so that an evaluation also gives outcomes per object, per image, and on bootstrap samples.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError
-from verite.evaluation.settings import highest_floor
+from verite.evaluation.settings import highest_threshold
 from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, class_id, mean_query, tell_as
 from verite.limits import limit, remedy
 from verite.model.complaints import translate_core_errors
@@ -36,7 +40,7 @@ RESULTS = ("coco-results", "json-lines", "results-object")  # get new ids and ar
 
 EVERY_AREA = (float("-inf"), float("inf"))
 
-USUAL_PAIRS = 16  # of a prediction: so many are no reason to refuse anything
+USUAL_PAIRS = 16  # overlapping objects per prediction that are allowed in any case
 POINTS_PER_OBJECT = 750  # of precision-recall curves, 6 kB: a record of a file has some 60 bytes
 
 MATCHES = {"free": _core.Match.greedy, "best": _core.Match.argmax, "nearest": _core.Match.nearest}
@@ -46,38 +50,38 @@ BESIDE = 0.25  # numbers of bins are whole, ranges go this far on both sides
 
 @dataclass(frozen=True)
 class Rules:
-    """How objects are compared, matched and counted: all that a protocol says to an evaluation."""
+    """Rules of a protocol: how objects are compared, matched and counted."""
 
-    thresholds: tuple[float, ...]  # of overlaps
+    thresholds: tuple[float, ...]  # IoU thresholds
     similarity: str = "box"
-    pixel: float = 0.0  # added to widths and heights: 1 where corners are pixel indices
+    pixel: float = 0.0  # added to widths and heights: 1 if corners are pixel indices
     ranges: tuple[tuple[float, float], ...] = (EVERY_AREA,)  # of areas
     limits: tuple[int, ...] = (2**31 - 1,)  # numbers of predictions of a group that count, rising
-    recalls: tuple[float, ...] = ()  # where precision is read
+    recalls: tuple[float, ...] = ()  # at which precision is interpolated
     # The ground truth of highest IoU that is free, ignored ones last; of highest IoU alone, matched or not; or of
     # highest IoU among those that are free, which ignored ones always are.
     wants: Literal["free", "best", "nearest"] = "free"
-    equal: Literal["later", "first"] = "later"  # of truths that are overlapped equally
+    equal: Literal["later", "first"] = "later"  # which of several objects with equal IoU is matched
     ties: Literal["image", "row"] = "image"  # order of equal confidences of a class
-    is_strict: bool = False  # an overlap must exceed its threshold
-    class_agnostic: bool = False  # all classes are one
-    orders_by_class: bool = True  # then equal confidences of an image come class by class, as in pycocotools, or by row
-    ignored: tuple[str, ...] = ()  # flags of truths that neither reward nor punish
+    is_strict: bool = False  # the IoU must exceed the threshold, not only reach it
+    class_agnostic: bool = False  # classes are ignored in matching
+    orders_by_class: bool = (
+        True  # then equal confidences of an image are ordered by class, as in pycocotools, or by row
+    )
+    ignored: tuple[str, ...] = ()  # flags of ground truth that is ignored
     shared: tuple[str, ...] = ()  # flags of truths that any number of predictions may take
     repeats_quirks: bool = False  # of pycocotools
-    image_limit: int = 0  # predictions of an image that count, whatever their classes; 0: all
-    drops_flat: bool = False  # objects without any area are left out
-    sigmas: tuple[tuple[float, ...], ...] = ()  # of the keypoints of each class, in the order of the truth's table
-    allow_unknown_classes: bool = (
-        False  # images and classes that the truth does not have count, too; classes stay in their order
-    )
+    image_limit: int = 0  # predictions per image that count, over all classes; 0: all
+    drops_flat: bool = False  # objects without area are dropped
+    sigmas: tuple[tuple[float, ...], ...] = ()  # OKS sigmas of the keypoints of each class, in the order of the classes
+    allow_unknown_classes: bool = False  # images and classes that the ground truth does not have count, too
 
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Precision and recall of everything at once, in the reference's shapes; what is absent is `nan`.
+    """Precision and recall in the shapes of pycocotools; absent values are `nan`.
 
-    T thresholds, R recalls, K classes, A area ranges, M limits of predictions.
+    T are IoU thresholds, R recalls, K classes, A area ranges, M limits of predictions.
     """
 
     precision: Floats  # [T, R, K, A, M]
@@ -85,7 +89,7 @@ class Arrays:
     scores: Floats  # [T, R, K, A, M]: the confidence at which each recall is reached
 
     def with_absent(self, value: float) -> Arrays:
-        """The same with another value for what is absent: -1 makes them the reference's, bit for bit."""
+        """Return a copy with another value for absent ones: -1 gives pycocotools' arrays, bit for bit."""
         absent = np.isnan(self.precision)  # a confidence may be no number without being absent
         recall = np.where(np.isnan(self.recall), value, self.recall)
         return Arrays(np.where(absent, value, self.precision), recall, np.where(absent, value, self.scores))
@@ -93,13 +97,13 @@ class Arrays:
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What became of every object at one threshold and in one area range."""
+    """Outcome of every object at one IoU threshold and in one area range: TP, FP, FN or ignored."""
 
-    state: NDArray[np.int8]  # of predictions: RIGHT, WRONG, IGNORED, or UNSEEN where they do not count at all
-    truth: NDArray[np.int32]  # the truth each prediction took, -1 for none
-    overlap: Floats  # with that truth; nan for none
-    pred: NDArray[np.int32]  # the first prediction that took each truth, -1 for none
-    is_asked: NDArray[np.bool_]  # truths that are to be found
+    state: NDArray[np.int8]  # per prediction: RIGHT (TP), WRONG (FP), IGNORED, or UNSEEN if it does not count at all
+    truth: NDArray[np.int32]  # per prediction: the matched ground-truth object, -1 for none
+    overlap: Floats  # per prediction: IoU with that object; nan for none
+    pred: NDArray[np.int32]  # per ground-truth object: the first matched prediction, -1 for none
+    is_asked: NDArray[np.bool_]  # per ground-truth object: whether it counts, or is ignored
 
 
 RIGHT, WRONG, IGNORED, UNSEEN = 1, 0, -1, -2
@@ -107,29 +111,30 @@ RIGHT, WRONG, IGNORED, UNSEEN = 1, 0, -1, -2
 
 @dataclass(frozen=True, eq=False)
 class MatchLayout:
-    """Objects image by image, class by class within an image: a place in this layout is a slot; and pairs of slots.
+    """Objects ordered by image, then class, as the core matches them, and the pairs that overlap.
 
-    A side is (the object in each slot, its class, offsets of images); predictions of a group fall in confidence.
+    A side is (the object at each index, its class, offsets of images). Predictions of an image and class are ordered by
+    falling confidence.
     """
 
     truths: tuple[NDArray[np.int32], NDArray[np.int32], Ints]
     preds: tuple[NDArray[np.int32], NDArray[np.int32], Ints]
-    ranks: NDArray[np.int32]  # of predictions within their groups
-    by_label: NDArray[np.int32]  # slots of predictions, class by class, by falling confidence
+    ranks: NDArray[np.int32]  # rank of each prediction within its image and class
+    by_label: NDArray[np.int32]  # indices of predictions by class, then falling confidence
     label_offsets: Ints
-    candidates: tuple[Ints, NDArray[np.int32], Floats]  # offsets of predictions, truth and overlap of each pair
-    ignored: NDArray[np.uint32]  # the area ranges in which a truth neither rewards nor punishes, one bit each
-    outside: NDArray[np.uint32]  # those in which a prediction that takes nothing counts for nothing
-    matched: list[NDArray[np.uint16]]  # [pair, area range] thresholds, one bit each, sixteen at a time
+    candidates: tuple[Ints, NDArray[np.int32], Floats]  # offsets of predictions, ground truth and IoU of each pair
+    ignored: NDArray[np.uint32]  # area ranges in which a ground-truth object is ignored, one bit each
+    outside: NDArray[np.uint32]  # area ranges in which a prediction is ignored if unmatched, one bit each
+    matched: list[NDArray[np.uint16]]  # [pair, area range]: IoU thresholds of a match, one bit each, 16 per array
 
     def is_matched(self, threshold: int, area: int = 0) -> NDArray[np.bool_]:
-        """For each pair, whether the prediction took the truth."""
+        """Return for each pair whether the prediction is matched with the ground-truth object."""
         bits = self.matched[threshold // 16][:, area] >> np.uint16(threshold % 16)
         return (bits & np.uint16(1)) > 0
 
 
 class Evaluation(PrecisionRecall):
-    """Truth and predictions by some rules. Pickles as these, and is made again when it is asked.
+    """Predictions matched with ground truth by some rules. A pickle holds both sides; matching is then repeated.
 
     >>> from verite import Annotations
     >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
@@ -142,12 +147,12 @@ class Evaluation(PrecisionRecall):
     """
 
     has_objects = True
-    has_one_order = True  # of predictions, at all thresholds
+    has_one_order = True  # predictions have the same order at all IoU thresholds
 
     def __init__(
         self, truth: Annotations, pred: Annotations, rules: Rules, threads: int = 1, **cells: NDArray[Any] | int | None
     ) -> None:
-        """`pred` is aligned with `truth`. `cells` say more than flags can: see :func:`evaluate`."""
+        """Match `pred`, aligned with `truth`; for `cells` see :func:`evaluate`."""
         self.truth, self.pred, self.rules, self.threads, self.cells = truth, pred, rules, threads, cells
         self.kept = evaluate(truth, pred, rules, threads, **cells)
 
@@ -160,8 +165,9 @@ class Evaluation(PrecisionRecall):
         return self.kept.numbers()
 
     def check_curves(self) -> None:
-        """Every class has a curve at each threshold and area range, also one that no object has: a small file that
-        lists very many classes is refused before memory is.
+        """Raise `DataError` if the curves of all classes, thresholds and area ranges would take too much memory.
+
+        Classes without objects have curves, too, so a small file with very many classes must be refused.
         """
         classes, most = len(self.counts[0]), self.most_points
         points = classes * max(1, len(self.rules.ranges)) * len(self.rules.thresholds) * len(self.rules.recalls)
@@ -174,22 +180,22 @@ class Evaluation(PrecisionRecall):
 
     @property
     def object_count(self) -> int:
-        """Of both sides, those that count."""
+        """Number of ground-truth objects and predictions that count."""
         return sum(map(sum, self.counts))
 
     @property
     def most_points(self) -> int:
-        """How many points the curves of so many objects may have."""
+        """Largest number of points of all precision-recall curves."""
         return limit("curve_points") + POINTS_PER_OBJECT * self.object_count
 
     @property
     def counts(self) -> tuple[list[int], list[int]]:
-        """For each class, truths to be found and predictions that count."""
+        """For each class, the numbers of ground-truth objects and of predictions that count."""
         return self.kept.truth_counts, self.kept.pred_counts
 
     @cached_property
     def arrays(self) -> Arrays:
-        """Precision, recall and scores for every limit, in the reference's shapes."""
+        """Precision, recall and scores for every limit, in the shapes of pycocotools."""
         from math import nan
 
         self.check_curves()
@@ -202,15 +208,15 @@ class Evaluation(PrecisionRecall):
 
     @cached_property
     def by_class(self) -> list[NDArray[np.int32]]:
-        """The predictions of each class that count, by falling confidence."""
+        """Rows of the predictions of each class that count, by falling confidence."""
         rows, offsets = self.kept.by_class()
         return [rows[first:last] for first, last in pairwise(offsets.tolist())]
 
     def part(self, about: str = "") -> Part:
-        """What became of these images, to be merged with what became of others `about` the same.
+        """Return the partial result of these images; merged ones must have the same `about`.
 
-        Classes are known by their ids, or else by their places; those that the truth does not have, where they count,
-        by their names. Images are known by their ids, or else by their names.
+        Classes are identified by their ids, or else by their positions; classes that the ground truth does not have by
+        their names, if they count. Images are identified by their ids, or else by their names.
         """
         labels = self.truth.labels
         notes = PartialMetadata(
@@ -228,7 +234,7 @@ class Evaluation(PrecisionRecall):
             return Part(self.kept.state(int64s(ids), about), PartialMetadata.join([notes]))
 
     def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
-        """Whom every prediction took, and who found every truth."""
+        """Return the outcome of every object at one IoU threshold and in one area range, both given as positions."""
         with tell_as(BadParameter):
             found = self.kept.outcomes(threshold, area)
         return Outcomes(found.state, found.truth, found.iou, found.pred, found.counted_truth)
@@ -244,16 +250,16 @@ class Evaluation(PrecisionRecall):
         found = self.outcomes(threshold)
         matched_pred = np.where(found.is_asked, found.pred, -1).astype(np.int64)
         return Matches(
-            thresholds[threshold], found.is_asked, matched_pred, highest_floor(confidence), found.state >= WRONG
+            thresholds[threshold], found.is_asked, matched_pred, highest_threshold(confidence), found.state >= WRONG
         )
 
     def outcomes_at(self, threshold: float) -> Outcomes:
-        """The same at a threshold that these rules do not have."""
+        """Return the outcomes at an IoU threshold that these rules do not have."""
         rules = replace(self.rules, thresholds=(threshold,))
         return Evaluation(self.truth, self.pred, rules, self.threads, **self.cells).outcomes()
 
     def list_falling(self, threshold: int = 0) -> Ints:
-        """Every prediction that is compared by falling confidence, equal ones as they count; so at every threshold."""
+        """Return the rows of all predictions by falling confidence, ties in the order in which they are matched."""
         listed: Any = self.cells.get("pred_rows")
         if listed is None:
             listed = self.stages.preds[0] if self.rules.ties == "image" else np.arange(len(self.pred))
@@ -263,21 +269,33 @@ class Evaluation(PrecisionRecall):
     def bin_means(
         self, part: tuple[Any, ...], of_truths: Ints, of_preds: Ints, bins: int, areas: Any = ()
     ) -> list[float]:
-        """A mean of the objects in each bin, as COCO evaluates ranges of areas: truths outside neither reward nor
-        punish, nor do predictions outside that take nothing. Objects have the number of their bin; `areas`: of ranges.
+        """Return a mean for the objects of each bin, evaluated as COCO evaluates area ranges.
+
+        Ground truth outside the bin is ignored, and so are unmatched predictions outside.
+
+        Parameters
+        ----------
+        part
+            The mean, as :meth:`mean` takes it.
+        of_truths, of_preds
+            Bin of each ground-truth object and each prediction.
+        bins
+            Number of bins.
+        areas
+            Area ranges that are the bins, in place of `of_truths` and `of_preds`.
         """
         from verite.model.annotations import Source
 
         truth, pred, rules = self.truth, self.pred, replace(self.rules, ranges=tuple(areas))
         if not areas:
-            # The number stands for an area; those that predictions state are looked at in this one way.
+            # The number of the bin takes the place of the area; only with quirks are areas of predictions used.
             ranges = tuple((code - BESIDE, code + BESIDE) for code in range(bins))
             rules = replace(rules, ranges=ranges, repeats_quirks=True, drops_flat=False)
             truth, pred = (
                 replace(side, area=codes.astype(np.float64), ids=None, source=Source())
                 for side, codes in ((truth, of_truths), (pred, of_preds))
             )
-        # As many bins together as may have curves at one time.
+        # As many bins together as there is memory for curves.
         curve = len(self.counts[0]) * len(rules.thresholds) * len(rules.recalls)
         together = max(1, self.most_points // max(1, curve))
         found: list[float] = []
@@ -293,22 +311,23 @@ class Evaluation(PrecisionRecall):
         return found
 
     def by_image(self) -> dict[str, list[Any]]:
-        """Every image as if there were no other, in the order of image ids, as columns.
+        """Return the evaluation of each image alone, in the order of image ids, as columns.
 
-        `image` is its position, `precision` averaged over all thresholds, recalls and the classes it has, nan where it
-        has none; counts of `truths`, of those `found` and of `wrong` predictions are at the first threshold.
+        `image` is its position; `precision` is averaged over all thresholds, recalls and classes of the image, nan if
+        it has none. `truths`, `found` (TP) and `wrong` (FP) are counts at the first IoU threshold.
         """
         return self.kept.by_image()
 
     def weighted(self, weights: Any) -> PrecisionRecall:
-        """As if each image were there so many times, copies one after the other: whole numbers, or any from 0 up."""
+        """Return precision and recall with each image repeated `weights` times; weights are numbers from 0 up."""
         with tell_as(BadParameter):
             return PrecisionRecall(self.kept.weighted(np.asarray(weights, dtype=np.float64), self.threads))
 
     def changed(self, removed: Any = (), added: Annotations | None = None, weights: Any = None) -> PrecisionRecall:
-        """As if these rows of the truth were not there and the added objects were, behind all others of their groups.
+        """Return precision and recall with some ground-truth objects removed and others added.
 
-        An object with another class or place is one removed and one added. Only what is touched is matched again.
+        Added objects come after all others of their image and class. An object with another class or position is one
+        removed and one added. Only images and classes with changes are matched again.
         """
         rows, objects = np.asarray(removed, dtype=np.int32), self.lay_beside(added)
         by_image = None if weights is None else np.asarray(weights, dtype=np.float64)
@@ -316,7 +335,7 @@ class Evaluation(PrecisionRecall):
             return PrecisionRecall(self.kept.changed(rows, objects, by_image, self.threads))
 
     def lay_beside(self, added: Annotations | None) -> _core.Columns | None:
-        """Objects that the truth may have besides, in its own tables."""
+        """Return the columns of objects to add, with the images and classes of the ground truth."""
         with_outlines = _core.wants_outlines(self.rules.similarity)
         return None if added is None else columns_of(added.like(self.truth), with_outlines=with_outlines)
 
@@ -432,7 +451,7 @@ def unknown_image(truth: Annotations, pred: Annotations) -> DataError:
 
 
 def invert(order: Sequence[int]) -> list[int]:
-    """The place of each position in an order."""
+    """Return the inverse of a permutation."""
     places = [0] * len(order)
     for place, position in enumerate(order):
         places[position] = place
@@ -452,7 +471,7 @@ def int64s(values: Iterable[int]) -> Any:
 
 
 def columns_of(side: Annotations, *, with_outlines: bool) -> _core.Columns:
-    """The columns of annotations; what is wrong with their outlines is said here."""
+    """Return the columns of annotations; errors in their polygons and masks are raised here."""
     if with_outlines:
         with translate_core_errors():
             side.columns.regions.load()
@@ -461,7 +480,7 @@ def columns_of(side: Annotations, *, with_outlines: bool) -> _core.Columns:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Pairs that overlap: prediction i with truth[j] by overlap[j], j from offsets[i] to offsets[i + 1]."""
+    """Pairs that overlap: prediction i and truth[j] with IoU overlap[j], j from offsets[i] to offsets[i + 1]."""
 
     offsets: Ints
     truth: NDArray[np.int32]
@@ -477,7 +496,7 @@ class Candidates:
 
     @property
     def arrays(self) -> tuple[Ints, NDArray[np.int32], NDArray[np.float64]]:
-        """As the core takes them."""
+        """`offsets`, `truth` and `overlap`, as the core takes them."""
         return self.offsets, self.truth, self.overlap
 
 
@@ -486,16 +505,16 @@ def box_candidates(
     pred: Annotations,
     *,
     pixel: float = 0.0,
-    floor: float = 0.0,
+    min_iou: float = 0.0,
     class_agnostic: bool = False,
     threads: int = 1,
 ) -> Candidates:
-    """Pairs of the same image and label whose boxes overlap by at least `floor`; `is_together`: of any label.
+    """Return the pairs of the same image and class with an IoU of at least `min_iou`; raise if they are too many.
 
-    `pixel` is added to every width and height: 1 where coordinates are pixel indices. More pairs than fit into memory
-    are refused.
+    `pixel` is added to every width and height: 1 if coordinates are pixel indices. With `class_agnostic`, pairs of
+    different classes count, too.
     """
-    rules = Rules((floor,), "corner_box", pixel=pixel, allow_unknown_classes=True, class_agnostic=class_agnostic)
+    rules = Rules((min_iou,), "corner_box", pixel=pixel, allow_unknown_classes=True, class_agnostic=class_agnostic)
     stages = Evaluation(truth, pred, rules, threads, most_pairs=limit("overlaps")).stages
     slot_offsets, truth_slot, overlap = stages.candidates
     lengths = np.zeros(len(pred), dtype=np.int64)
@@ -507,12 +526,14 @@ def box_candidates(
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """The truth of each draw: `removed` rows are not there; of the `objects` that may be added, those in `added` are
-    there, with these `labels` (positions in the truth's), behind all others of their groups; rows in `again` have a
-    twin that nobody can find. The i-th draw has `removed[removed_offsets[i]:removed_offsets[i + 1]]`, and so on.
+    """Changes of the ground truth in each simulation of annotation errors.
+
+    Rows in `removed` are dropped. Of the `objects` that may be added, those in `added` are, with the classes `labels`,
+    after all others of their image and class. Rows in `again` have a duplicate that no prediction can match. The i-th
+    simulation has ``removed[removed_offsets[i]:removed_offsets[i + 1]]``, and so on.
     """
 
-    objects: Annotations | None  # with the truth's own images and labels
+    objects: Annotations | None  # with the images and classes of the ground truth
     removed: Rows
     removed_offsets: Offsets
     added: Rows
@@ -530,7 +551,7 @@ class Changes:
         labels: Sequence[Any] | None = None,
         again: Sequence[Any] = (),
     ) -> Changes:
-        """From the rows of each draw; what is not given is empty in all of them, labels are the objects' own."""
+        """Return changes from the rows of each simulation; by default no rows, and the objects' own classes."""
         count = max(len(removed), len(added), len(again))
         lists = [one or [()] * count for one in (list(removed), list(added), list(again))]
         flat = [join_lists(rows) for rows in lists]
@@ -541,11 +562,11 @@ class Changes:
         return cls(objects, *flat[0], flat[1][0], names, flat[1][1], *flat[2])
 
     def __len__(self) -> int:
-        """How many draws there are."""
+        """Return the number of simulations."""
         return len(self.removed_offsets) - 1
 
     def draw(self, i: int) -> tuple[Rows, Rows, Rows, Rows]:
-        """The i-th draw: rows removed, objects added, their labels, rows with a twin."""
+        """Return the i-th simulation: rows removed, objects added, their classes, rows with a duplicate."""
         gone = slice(*self.removed_offsets[i : i + 2])
         new = slice(*self.added_offsets[i : i + 2])
         return self.removed[gone], self.added[new], self.labels[new], self.again[slice(*self.again_offsets[i : i + 2])]
@@ -565,7 +586,7 @@ class Changes:
 
 
 def join_lists(rows: Sequence[Any]) -> tuple[Rows, Offsets]:
-    """Lists one after the other, and where each begins."""
+    """Return lists concatenated, and their offsets."""
     parts = [np.asarray(one, dtype=np.int32) for one in rows]
     offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
     return np.concatenate([np.zeros(0, np.int32), *parts]), offsets

@@ -1,4 +1,4 @@
-"""What became of some images? Fates without boxes and masks, merged with those of others to the same numbers."""
+"""Precision and recall of merged partial results: bit for bit those of one evaluation of all images."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GONE = "boxes and masks are not there any more, only what became of them"
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:
-    """The rows of one class by falling confidence, and its truths image by image."""
+    """Predictions of one class by falling confidence, and its ground truth per image."""
 
     image: NDArray[np.uint32]  # by place
     confidence: NDArray[np.float64]
@@ -43,7 +43,7 @@ class ClassRows:
         return self.bit(self.words[:, self.column(threshold, area)], threshold % 16)
 
     def is_spared(self, threshold: int, area: int = 0) -> NDArray[np.bool_]:
-        """Does it count for nothing?"""
+        """Return which predictions are ignored."""
         spared = self.bit(self.words[:, self.column(threshold, area)], threshold % 16 + 16)
         return (self.bit(self.words[:, 0], area) | spared) & ~self.is_hit(threshold, area)
 
@@ -51,11 +51,11 @@ class ClassRows:
         return 1 + threshold // 16 * int(self.counts.shape[1]) + area
 
     def is_within(self, limit: int) -> NDArray[np.bool_]:
-        """Does it count up to this number of predictions?"""
+        """Return which predictions are within a limit of predictions per image."""
         return (self.words[:, 0] >> RANGE_BITS) <= limit
 
     def points(self, threshold: int, area: int, limit: int) -> Points:
-        """What precision and recall are made of."""
+        """Return the points of the precision-recall curve."""
         kept = self.is_within(limit) & ~self.is_spared(threshold, area)
         truths = self.counts[:, area].astype(float)
         return Points(self.image[kept], self.is_hit(threshold, area)[kept], self.cell_image, truths)
@@ -66,9 +66,10 @@ class ClassRows:
 
 
 class MergedNumbers(PrecisionRecall):
-    """Parts looked at as one: to the last bit the numbers of one evaluation of all images.
+    """Partial results evaluated as one: bit for bit the numbers of one evaluation of all images.
 
-    `labels` are the classes that there are; None: those of the parts, by their ids. `is_together`: they were one.
+    `labels` are the classes; by default those of the partial results, by their ids. `class_agnostic`: they were
+    ignored.
     """
 
     has_objects = False
@@ -122,14 +123,14 @@ class MergedNumbers(PrecisionRecall):
 
     @cached_property
     def counts(self) -> tuple[list[int], list[int]]:
-        """For each class, truths to be found and predictions that count."""
+        """For each class, the numbers of ground-truth objects and of predictions that count."""
         with tell_as(DataError):
             found = self.merger.counts(self.threads)
         return [truths for truths, _ in found], [preds for _, preds in found]
 
     @cached_property
     def arrays(self) -> Arrays:
-        """Precision, recall and scores for every limit, in the reference's shapes."""
+        """Precision, recall and scores for every limit, in the shapes of pycocotools."""
         from math import nan
 
         with tell_as(DataError):
@@ -141,13 +142,15 @@ class MergedNumbers(PrecisionRecall):
             return self.merger.curve_summaries(threshold, self.threads)
 
     def gather(self, label: int) -> ClassRows:
-        """Everything that is known of one class."""
+        """Return the predictions and ground-truth counts of one class."""
         with tell_as(DataError):
             return ClassRows(**self.merger.gather(label))
 
     def bootstrap_means(self, parts: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
-        """Means of many draws, [draw, part], weights [draw, image]: what :meth:`Evaluation.draw_means` gives, but that
-        equal confidences of one image are walked one by one and not copy by copy.
+        """Return means on bootstrap samples, [sample, part], from weights [sample, image].
+
+        As :meth:`Evaluation.bootstrap_means`, except that equal confidences of one image are ordered one by one and not
+        copy by copy.
         """
         values: list[list[Floats]] = [[] for _ in parts]
         for label in range(len(self.merger.labels)):
@@ -159,7 +162,7 @@ class MergedNumbers(PrecisionRecall):
         return np.stack([mean_over_classes(own, len(weights)) for own in values], axis=1)
 
     def draw_class(self, rows: ClassRows, part: tuple[Any, ...], weights: Floats) -> list[Floats]:
-        """One class in every draw, at each threshold that is asked for."""
+        """Return the mean of one class in every sample, at each IoU threshold."""
         kind, threshold, area, limit = part[:4]
         thresholds = (
             range(len(self.merger.rules.thresholds)) if threshold is None else [threshold] if threshold >= 0 else []
@@ -178,9 +181,9 @@ class MergedNumbers(PrecisionRecall):
 
     @cached_property
     def find_digests(self) -> Callable[[], tuple[str, str]]:
-        """What stands for ground truth and for predictions, however they were parted; found at the first call.
+        """Function that returns digests of ground truth and predictions, the same for any shards.
 
-        It holds no reference to these numbers, which hold what holds it: native memory is freed at once.
+        It holds no reference to this object, so that native memory is freed at once.
         """
         merger, threads = self.merger, self.threads
 
@@ -202,7 +205,7 @@ class MergedNumbers(PrecisionRecall):
 
     @cached_property
     def pred(self) -> Annotations:
-        """Its classes are the truth's, then those that only predictions have."""
+        """Predictions without objects; classes are those of the ground truth, then those only predictions have."""
         more = [name for _, name in sorted(self.notes.class_ids.items())]
         labels = self.truth.labels
         return stand_in(self, 1, Labels([*labels.all_names, *more]) if more else labels)
@@ -218,7 +221,7 @@ def _merge_again(parts: Any, labels: Any, given: Any) -> MergedNumbers:
 
 
 class StandIn(Annotations):
-    """Images and labels of objects that are not there any more, and what stood for them."""
+    """Annotations without objects: images, classes and the digest of objects that were not kept."""
 
     if TYPE_CHECKING:
         said: Callable[[], str]
@@ -236,7 +239,7 @@ class StandIn(Annotations):
 
 
 def stand_in(numbers: MergedNumbers, side: int, labels: Labels) -> StandIn:
-    """For one side of merged parts: 0 the truth, 1 the predictions."""
+    """Return annotations without objects for one side: 0 the ground truth, 1 the predictions."""
     find = numbers.find_digests
     return make_stand_in(no_objects(is_pred=side == 1), numbers.images, labels, numbers.source, lambda: find()[side])
 

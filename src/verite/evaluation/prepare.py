@@ -1,4 +1,4 @@
-"""Before every evaluation: bring predictions onto the truth's images and labels, and look for everyday mistakes."""
+"""Preparation of an evaluation: align predictions with the ground truth, run the checks, explain low scores."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from verite.model.results import Results
 
 
-LOW = 0.05  # below, somebody will ask why
+LOW = 0.05  # scores below get a note on the likeliest cause
 
-SOME = 0.25  # the share of objects that something else must explain to be the likeliest cause
+SOME = 0.25  # share of objects found below which the boxes are the likeliest cause
 
-FEW = 0.05  # the share of objects found, whatever their class, from which classes may be the cause
+FEW = 0.05  # share of objects found with any class from which classes may be the cause
 
 HALF = 0.5
 
 
 def explain_low_score(results: Results) -> list[str]:
-    """A line where the first score is below 0.05 although both sides have objects, or there is none; else no line."""
+    """Return a note if the first score is below 0.05 although both sides have objects, or if it is absent."""
     score = next(iter(results.scores.values()))
     if score.value != score.value and results.truth.counts[0]:
         return [
@@ -44,7 +44,7 @@ def explain_low_score(results: Results) -> list[str]:
 
 
 def matches_by_half(results: Results) -> Evaluation:
-    """Who overlaps whom by half: what is kept where that was asked first, else boxes compared for it."""
+    """Return the matching at IoU 0.5: that of the results if they have it, else one of boxes."""
     kept = getattr(results, "evaluation", None)
     if isinstance(kept, Evaluation) and kept.rules.thresholds[0] == HALF:
         return kept
@@ -52,12 +52,12 @@ def matches_by_half(results: Results) -> Evaluation:
 
 
 def likeliest_cause(kept: Evaluation) -> str:
-    """By the shares of objects that predictions overlap by half, with its class and with any."""
+    """Return the likeliest cause of a low score, from the shares of objects found with their class and with any."""
     right, words = found_share(kept), words_of(kept.rules.similarity)
     anywhere = right if right >= HALF else found_share_of_any_class(kept)  # half as many are no cause then
     is_of_classes = anywhere >= FEW and right < anywhere / 4  # found, and next to none with its class
     if anywhere < SOME and is_of_classes:
-        objects, preds = (count_classes(side) for side in (kept.truth, kept.pred))
+        objects, preds = (len(set(side.label.tolist())) for side in (kept.truth, kept.pred))
         return (
             f"classes differ: {anywhere:.0%} of the objects are found by {words.overlap} {HALF}, {right:.0%} with "
             f"their class; ground truth has {objects:,} classes, predictions have {preds:,}: do both number the same "
@@ -75,20 +75,15 @@ def likeliest_cause(kept: Evaluation) -> str:
     )
 
 
-def count_classes(side: Annotations) -> int:
-    """How many classes the objects of a side have."""
-    return len(set(side.label.tolist()))
-
-
 def found_share(kept: Evaluation) -> float:
-    """Of all objects that are asked for, those found at the first threshold."""
+    """Return recall over all classes at the first IoU threshold."""
     truths, recalls = kept.counts[0], kept.class_means("recall", 0, 0, len(kept.rules.limits) - 1)
     found = sum(recall * count for recall, count in zip(recalls, truths, strict=True) if count)
     return found / max(sum(truths), 1)
 
 
 def found_share_of_any_class(kept: Evaluation) -> float:
-    """The same if all classes were one."""
+    """Return recall at the first IoU threshold when classes are ignored."""
     if len(kept.counts[0]) == 1:
         return found_share(kept)
     rules = replace(kept.rules, thresholds=(HALF,), class_agnostic=True, allow_unknown_classes=True)
@@ -103,9 +98,9 @@ MOST_AREA = 1e300  # of a box, as in V111: the areas of larger ones overflow whe
 # Left and top of boxes without a size; another place for each side, since by VOC's rules they have a pixel.
 NOWHERE = {"truth": (-1e9, -1e9), "pred": (-2e9, -2e9)}
 
-ABOUT_RANKS = ("V301", "V304")  # what is wrong with predictions only where they are ranked
+ABOUT_RANKS = ("V301", "V304")  # checks that apply only if predictions are ranked by confidence
 
-ABOUT_AP = ("V308",)  # what is wrong only where AP counts low confidences too
+ABOUT_AP = ("V308",)  # checks that apply only to average precision, which needs low confidences, too
 
 
 def prepare(
@@ -117,11 +112,31 @@ def prepare(
     is_exact: bool = False,
     is_ap: bool = True,
 ) -> tuple[Annotations, Annotations, list[Finding]]:
-    """Truth and aligned predictions, and what is suspicious about them.
+    """Align predictions with the ground truth and run the checks.
 
-    `stop`: an error among the findings ends the evaluation; `warn`: it is only recorded, and what is not finite is
-    found by nothing and finds nothing; `off`: nobody looks. `is_ranked`: the protocol needs confidences. `is_exact`:
-    whatever is not finite stays, as in the tool that is repeated. `is_ap`: the protocol averages precision.
+    Parameters
+    ----------
+    truth, pred
+        Both sides.
+    checks
+        ``stop``: an error among the findings is raised; ``warn``: it is recorded, and objects that are not finite match
+        nothing; ``off``: no checks.
+    is_ranked
+        Whether the protocol ranks predictions by confidence.
+    is_exact
+        Whether values that are not finite stay, because another tool is emulated.
+    is_ap
+        Whether the protocol computes average precision.
+
+    Returns
+    -------
+    tuple
+        Ground truth, aligned predictions and findings.
+
+    Raises
+    ------
+    DataError
+        If a check finds an error and `checks` is ``stop``.
     """
     if not isinstance(checks, str) or checks not in ("stop", "warn", "off"):
         raise BadParameter(f"checks: expected stop, warn or off, found {excerpt(checks)}")
@@ -140,7 +155,7 @@ def prepare(
 
 
 def neutralise_non_finite(side: Annotations, place: tuple[float, float]) -> Annotations:
-    """The same objects; whose box, area or confidence is not finite lies where nothing else is, the least confident."""
+    """Return the same objects; those that are not finite move far away, with the lowest confidence."""
     confidence = side.confidence
     with np.errstate(over="ignore", invalid="ignore"):
         areas, sums = side.regions.sizes[:, 2:].prod(axis=1), side.regions.values.sum(axis=1)
@@ -149,9 +164,9 @@ def neutralise_non_finite(side: Annotations, place: tuple[float, float]) -> Anno
     if keypoints is not None:
         is_odd[keypoints.owners[~np.isfinite(keypoints.points).all(axis=1)]] = True
     if confidence is not None:
-        is_sure = np.isfinite(confidence)
-        is_odd = is_odd | ~is_sure
-        confidence = np.where(is_sure, confidence, confidence[is_sure].min(initial=0.0))
+        is_finite = np.isfinite(confidence)
+        is_odd = is_odd | ~is_finite
+        confidence = np.where(is_finite, confidence, confidence[is_finite].min(initial=0.0))
     old = side.regions
     values = np.where(is_odd[:, None], [*place, 0.0, 0.0] if old.kept == "xywh" else [*place, *place], old.values)
     if keypoints is not None:
@@ -162,7 +177,7 @@ def neutralise_non_finite(side: Annotations, place: tuple[float, float]) -> Anno
 
 
 def check_mask_sizes(side: Annotations, rows: NDArray[np.integer[Any]], masks: RLEMasks) -> None:
-    """Masks of another size than their image, where both are known, overlap nothing, and nobody would know why."""
+    """Raise `DataError` if a mask has another size than its image: it could overlap nothing."""
     images = side.image[rows]
     wanted = np.stack([side.images.heights[images], side.images.widths[images]], axis=1)
     is_known = (wanted > 0).all(axis=1) & (masks.sizes > 0).all(axis=1)

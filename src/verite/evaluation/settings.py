@@ -1,4 +1,4 @@
-"""What can every evaluation be asked? Which classes, by how many threads, and how regions are laid on each other."""
+"""Settings that protocols share: classes, confidence thresholds, checks, shards and threads."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, ReadError, d
 from verite.settings import Choice, Count, Names, Option, Setting, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from concurrent.futures import Executor
 
     from numpy.typing import NDArray
 
     from verite.model.annotations import Annotations
 
 
-# For type checkers: what `--on` takes is what the core has, and a test holds them together.
+# For type checkers: the similarities of the core; a test compares the two lists.
 On = Literal["box", "mask", "boundary", "keypoints", "rotated"]
 
 SIMILARITIES: dict[str, str] = dict(_core.similarities())
 
 
 def on_setting(default: On | None = "box") -> Any:
-    """The setting `on` of whoever compares by any of them."""
+    """Return the setting `on` of a protocol that can compare by any similarity."""
     *others, last = SIMILARITIES.values()
     return Choice(default, f"Compare {', '.join(others)}, or {last}.", tuple(SIMILARITIES))
 
@@ -39,13 +40,13 @@ LARGEST = float_info.max
 
 @dataclass(frozen=True)
 class ClassThresholds:
-    """A confidence for each label; predictions of labels that are not named all count."""
+    """A confidence threshold per class; predictions of classes without one all count."""
 
     by_label: tuple[tuple[str, float], ...]
 
     @classmethod
     def of(cls, values: Mapping[str, Any], where: str = "confidence") -> ClassThresholds:
-        """What is null says nothing."""
+        """Return thresholds from a mapping of class names to confidences; null means no threshold."""
         said = {name: value for name, value in values.items() if value is not None}
         for name, value in said.items():
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
@@ -54,7 +55,7 @@ class ClassThresholds:
 
     @classmethod
     def read(cls, path: str | PathLike[str]) -> ClassThresholds:
-        """From a file `{label: confidence}`."""
+        """Return thresholds from a JSON file ``{class: confidence}``."""
         from verite.files import find_path
         from verite.formats.json_documents import decode
 
@@ -65,7 +66,7 @@ class ClassThresholds:
         return cls.of(document, str(path))
 
     def of_labels(self, names: tuple[str, ...] | list[str]) -> NDArray[np.float64]:
-        """The floor of each of these labels."""
+        """Return the threshold of each of these classes; -inf for those without one."""
         known = dict(self.by_label)
         return np.array([known.get(name, -np.inf) for name in names])
 
@@ -80,8 +81,8 @@ class ClassThresholds:
         return f"by label {sha256(spelled.encode()).hexdigest()[:8]}"
 
 
-class ThresholdSetting(Setting[Any, Any]):
-    """A confidence, confidences by label, or a file of them; None: no prediction is left out."""
+class ThresholdSetting(Setting[float | Mapping[str, float] | str | PathLike[str] | ClassThresholds | None, Any]):
+    """A confidence threshold, one per class, or a file with one per class; None keeps every prediction."""
 
     kind = "text"
 
@@ -95,14 +96,15 @@ class ThresholdSetting(Setting[Any, Any]):
         return self.validate_number(value, isfinite, "a number")
 
 
-def hold_floor(value: Any) -> float | ClassThresholds:
-    """A floor out of a number, confidences by label, or a file of them."""
+def validate_threshold(value: Any) -> float | ClassThresholds:
+    """Return a confidence threshold from a number, a mapping of classes to confidences, or a file with one."""
     setting = ThresholdSetting(None, "")
     setting.name = "confidence"
     return setting.validate(value)
 
 
 def is_number(text: str) -> bool:
+    """Return whether a text is a number."""
     try:
         float(text)
     except ValueError:
@@ -110,27 +112,31 @@ def is_number(text: str) -> bool:
     return True
 
 
-def highest_floor(floor: float | ClassThresholds | None) -> float | None:
-    """The confidence from which on no prediction is left out, whatever its class."""
-    return max(dict(floor.by_label).values(), default=None) if isinstance(floor, ClassThresholds) else floor
+def highest_threshold(threshold: float | ClassThresholds | None) -> float | None:
+    """Return the confidence at and above which predictions of all classes count."""
+    if isinstance(threshold, ClassThresholds):
+        return max(dict(threshold.by_label).values(), default=None)
+    return threshold
 
 
-def above_threshold(pred: Annotations, floor: float | ClassThresholds) -> NDArray[np.bool_]:
-    """Which predictions reach their floor; all where there are no confidences."""
+def above_threshold(pred: Annotations, threshold: float | ClassThresholds) -> NDArray[np.bool_]:
+    """Return which predictions reach the threshold of their class; all if there are no confidences."""
     if pred.confidence is None:
         return np.ones(len(pred), dtype=np.bool_)
-    least = floor.of_labels(pred.labels.all_names)[pred.label] if isinstance(floor, ClassThresholds) else floor
-    return np.asarray(pred.confidence >= least)
+    minimum = (
+        threshold.of_labels(pred.labels.all_names)[pred.label] if isinstance(threshold, ClassThresholds) else threshold
+    )
+    return np.asarray(pred.confidence >= minimum)
 
 
-def count_left(pred: Annotations, floor: float | ClassThresholds | None, *, stops: bool = True) -> str:
+def count_left(pred: Annotations, threshold: float | ClassThresholds | None, *, stops: bool = True) -> str:
     """How many predictions reach a confidence threshold, as a sentence; "" where there is no threshold.
 
     Parameters
     ----------
     pred
         The predictions of the classes that are evaluated.
-    floor
+    threshold
         The threshold, or one per class.
     stops
         Whether a threshold that no prediction reaches is an error: everything evaluated after it would be 0.
@@ -140,10 +146,10 @@ def count_left(pred: Annotations, floor: float | ClassThresholds | None, *, stop
     DataError
         If no prediction reaches the threshold, with the highest confidence there is.
     """
-    if floor is None or pred.confidence is None or not len(pred):
+    if threshold is None or pred.confidence is None or not len(pred):
         return ""
-    left, total = int(above_threshold(pred, floor).sum()), len(pred)
-    said = "of its class" if isinstance(floor, ClassThresholds) else f"{floor:g}"
+    left, total = int(above_threshold(pred, threshold).sum()), len(pred)
+    said = "of its class" if isinstance(threshold, ClassThresholds) else f"{threshold:g}"
     if left or not stops:
         return f"confidence threshold {said}: {left:,} of {total:,} predictions are left"
     highest = float(np.max(pred.confidence, initial=-np.inf, where=np.isfinite(pred.confidence)))
@@ -151,18 +157,18 @@ def count_left(pred: Annotations, floor: float | ClassThresholds | None, *, stop
         f"{pred.source.path or 'predictions'}: expected a confidence threshold that some of {total:,} predictions "
         f"reach, found {said}; the highest confidence is {highest:.4g}"
     )
-    if not isinstance(floor, ClassThresholds) and 2 <= floor <= 100 and highest <= 1:
-        remaining = int(above_threshold(pred, floor / 100).sum())
+    if not isinstance(threshold, ClassThresholds) and 2 <= threshold <= 100 and highest <= 1:
+        remaining = int(above_threshold(pred, threshold / 100).sum())
         option = "--confidence " if IS_COMMAND_LINE.get() else "confidence="
-        message += f" ({option}{floor / 100:g} leaves {remaining:,})" if remaining else ""
+        message += f" ({option}{threshold / 100:g} leaves {remaining:,})" if remaining else ""
     raise DataError(message)
 
 
-def count_merged(left: int, floor: float | ClassThresholds | None) -> str:
-    """The same of merged parts, which know only the predictions that are left."""
-    if floor is None:
+def count_merged(left: int, threshold: float | ClassThresholds | None) -> str:
+    """Return the same sentence for merged partial results, which have only the predictions that are left."""
+    if threshold is None:
         return ""
-    said = "of its class" if isinstance(floor, ClassThresholds) else f"{floor:g}"
+    said = "of its class" if isinstance(threshold, ClassThresholds) else f"{threshold:g}"
     return f"confidence threshold {said}: {left:,} predictions are left" + ("; is it too high?" if not left else "")
 
 
@@ -185,10 +191,10 @@ class Text(Setting[str | None, str | None]):
 
 
 class EvaluationSettings(Settings):
-    """What every evaluation can be asked."""
+    """Settings of every evaluation."""
 
     name: Option[str | None] = Text(
-        None, "What the system is called.", is_signed=False, is_common=True, has_option=False
+        None, "Name of the detector in tables and reports.", is_signed=False, is_common=True, has_option=False
     )
     checks: Option[Literal["stop", "warn", "off"]] = Choice(
         "stop", "What to do when the files look wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
@@ -196,14 +202,14 @@ class EvaluationSettings(Settings):
 
 
 class ClassSettings(EvaluationSettings):
-    """What evaluations can be asked that know classes."""
+    """Settings of evaluations with classes."""
 
     labels: Setting[Iterable[str] | None, tuple[str, ...] | None] = Names(
         None, "Evaluate only this class; may be repeated.", names=["class"], metavar="NAME", is_common=True
     )
 
     def check_labels(self, names: Sequence[str]) -> None:
-        """The chosen classes are among these."""
+        """Raise `BadParameter` if a chosen class is not among these."""
         for label in self.labels or ():
             if label not in names:
                 raise BadParameter(f"label: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
@@ -224,17 +230,17 @@ class ClassSettings(EvaluationSettings):
         return count_left(pred, threshold, stops=self.checks == "stop")
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
-        """Both sides with the chosen classes alone."""
+        """Return both sides with the chosen classes alone."""
         if self.labels is None:
             return truth, pred
         return truth.only(self.labels), pred.only([n for n in pred.labels.all_names if n in set(self.labels)])
 
 
 class ShardedSettings(ClassSettings):
-    """What evaluations can be asked that are made of parts."""
+    """Settings of evaluations that can be made in parts."""
 
-    executor: Option[Any] = Setting(
-        None, "Who evaluates shards: a concurrent.futures.Executor.", is_signed=False, is_common=True, has_option=False
+    executor: Option[Executor | Callable[[], Executor] | None] = Setting(
+        None, "Evaluate shards by this concurrent.futures.Executor.", is_signed=False, is_common=True, has_option=False
     )
     parts: Option[int | None] = Count(
         None,
@@ -257,30 +263,31 @@ BELOW = "Drop predictions below this confidence, or below the threshold of their
 
 
 class RankedSettings(ShardedSettings):
-    """What evaluations can be asked that take predictions by falling confidence."""
+    """Settings of evaluations that rank predictions by confidence."""
 
     confidence: ThresholdSetting = ThresholdSetting(None, BELOW, metavar="C|FILE", default_text="none", is_common=True)
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
-        """Both sides with the chosen classes alone, and predictions that are sure enough."""
+        """Return both sides with the chosen classes alone, and predictions that reach the confidence threshold."""
         truth, pred = super().choose(truth, pred)
-        return truth, self.choose_sure(pred)
+        return truth, self.drop_below_threshold(pred)
 
-    def choose_sure(self, pred: Annotations) -> Annotations:
+    def drop_below_threshold(self, pred: Annotations) -> Annotations:
+        """Return the predictions that reach the confidence threshold."""
         if self.confidence is None or pred.confidence is None:
             return pred
         return pred.where(above_threshold(pred, self.confidence))
 
 
 class Confidence(ThresholdSetting):
-    """A floor that signatures always mention."""
+    """A confidence threshold that signatures always show."""
 
     def format(self, value: object) -> object:
         return "all" if value is None else value
 
 
 class ComparisonSettings(ClassSettings):
-    """Which regions of two sides are compared, and as what."""
+    """Settings of evaluations that compare regions of different kinds."""
 
     regions: Option[Regions] = Choice(
         "common", "Compare what both sides have, boxes always, or each region as it is.", Regions, is_common=True
@@ -297,7 +304,7 @@ class ComparisonSettings(ClassSettings):
     confidence: Confidence = Confidence(None, BELOW, metavar="C|FILE", default_text="none", is_common=True)
     ignored: Option[Ignored] = Choice(
         "skip",
-        "Crowds, groups and difficult objects neither reward nor punish, or count like others.",
+        "Crowds, groups and difficult objects: skip (ignore them) or count.",
         Ignored,
         is_common=True,
     )

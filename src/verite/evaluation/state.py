@@ -1,4 +1,4 @@
-"""Which numbers does an evaluation have, however it was made?"""
+"""State of an evaluation that can be merged: matches of some images without boxes and masks, and their metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def tell_as(kind: type[VeriteError]) -> Iterator[None]:
-    """What the core finds wrong with what it is asked, as an error of ours."""
+    """Raise errors of the core as errors of verite."""
     try:
         yield
     except VeriteError:
@@ -29,7 +29,7 @@ def tell_as(kind: type[VeriteError]) -> Iterator[None]:
 
 
 def way_out_of(complaint: str) -> str:
-    """What to do about it, in the words of whoever asks, where something can be done."""
+    """Return what to do about an error of the core, as an option or an argument; "" if nothing is known."""
     if not complaint.endswith("in two of them"):
         return ""
     way = "--duplicates first" if IS_COMMAND_LINE.get() else 'duplicates="first"'
@@ -37,7 +37,7 @@ def way_out_of(complaint: str) -> str:
 
 
 class PrecisionRecall:
-    """Means of precision and recall over everything that is present."""
+    """Accumulated precision and recall, and means of them over classes with objects."""
 
     def __init__(self, native: _core.PrecisionRecall) -> None:
         self.native = native
@@ -63,12 +63,12 @@ def mean_query(
     )
 
 
-FIRST_EXTRA = 1 << 62  # ids of classes that the truth does not have
+FIRST_EXTRA = 1 << 62  # ids of classes that the ground truth does not have
 
 
 @dataclass(frozen=True)
 class PartialMetadata:
-    """Notes of one part, or joined: in whatever order and by whatever steps the same."""
+    """Metadata of a partial result; joined, they are the same in any order and grouping."""
 
     classes: tuple[str, ...] = ()  # that only predictions have
     sigmas: tuple[tuple[str, tuple[float, ...]], ...] = ()  # of the keypoints of classes, as they were used
@@ -76,7 +76,7 @@ class PartialMetadata:
 
     @staticmethod
     def join(notes: Iterable[PartialMetadata]) -> PartialMetadata:
-        """Of one finding that several parts have, that of the most objects stays."""
+        """Return the joined metadata; of one finding in several partial results, that of the most objects is kept."""
         classes: set[str] = set()
         sigmas: dict[str, tuple[float, ...]] = {}
         findings: dict[tuple[str, str], tuple[int, Finding]] = {}
@@ -95,11 +95,11 @@ class PartialMetadata:
         return PartialMetadata(tuple(sorted(classes)), tuple(sorted(sigmas.items())), tuple(worst_first))
 
     def add(self, findings: Sequence[Finding], images: int) -> PartialMetadata:
-        """With what looked suspicious about so many images."""
+        """Return the metadata with findings of checks on this number of images."""
         return PartialMetadata.join([self, PartialMetadata(findings=tuple((images, finding) for finding in findings))])
 
     def tell(self, images: int) -> tuple[Finding, ...]:
-        """The findings about so many images; what was said of fewer tells so."""
+        """Return the findings; those about fewer images than all say so."""
         return tuple(
             finding if seen >= images else replace(finding, message=f"{finding.message} (in a part of {seen} images)")
             for seen, finding in self.findings
@@ -107,11 +107,11 @@ class PartialMetadata:
 
     @property
     def class_ids(self) -> dict[int, str]:
-        """Classes that the truth does not have, by their ids in every part."""
+        """Classes that the ground truth does not have, by their ids in every partial result."""
         return {class_id(name): name for name in self.classes}
 
     def to_text(self) -> str:
-        """Nothing where there is nothing to say."""
+        """Return the metadata as JSON; "" if there are none."""
         import json
 
         said: dict[str, Any] = {
@@ -124,7 +124,7 @@ class PartialMetadata:
 
     @classmethod
     def from_text(cls, text: str) -> PartialMetadata:
-        """What :meth:`to_text` made; anything else is refused."""
+        """Return metadata from the text of :meth:`to_text`; raise `DataError` for any other."""
         if not text:
             return cls()
         import json
@@ -145,7 +145,7 @@ class PartialMetadata:
 
 
 def class_id(name: str) -> int:
-    """The id of a class that is known by its name alone."""
+    """Return the id of a class that has only a name."""
     return FIRST_EXTRA | _core.digest(name.encode("utf-8", "surrogatepass")) >> 2
 
 
@@ -154,7 +154,7 @@ def spell(values: Sequence[float]) -> str:
 
 
 def weigh(said: tuple[int, Finding]) -> tuple[Any, ...]:
-    """The worst first, then that of the most objects, then any order that is always the same."""
+    """Return a sort key: the worst first, then the one with most objects, then a fixed order."""
     seen, finding = said
     return rank_of(finding), -finding.count, seen, finding.message, finding.examples, str(finding.fix)
 
@@ -166,12 +166,12 @@ def rank_of(finding: Finding) -> int:
 
 
 def write_finding(finding: Finding) -> dict[str, Any]:
-    """A finding as JSON has it."""
+    """Return a finding for JSON."""
     return asdict(finding) | {"count": int(finding.count)}
 
 
 def read_finding(said: Mapping[str, Any]) -> Finding:
-    """What :func:`write_finding` made."""
+    """Return a finding from the dictionary of :func:`write_finding`."""
     from verite.checks import Finding, Fix
     from verite.checks.check import SEVERITIES
 
@@ -205,43 +205,43 @@ def choose(value: Any, known: Sequence[str]) -> Any:
 
 
 class Part:
-    """What became of some images: no boxes and no masks, to be merged with parts of other images. Pickles."""
+    """Matches of some images without boxes and masks, to be merged with those of other images. Pickles."""
 
     def __init__(self, kept: _core.EvaluationState, notes: PartialMetadata | None = None) -> None:
         """`notes` instead of those it has."""
         self.kept = kept if notes is None else kept.with_notes(notes.to_text())
 
     def __len__(self) -> int:
-        """How many images it has."""
+        """Return the number of images."""
         return self.kept.image_count
 
     @property
     def notes(self) -> PartialMetadata:
-        """What may differ from part to part."""
+        """Metadata, which may differ between partial results."""
         with tell_as(DataError):
             return PartialMetadata.from_text(self.kept.notes)
 
     def add(self, findings: Sequence[Finding]) -> Part:
-        """The same with what looked suspicious about its images."""
+        """Return a copy with findings about its images."""
         return Part(self.kept, self.notes.add(findings, len(self))) if findings else self
 
     @staticmethod
     def merge(*parts: Part, takes_first: bool = False, threads: int = 1) -> Part:
-        """One part of all these images, the same in whatever order and by whatever steps.
+        """Return the state of all these images, the same in any order and grouping.
 
-        An image that is in several parts is refused, or else that of the first of them.
+        An image in several of them is refused, or with `takes_first` taken from the first.
         """
         notes = PartialMetadata.join(part.notes for part in parts)
         with tell_as(DataError):
             return Part(_core.Merger([part.kept for part in parts], takes_first=takes_first).merge(threads), notes)
 
     def numbers(self, threads: int = 1) -> PrecisionRecall:
-        """To the last bit those of one evaluation of all images."""
+        """Return precision and recall: bit for bit those of one evaluation of all images."""
         with tell_as(DataError):
             return PrecisionRecall(_core.Merger([self.kept]).numbers(threads))
 
     def to_bytes(self) -> bytes:
-        """The same bytes for the same images, however they were put together."""
+        """Return the state as bytes: the same for the same images, however they were merged."""
         return self.kept.to_bytes()
 
     @classmethod

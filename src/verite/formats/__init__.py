@@ -1,158 +1,33 @@
-"""Files in, files out: look at a path, pick its format, and say why."""
+"""Read and write annotations: COCO, YOLO, Pascal VOC, LVIS, Open Images, CSV tables and some thirty other formats.
+
+`read` recognises the format of a path, reads it and records the reason in `Annotations.source`; it also takes objects
+in memory. `write` converts annotations to a format. One module per format (`coco`, `yolo`, `voc` …) holds a `Format`
+record with its functions `recognise`, `read` and `write`; `verite.formats.registry` lists these records.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
+from verite.errors import BadParameter, ReadError, excerpt
 from verite.files import PACKED, find_path, reason
-from verite.formats.shards import find_folder_shards, find_shards, is_many, read_shards
+from verite.formats.registry import REGISTRY as REGISTRY
+from verite.formats.registry import all_formats as all_formats
+from verite.formats.registry import format_named as format_named
+from verite.formats.registry import recognise
+from verite.formats.shards import files_of_split, find_folder_shards, find_shards, is_many, read_shards
 from verite.loading import importing
 
-Readable: TypeAlias = Any  # a path, annotations, or what verite.formats.memory lists
+Readable: TypeAlias = Any  # a path, annotations, or one of the objects that verite.formats.memory lists
 
 if TYPE_CHECKING:
-    from verite.formats.archives import Package
-    from verite.formats.format import Format, Options, PathProbe
+    from verite.formats.archives import Archive
+    from verite.formats.format import Options
     from verite.model.annotations import Annotations
-
-# The module of each format's record (or module:name), in the order of recognition: the most particular format first.
-REGISTRY = {
-    "panoptic": "verite.formats.panoptic",
-    "lvis": "verite.formats.lvis",
-    "datumaro": "verite.formats.datumaro",
-    "coco-rotated": "verite.formats.coco_rotated",
-    "coco": "verite.formats.coco",
-    "coco-results": "verite.formats.coco_results",
-    "results-object": "verite.formats.coco_results:RESULTS_OBJECT",
-    "json-lines": "verite.formats.coco_results:JSON_LINES",
-    "coco-folder": "verite.formats.coco_rotated:COCO_FOLDER",
-    "label-studio": "verite.formats.label_studio",
-    "via": "verite.formats.via",
-    "labelme": "verite.formats.labelme",
-    "cvat": "verite.formats.cvat",
-    "voc": "verite.formats.voc",
-    "voc-results": "verite.formats.voc_results",
-    "imagenet-loc": "verite.formats.imagenet_loc",
-    "openimages-predictions": "verite.formats.openimages:CHALLENGE_PREDICTIONS",
-    "openimages-labels": "verite.formats.openimages:IMAGE_LABELS",
-    "openimages-masks": "verite.formats.openimages:OPENIMAGES_MASKS",
-    "openimages": "verite.formats.openimages",
-    "table": "verite.formats.table",
-    "parquet": "verite.formats.table:PARQUET",
-    "data-yaml": "verite.formats.data_yaml",
-    "wider": "verite.formats.wider",
-    "visdrone": "verite.formats.visdrone",
-    "mot": "verite.formats.mot",
-    "kitti": "verite.formats.kitti",
-    "dota": "verite.formats.dota",
-    "yolo-pose": "verite.formats.yolo:YOLO_POSE",
-    "yolo": "verite.formats.yolo",
-    "text": "verite.formats.text",
-    "voc-segmentation": "verite.formats.voc:VOC_SEGMENTATION",
-    "cityscapes": "verite.formats.cityscapes",
-    "mask-pictures": "verite.formats.mask_images",
-}
-
-
-def format_named(name: str) -> Format:
-    """The format of this name.
-
-    >>> format_named("voc").title
-    'Pascal VOC XML'
-    """
-    if not isinstance(name, str) or name not in REGISTRY:
-        raise BadParameter(
-            f"format: expected one of {', '.join(REGISTRY)}, found {name!r}{did_you_mean(name, REGISTRY)}"
-        )
-    module, _, record = REGISTRY[name].partition(":")
-    found: Format = getattr(import_module(module), record or "FORMAT")
-    return found
-
-
-def all_formats() -> list[Format]:
-    """Every format, in the order in which they are asked."""
-    return [format_named(name) for name in REGISTRY]
-
-
-def recognise(path: Path, options: Options) -> tuple[Format, str]:
-    """The format of a path, and why it is thought to be that."""
-    from verite.formats.format import PathProbe
-
-    look = PathProbe(path)
-    if look.is_folder and not look.files:
-        raise ReadError(path, expected="annotation files", found="an empty folder")
-    if not look.is_folder and path.stat().st_size == 0:
-        raise ReadError(path, expected="annotations", found="an empty file")
-    for name in REGISTRY:
-        format = format_named(name)
-        why = format.recognise(look)
-        if why:
-            return format, why
-    if options.columns and path.suffix.lower() == ".csv":
-        return format_named("table"), f"a CSV file whose columns are named: {', '.join(options.columns)}"
-    from verite.formats.unread import name_unread
-
-    check_readable(look)
-    unread = name_unread(look)
-    if unread is not None:
-        found = f"{unread.title}, which is recognised but not read"
-        raise ReadError(path, expected=KNOWN, found=found, remedy=unread.remedy)
-    raise ReadError(path, expected=KNOWN, found=kind_of(look), remedy=way_out(look, options))
-
-
-def check_readable(look: PathProbe) -> None:
-    """A file that cannot be opened, or a picture too large to be, is no unknown format."""
-    from verite.formats.sizes import picture_size
-    from verite.model.images import IMAGE_SUFFIXES
-
-    for path in look.files[:1000]:
-        try:
-            path.open("rb").close()
-        except OSError as error:
-            raise ReadError(path, expected="a readable file", found=reason(error)) from None
-    if all(path.suffix.lower() in IMAGE_SUFFIXES for path in look.files):
-        picture_size(look.files[:1])
-
-
-KNOWN = "annotations in a format known to verite (V401)"
-# What files of a kind must have to be one of the formats most people mean.
-MEANT = {
-    ".json": "COCO's truth is an object with images, annotations and categories, COCO's results are a list of records "
-    "with image_id, category_id, bbox and score",
-    ".txt": "YOLO has lines of class cx cy w h (confidence), text folders of class (confidence) x y w h, with blanks "
-    "between numbers and points in them",
-    ".csv": "the first line of a table names its columns, e.g. image,label,x,y,width,height,score",
-}
-
-
-def kind_of(look: PathProbe) -> str:
-    """What a path that nobody recognises looks like."""
-    if look.is_folder:
-        kinds = sorted({p.suffix or p.name for p in look.files[:1000]})
-        line = next((" ".join(words) for words in look.lines), "") if kinds == [".txt"] else ""
-        return f"files ending in {', '.join(kinds[:5])}" + (f", with lines such as {excerpt(line)}" if line else "")
-    start = look.head[:30]
-    return "bytes that are no UTF-8 text" if "\ufffd" in start else f"text that begins with {start!r}"
-
-
-def way_out(look: PathProbe, options: Options) -> str:
-    """What to do with a path that nobody recognises: the formats it may be in, by its suffix."""
-    if look.is_folder and len(look.files) == 1:
-        return f"name the file itself: {look.files[0]}"
-    suffix = "" if look.is_folder else look.path.suffix.lower()
-    if look.is_folder and look.lines:
-        return MEANT[".txt"]
-    fitting = [
-        format.name for format in all_formats() if (suffix in format.suffixes if suffix else not format.suffixes)
-    ]
-    named = f"name its format with {options.spell('format', 'NAME')}" + (f": {', '.join(fitting)}" if fitting else "")
-    return f"{MEANT[suffix]}; or {named}" if suffix in MEANT else named
 
 
 def read(
@@ -173,23 +48,87 @@ def read(
     masks: str | None = None,
     mask_threshold: float | None = None,
 ) -> Annotations:
-    """Annotations of any known format, from a file, a folder, or what is in memory already.
+    """Read ground truth or predictions from a file, a folder or an object in memory.
 
-    Several files are one side: a list of paths, a glob as ``"gt/*.json"``, a folder of shards, or ``"@files.txt"``,
-    a file a line. In memory there may be COCO dictionaries and lists of COCO results, pycocotools' objects, lists of
-    torchvision's dictionaries, `supervision.Detections`, tables (anything that speaks Arrow: polars, pyarrow, DuckDB,
-    pandas), numpy's structured arrays or dictionaries of columns; ``columns`` says which column is which where names
-    are unusual; masks and label images as arrays, one, a list, a stack or a dictionary by image.
+    The format is recognised from the contents; `.source` of the result says which one it is, and why. All keyword
+    arguments after `format` state what a file leaves open or states wrongly.
 
-    Predictions are read with ``like=truth``: they take over the truth's images and labels, found by name or id.
-    What the file was taken for, and why, is in ``.source``. Whatever a file does not say, or says wrongly, can be
-    said here: what the four numbers of a box are (``boxes="xyxy"``), in what they are measured (``coords="rel"``), how
-    the angle of rotated boxes is written (``angle="radians"``), the size of the images or the folder they are in, the
-    names of the classes, numbers to add to ids, what the pixels of mask pictures are (``masks="classes"``) and from
-    which grey on a pixel belongs to the object (``mask_threshold=0.5``).
+    Parameters
+    ----------
+    source : path, str or object
+        One of:
 
-    >>> truth = read("truth.json")                                   # doctest: +SKIP
-    >>> pred = read("detections.json", like=truth, boxes="xyxy")     # doctest: +SKIP
+        - a file or folder of any known format, packed (`.gz`, `.zst`, `.zip`) or not; ``"-"`` is standard input;
+        - several files that make one dataset: a list of paths, a glob such as ``"gt/*.json"``, a folder of shards, or
+          ``"@files.txt"``, a list with one file per line;
+        - a COCO dictionary, a list of COCO results, a pycocotools `COCO` object, a list of torchvision dictionaries,
+          `supervision.Detections` (one, a list, or a dictionary by image name);
+        - a table (polars, pyarrow, DuckDB, pandas), a NumPy structured array or a dictionary of columns;
+        - masks or label images as arrays: one, a list, a stack, or a dictionary by image.
+    like : Annotations, optional
+        The ground truth, when predictions are read: they take over its images and classes, matched by id or name.
+    format : str, optional
+        Name of the format (see ``verite formats``). Default: recognised.
+    boxes : str, optional
+        Meaning of the four numbers of a box: ``"xywh"``, ``"xyxy"``, ``"cxcywh"``, ``"ltwh"`` … Default: the format's.
+    coords : str, optional
+        ``"abs"`` (pixels), ``"rel"`` (fractions of the image), ``"WIDTHxHEIGHT"`` of the image in which they were
+        measured, or ``"*FACTOR"``. Default: the format's.
+    angle : str, optional
+        Unit and direction of the angle of rotated boxes: ``"degrees"``, ``"radians"``, ``"degrees-ccw"``,
+        ``"radians-ccw"``.
+    image_size : tuple of int, optional
+        Width and height of every image whose size the file does not state.
+    images : path, optional
+        Folder of the image files; their sizes are read from it.
+    names : path or sequence of str, optional
+        Class names by number, counted from 0, or a file that lists them.
+    label_offset, image_offset : int, default 0
+        Number to add to every class id or image id.
+    columns : mapping, optional
+        Column names of a table: ``{"score": "my_confidence"}`` takes the score from the column `my_confidence`.
+    split : str, optional
+        Part of a dataset: ``"train"``, ``"val"`` or ``"test"``. Required if there are several.
+    masks : str, optional
+        Meaning of the pixels of mask images: ``"binary"``, ``"contour"``, ``"objects"``, ``"classes"``,
+        ``"instances"`` or ``"every"``. Default: inferred from the values.
+    mask_threshold : float, optional
+        Share of the largest value at which a grey pixel belongs to the object, above 0 and at most 1.
+
+    Returns
+    -------
+    Annotations
+        Images, classes and one row per object.
+
+    Raises
+    ------
+    ReadError
+        If a file is missing, broken or of unknown format. The message names the place and what to do.
+    BadParameter
+        If an argument is not one of its values, or the object in memory is of no known kind.
+    DataError
+        If several files do not make one dataset: predictions beside ground truth, or one image in two files.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.read({
+    ...     "images": [{"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}],
+    ...     "categories": [{"id": 3, "name": "car"}],
+    ...     "annotations": [{"id": 1, "image_id": 1, "category_id": 3, "bbox": [10, 20, 100, 50]}],
+    ... })
+    >>> len(truth), truth.labels.names, truth.source.why
+    (1, ('car',), 'a COCO dictionary')
+
+    Predictions whose boxes are corners:
+
+    >>> results = [{"image_id": 1, "category_id": 3, "bbox": [10, 20, 110, 70], "score": 0.9}]
+    >>> vt.read(results, like=truth, boxes="xyxy").regions.sizes.tolist()
+    [[10.0, 20.0, 100.0, 50.0]]
+
+    Files are read alike:
+
+    >>> pred = vt.read("runs/val/labels", like=truth, format="yolo")    # doctest: +SKIP
     """
     with importing():
         from verite.formats.format import Options
@@ -214,54 +153,70 @@ def read(
             f"annotations: expected a path, found JSON, {excerpt(source, 40)}; hand over json.loads(…) of it"
         )
     if isinstance(source, (str, PathLike)) or is_many(source):
-        return read_given(source, format, options)
+        return read_source(source, format, options)
     if format is not None:
-        raise BadParameter(f"format: expected none for what is in memory already, found {format!r}")
-    from verite.formats.memory import take
+        raise BadParameter(f"format: expected none for an object in memory, found {format!r}")
+    from verite.formats.memory import read_object
 
-    annotations = take(source, options)
+    annotations = read_object(source, options)
     annotations = annotations.with_source(replace(annotations.source, layout=boxes))
     return annotations if like is None else annotations.like(like)
 
 
-def read_pair(truth: Readable, pred: Readable, **how: Any) -> tuple[Annotations, Annotations]:
-    """Both sides of an evaluation, whatever they come as; predictions that are read take over the truth's tables."""
+def read_pair(truth: Readable, pred: Readable, **settings: Any) -> tuple[Annotations, Annotations]:
+    """Read ground truth and predictions, unless they are annotations already.
+
+    Predictions take over the images and classes of the ground truth. `settings` are arguments of `read` for both.
+    """
     from verite.model.annotations import Annotations
 
-    known = truth if isinstance(truth, Annotations) else read(truth, **how)
-    return known, pred if isinstance(pred, Annotations) else read(pred, like=known, **how)
+    known = truth if isinstance(truth, Annotations) else read(truth, **settings)
+    return known, pred if isinstance(pred, Annotations) else read(pred, like=known, **settings)
 
 
-def read_given(source: Any, format: str | None, options: Options) -> Annotations:
-    """A path that somebody names, packed or not; `-` is standard input. Several paths or a glob are one side."""
+def read_source(source: Any, format: str | None, options: Options) -> Annotations:
+    """Read a path, standard input (`-`), or several files (a list of paths, a glob, `@LIST.txt`) as one dataset."""
     if is_many(source):
-        return read_shards(source, options, lambda path, options: read_as(path, format, options))
+        return read_shards(source, options, lambda path, options: read_path(path, format, options))
     if source == "-":
-        from verite.formats.archives import new_folder, unpack_standard_input
+        from verite.formats.archives import temporary_folder, unpack_standard_input
 
-        with new_folder() as folder:
-            return read_package(unpack_standard_input(folder), format, options)
-    return read_as(find_path(source), format, options)
+        with temporary_folder() as folder:
+            return read_archive(unpack_standard_input(folder), format, options)
+    return read_path(find_path(source), format, options)
 
 
-def read_as(path: Path, format: str | None, options: Options) -> Annotations:
-    """A path in this format, or in the one it looks like; aligned with the truth if there is one."""
-    from verite.formats.format import check_offsets, name_unused
+def read_path(path: Path, format: str | None, options: Options) -> Annotations:
+    """Read one file or folder, packed or not, and align it with the ground truth `options.like` if there is one.
+
+    Parameters
+    ----------
+    path : Path
+        A packed file is unpacked to a temporary folder; a folder of several whole documents is read as shards.
+    format : str or None
+        Name of the format; None recognises it.
+    options : Options
+        Those that the format does not use are listed in the notes of the source.
+
+    Raises
+    ------
+    ReadError
+        Also for every `OSError` on the way.
+    """
+    from verite.formats.format import check_offsets, notes_on_unused_options
 
     if not path.is_dir() and not path.is_file():
         raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
     if path.suffix.lower() in PACKED and path.is_file():
-        from verite.formats.archives import new_folder, unpack
+        from verite.formats.archives import temporary_folder, unpack
 
-        with new_folder() as folder:
-            return read_package(unpack(path, folder), format, options)
+        with temporary_folder() as folder:
+            return read_archive(unpack(path, folder), format, options)
     if format is None and path.is_dir():
         shards = find_folder_shards(path, lambda file: name_format(file, options))
         if shards:
-            from verite.formats.shards import files_of_split
-
             shards, _ = files_of_split(path, shards, options, by_name=True)
-            return read_shards(shards, options, lambda file, options: read_as(file, None, options), str(path))
+            return read_shards(shards, options, lambda file, options: read_path(file, None, options), str(path))
     try:
         chosen, why = (format_named(format), "named by the user") if format is not None else recognise(path, options)
         annotations = chosen.read(path, options)
@@ -270,13 +225,13 @@ def read_as(path: Path, format: str | None, options: Options) -> Annotations:
     check_offsets(annotations, chosen, options)
     source = annotations.source
     why = "; ".join(w for w in (why, source.why) if w)
-    notes = (*source.notes, *name_unused(chosen, options))
+    notes = (*source.notes, *notes_on_unused_options(chosen, options))
     annotations = annotations.with_source(replace(source, why=why, notes=notes, layout=options.boxes))
     return annotations if options.like is None else annotations.like(options.like)
 
 
 def list_shards(side: Any) -> list[Any]:
-    """The shards of a glob, of a list, or of a folder of them; anything else is one."""
+    """List the shards of one side of an evaluation: those of a glob, a list or a folder; anything else is one shard."""
     from verite.formats.format import Options
 
     if not isinstance(side, (str, PathLike)):
@@ -289,12 +244,12 @@ def list_shards(side: Any) -> list[Any]:
 
 
 def name_format(path: Path, options: Options) -> str:
-    """The name of the format that a file is in, packed or not."""
+    """Return the name of the format of a file, packed or not."""
     if path.suffix.lower() not in PACKED:
         return recognise(path, options)[0].name
-    from verite.formats.archives import new_folder, unpack
+    from verite.formats.archives import temporary_folder, unpack
 
-    with new_folder() as folder:
+    with temporary_folder() as folder:
         package = unpack(path, folder)
         try:
             return recognise(package.place, options)[0].name
@@ -302,12 +257,12 @@ def name_format(path: Path, options: Options) -> str:
             raise package.explain(error) from None
 
 
-def read_package(package: Package, format: str | None, options: Options) -> Annotations:
-    """The contents of a package, in whose name everything is said."""
-    from verite.formats.archives import load_outlines
+def read_archive(package: Archive, format: str | None, options: Options) -> Annotations:
+    """Read the contents of an unpacked archive; messages, notes and source name the archive itself."""
+    from verite.formats.archives import load_masks
 
     try:
-        annotations = load_outlines(read_as(package.place, format, options))
+        annotations = load_masks(read_path(package.place, format, options))
     except ReadError as error:
         raise package.explain(error) from None
     source = annotations.source
@@ -318,12 +273,47 @@ def read_package(package: Package, format: str | None, options: Options) -> Anno
 
 
 def write(annotations: Readable, path: str | PathLike[str], format: str) -> tuple[str, ...]:
-    """Write annotations, or whatever `read` takes, whole or not at all.
+    """Write annotations to a file or folder in a format; either all of it is written or nothing.
 
-    Returns the facts that the format cannot hold, in words.
+    Parameters
+    ----------
+    annotations : Annotations, path or object
+        Ground truth or predictions; anything that `read` takes.
+    path : path
+        The file to write, or the folder for formats of one file per image. A folder must not exist or be empty.
+    format : str
+        Name of the format (see ``verite formats``), such as ``"coco"``, ``"coco-results"``, ``"yolo"``, ``"voc"``.
 
-    >>> write(truth, "truth-voc", "voc")    # doctest: +SKIP
-    ()
+    Returns
+    -------
+    tuple of str
+        The facts that the format cannot hold and that are therefore lost, such as ``"crowd"`` in YOLO files; empty if
+        everything was kept.
+
+    Raises
+    ------
+    BadParameter
+        If the format is unknown or can only be read.
+    ReadError
+        If the path cannot be written, or the format needs something that the annotations lack: an image size,
+        confidences, class names without blanks.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import verite as vt
+    >>> truth = vt.read({
+    ...     "images": [{"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}],
+    ...     "categories": [{"id": 3, "name": "car"}],
+    ...     "annotations": [{"id": 1, "image_id": 1, "category_id": 3, "bbox": [10, 20, 100, 50]}],
+    ... })
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lost = vt.write(truth, f"{folder}/labels", "voc")
+    ...     again = vt.read(f"{folder}/labels")
+    >>> again.labels.names, again.regions.sizes.tolist()
+    (('car',), [[10.0, 20.0, 100.0, 50.0]])
+    >>> "class id" in lost
+    True
     """
     from verite.formats.format import facts_of
     from verite.model.annotations import Annotations

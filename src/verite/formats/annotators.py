@@ -1,7 +1,7 @@
-"""Did several annotators annotate the same images? Keys of COCO annotations and columns of tables that name one.
+"""Several annotators of the same images: keys of COCO annotations and columns of tables that name the annotator.
 
-The objects of all annotators together are not a ground truth: each object is there once per annotator. A check (V223)
-reports it; here it is found.
+The objects of all annotators together are not a ground truth, because each object occurs once per annotator. The check
+V223 reports it; it is detected here.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ def count_annotators(key: str, who: Iterable[Any], images: Iterable[Any]) -> Ann
 
 
 def with_annotators(annotations: Annotations, found: Annotators | None) -> Annotations:
+    """Record the annotators in the source of a ground truth; predictions are returned unchanged."""
     if found is None or annotations.confidence is not None:
         return annotations
     return annotations.with_source(replace(annotations.source, annotators=found))

@@ -1,7 +1,8 @@
-"""What comes packed: `.gz`, `.zst`, `.zip` and standard input, unpacked beside nobody's files and within bounds.
+"""Compressed input: `.gz`, `.zst`, `.zip` and standard input, unpacked to a temporary folder within limits.
 
-The contents lie in a temporary folder until they are read, polygons and masks included, and are gone then. Messages
-speak of the package, not of that folder. Of photographs in a `.zip` only the beginning is kept, which tells their size.
+The contents exist until they are read, polygons and masks included. Messages name the archive, not that folder. Of
+photographs in a `.zip` only the first 256 KiB are kept, which contain their size. Names that leave the folder,
+duplicates, encrypted members and decompression bombs are refused.
 """
 
 from __future__ import annotations
@@ -42,29 +43,38 @@ MAGIC = {b"\x1f\x8b": ".gz", b"PK\x03\x04": ".zip", b"\x28\xb5\x2f\xfd": ".zst"}
 
 
 @dataclass(frozen=True)
-class Package:
-    """Contents and what messages call them."""
+class Archive:
+    """Unpacked contents (`place`), and the name of the archive in messages."""
 
     name: str
     place: Path
 
     def rename(self, text: str) -> str:
-        """A message about the contents in the words of whoever named the package."""
+        """Replace the temporary path in a text by the name of the archive."""
         return text.replace(f"{self.place}/", f"{self.name}/").replace(str(self.place), self.name)
 
     def explain(self, error: ReadError) -> ReadError:
+        """Return the same error in terms of the archive."""
         parts = (error.expected, error.found, error.remedy)
         expected, found, hint = (self.rename(part) for part in parts)
         return ReadError(self.rename(error.where), expected=expected, found=found, remedy=hint)
 
 
-def unpack(path: Path, folder: Path) -> Package:
-    """The contents of a file that is packed, in a folder that is there; a package in a package is not opened."""
+def unpack(path: Path, folder: Path) -> Archive:
+    """Unpack a file to an existing folder; an archive inside the archive is not opened.
+
+    Raises
+    ------
+    ReadError
+        If the file is empty, broken, or unpacks to more than the limits allow.
+    BadParameter
+        If `.zst` is given and the package zstandard is missing.
+    """
     check_file(path)
     if not path.stat().st_size:
         raise ReadError(path, expected=f"a whole {path.suffix.lower()} file", found="an empty one (V403)")
     try:
-        return Package(str(path), UNPACKERS[path.suffix.lower()](path, folder))
+        return Archive(str(path), UNPACKERS[path.suffix.lower()](path, folder))
     except VeriteError:
         raise
     except Exception as error:  # whatever zlib, lzma, zstandard and zipfile make of a broken file
@@ -76,8 +86,8 @@ def unpack(path: Path, folder: Path) -> Package:
         ) from None
 
 
-def unpack_standard_input(folder: Path) -> Package:
-    """Everything that standard input says, by a suffix that fits how it begins."""
+def unpack_standard_input(folder: Path) -> Archive:
+    """Save standard input to a folder, unpack it if it is compressed, and give it a suffix that fits its contents."""
     stream = sys.stdin.buffer
     raw = folder / "stdin"
     copy(iter(partial(stream.read, CHUNK), b""), raw, "standard input", most=limit("file_bytes"))
@@ -93,17 +103,18 @@ def unpack_standard_input(folder: Path) -> Package:
         try:
             place = unpack(raw, inside).place
         except ReadError as error:
-            raise Package("standard input", raw).explain(error) from None
-    return Package("standard input", name_by_contents(place))
+            raise Archive("standard input", raw).explain(error) from None
+    return Archive("standard input", add_suffix_by_contents(place))
 
 
 def start_of(path: Path) -> bytes:
+    """Return the first 4 KiB of a file."""
     with path.open("rb") as file:
         return file.read(4096)
 
 
-def name_by_contents(path: Path) -> Path:
-    """A file that has no suffix gets the one that fits how it begins."""
+def add_suffix_by_contents(path: Path) -> Path:
+    """Rename a file without suffix to `.json`, `.xml`, `.csv` or `.txt`, by how it begins."""
     if path.is_dir() or path.suffix:
         return path
     text = start_of(path).decode("utf-8-sig", "replace").lstrip()
@@ -113,21 +124,21 @@ def name_by_contents(path: Path) -> Path:
 
 
 @contextmanager
-def new_folder() -> Iterator[Path]:
-    """A folder for what is read and not wanted any more."""
+def temporary_folder() -> Iterator[Path]:
+    """Create a folder that is removed at the end of the `with` block."""
     with TemporaryDirectory(prefix="verite-", ignore_cleanup_errors=True) as name:
         yield Path(name)
 
 
-def load_outlines(annotations: Annotations) -> Annotations:
-    """Polygons and masks of a COCO file are read when they are first asked for: now, while the file is there."""
+def load_masks(annotations: Annotations) -> Annotations:
+    """Parse polygons and masks now, while the file exists; they are otherwise parsed at first use."""
     with translate_core_errors():
         annotations.columns.regions.load()
     return annotations
 
 
 def copy(chunks: Iterable[bytes], target: Path, name: str, *, most: int) -> int:
-    """So many bytes, or a refusal to write more; returns how many there were."""
+    """Write chunks to a file, up to `most` bytes; returns the number of bytes."""
     written = 0
     with target.open("wb") as out:
         for data in chunks:
@@ -139,19 +150,21 @@ def copy(chunks: Iterable[bytes], target: Path, name: str, *, most: int) -> int:
 
 
 def unpack_stream(unpacked: Callable[[Path], Iterator[bytes]], path: Path, folder: Path) -> Path:
+    """Unpack a compressed file to a file of its name without suffix."""
     target = folder / (path.stem or "contents")
     copy(unpacked(path), target, str(path), most=most_unpacked(path))
     return target
 
 
 def unpack_gzip(path: Path) -> Iterator[bytes]:
+    """Yield the uncompressed contents of a gzip file in chunks."""
     with gzip.open(path, "rb") as stream:
         while data := stream.read(CHUNK):
             yield data
 
 
 def unpack_zstd(path: Path) -> Iterator[bytes]:
-    """All frames of a file, each to its end: zstandard's own reader stops at an unfinished one without an error."""
+    """Yield the contents of all frames of a Zstandard file; zstandard's own reader ignores an unfinished last one."""
     try:
         import zstandard
     except ImportError:
@@ -171,7 +184,7 @@ def unpack_zstd(path: Path) -> Iterator[bytes]:
 
 
 def unpack_zip(path: Path, folder: Path) -> Path:
-    """All files, within bounds and inside the folder; a single folder or file around everything is looked through."""
+    """Extract all members within the limits, then descend into a single enclosing folder or file."""
     left = most_unpacked(path)
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.filename.endswith("/")]
@@ -194,10 +207,11 @@ def unpack_zip(path: Path, folder: Path) -> Path:
                     path, expected="each name once in the archive", found=f"a second {excerpt(member.filename)}"
                 )
             left -= extract(archive, member, target, str(path), left)
-    return look_through(folder)
+    return innermost_folder(folder)
 
 
 def extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, name: str, most: int) -> int:
+    """Extract one member and return its number of bytes; of photographs only the head, which has the size."""
     target.parent.mkdir(parents=True, exist_ok=True)
     suffix = target.suffix.lower()
     with archive.open(member) as stream:
@@ -208,11 +222,11 @@ def extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, nam
         return copy(iter(partial(stream.read, CHUNK), b""), target, name, most=most)
 
 
-def look_through(folder: Path) -> Path:
-    """The folder in the folder in … that holds something besides a folder, or the only annotation file in it."""
+def innermost_folder(folder: Path) -> Path:
+    """Descend while a folder has nothing but one folder; return that, or the only annotation file (JSON) in it."""
     inside = sorted(folder.iterdir())
     if len(inside) == 1 and inside[0].is_dir():
-        return look_through(inside[0])
+        return innermost_folder(inside[0])
     files = [p for p in folder.rglob("*") if p.is_file() and p.suffix.lower() not in IMAGE_SUFFIXES]
     return files[0] if len(files) == 1 and files[0].suffix.lower() == ".json" else folder
 

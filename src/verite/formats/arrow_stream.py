@@ -1,7 +1,7 @@
-"""Tables by the Arrow C stream interface, read with nothing but ctypes: polars, pyarrow, DuckDB and pandas 3 offer it.
+"""Tables by the Arrow C stream interface, read with ctypes alone: polars, pyarrow, DuckDB and pandas 3 offer it.
 
-The structures and type letters are those of Arrow's specification of the C data and C stream interfaces. Every buffer
-is copied before its owner is told to let go of it.
+The structures and type codes are those of Arrow's specification of the C data and C stream interfaces. Every buffer is
+copied before it is released.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Cityscapes' pictures: ids of classes, and of objects as class × 1000 + number.
+"""Cityscapes label images: class ids, and instance ids as class × 1000 + number.
 
-Of an image `X` there are `X_gtFine_instanceIds.png` and `X_gtFine_labelIds.png`; pictures of predictions may have other
-names. A value below 1000 is a class whose objects are not told apart: a crowd.
+An image `X` has `X_gtFine_instanceIds.png` and `X_gtFine_labelIds.png`; predictions may have other names. A value
+below 1000 is a class without separate instances: a crowd.
 """
 
 from __future__ import annotations
@@ -32,27 +32,28 @@ INSTANCES, CLASSES, TRAIN = "instanceIds", "labelIds", "labelTrainIds"
 KNOWN = re.compile(rf"_({INSTANCES}|{CLASSES}|{TRAIN})\.png$")
 
 
-def kinds_in(look: PathProbe) -> set[str]:
+def kinds_in(probe: PathProbe) -> set[str]:
     """Which of the three kinds of pictures are there."""
-    return {found.group(1) for p in look.files if (found := KNOWN.search(p.name))}
+    return {found.group(1) for p in probe.files if (found := KNOWN.search(p.name))}
 
 
-def recognise(look: PathProbe) -> str | None:
-    kinds = kinds_in(look)
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is Cityscapes: the endings of its file names, such as `_instanceIds.png`."""
+    kinds = kinds_in(probe)
     return f"files ending in _{sorted(kinds)[0]}.png" if kinds else None
 
 
 def read(path: Path, options: Options) -> Annotations:
     """Objects by their ids; for a class each pixel, the ids of classes."""
-    from verite.formats.label_images import name_plainly, picture_files, read_pixels
-    from verite.formats.mask_reading import annotations_of, load
+    from verite.formats.label_images import image_files, name_plainly, read_pixels
+    from verite.formats.mask_images import annotations_of, load
     from verite.model.annotations import Source
     from verite.progress import count_files
 
     there = kinds_in(PathProbe(path))
     wanted = [CLASSES, TRAIN, INSTANCES] if options.masks == "every" else [INSTANCES, CLASSES, TRAIN]
     chosen = next((kind for kind in wanted if kind in there), None)
-    files = [p for p in picture_files(path) if chosen is None or p.name.endswith(f"_{chosen}.png")]
+    files = [p for p in image_files(path) if chosen is None or p.name.endswith(f"_{chosen}.png")]
     if not files:
         raise ReadError(path, expected="pictures", found="none")
     kind = options.masks or ("instances" if chosen in (INSTANCES, None) else "classes")

@@ -1,4 +1,9 @@
-"""COCO JSON: images, categories and annotations in one document. Predictions may come this way, too."""
+"""COCO JSON: images, categories and annotations in one document. Predictions with `score` may come this way, too.
+
+The file is parsed by the native reader into columns; this module resolves image and class ids, applies the options, and
+turns every fault into an error with its place (`annotations[17].bbox`). Polygons, run-length masks (RLE), keypoints and
+skeletons are kept. The same document is written again by `write`. Format: https://cocodataset.org/#format-data
+"""
 
 from __future__ import annotations
 
@@ -16,8 +21,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing
 from verite.files import PACKED, check_file
 from verite.formats.annotators import annotators_of_file, has_key, with_annotators
-from verite.formats.class_names import check_name, check_names, too_many_classes
-from verite.formats.format import Format, Options, PathProbe
+from verite.formats.format import Format, Options, PathProbe, check_name, check_names, too_many_classes
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
 from verite.formats.polygons import ring_area
 from verite.formats.shards import find_shards, is_many
@@ -36,7 +40,7 @@ TABLES = {"image_id": "images", "category_id": "categories"}
 
 
 def open_coco(path: Path) -> _core.CocoFile:
-    """The file as columns; every way of not being a COCO file in a line with its place."""
+    """Parse a COCO file natively. Invalid JSON or fields are a `ReadError` with their place in the file."""
     check_file(path)
     with translate_core_errors(path):
         file = _core.read_coco(path, thread_count(), limit("json_depth"))
@@ -46,7 +50,7 @@ def open_coco(path: Path) -> _core.CocoFile:
 
 
 def refuse_faults(path: Path, file: _core.CocoFile, faults: Sequence[_core.RecordFault]) -> None:
-    """The first thing that cannot be, as a line with its place."""
+    """Raise the error of the first fault, if there is one."""
     if faults:
         raise explain_fault(path, file, faults[0])
 
@@ -57,7 +61,19 @@ def explain_fault(
     fault: _core.RecordFault,
     number: Callable[[str, int], int] = lambda section, record: record,
 ) -> ReadError:
-    """What cannot be, with its place; `number` says which record of the file one is."""
+    """Translate a fault of the native reader to a `ReadError`.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for the message.
+    file : _core.CocoFile
+        The parsed file, from which offending ids and sizes are taken.
+    fault : _core.RecordFault
+        Code, section, record, field, and another record that it conflicts with.
+    number : callable
+        Maps section and record to the index in the original file, where records were removed before.
+    """
     section, record, field = fault.section, fault.record, fault.field
     place = f"{path}: {section}[{number(section, record)}]"
     match fault.code:
@@ -83,14 +99,14 @@ def explain_fault(
 
 
 def region_limits() -> _core.RegionLimits:
-    """The largest side, number of pixels, number of points and coordinate."""
+    """Return the limits for regions: image side, pixels of an image, points of a polygon, coordinate."""
     names = ("image_side", "image_pixels", "polygon_points", "coordinate")
     side, pixels, points, coordinate = (min(limit(name), 2**53) for name in names)
     return _core.RegionLimits(side_px=side, pixels=pixels, points=points, coordinate_px=coordinate)
 
 
 def skeletons_of(path: Path, file: _core.CocoFile) -> list[Skeleton] | None:
-    """A skeleton for each class; None where no class has one."""
+    """Return a skeleton per class; None where no class has one."""
     poses = file.class_poses()
     if not any(any(texts) for texts in poses):
         return None
@@ -98,7 +114,10 @@ def skeletons_of(path: Path, file: _core.CocoFile) -> list[Skeleton] | None:
 
 
 def skeleton_of(place: str, keypoints: str, skeleton: str, sigmas: str) -> Skeleton:
-    """One class, from the JSON of its three keys; edges that lead nowhere are left out."""
+    """Build the skeleton of one class from the JSON texts of `keypoints`, `skeleton` and `sigmas`.
+
+    COCO counts keypoints from 1; edges to keypoints that do not exist are dropped.
+    """
     import json
 
     def value_of(text: str) -> Any:
@@ -123,11 +142,12 @@ def skeleton_of(place: str, keypoints: str, skeleton: str, sigmas: str) -> Skele
 
 
 def is_list_of(values: Any, kind: Any) -> bool:
+    """Tell whether a value is a list whose items are all of this type."""
     return isinstance(values, list) and all(isinstance(value, kind) for value in values)
 
 
 def facts_of(skeleton: Skeleton) -> dict[str, Any]:
-    """The same as a category has it."""
+    """Return the skeleton as the keys of a COCO category, without empty ones."""
     edges = [[a + 1, b + 1] for a, b in skeleton.edges]
     found = {"keypoints": list(skeleton.names), "skeleton": edges, "sigmas": list(skeleton.sigmas)}
     return {key: value for key, value in found.items() if value}
@@ -137,11 +157,13 @@ FORMATS = ("coco", "coco-folder", "coco-rotated", "lvis")
 
 
 class ImageTable(msgspec.Struct):
+    """The images of a COCO document; other sections are skipped by the decoder."""
+
     images: list[dict[str, Any]] = []
 
 
 def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
-    """The records of the images by id; nothing where annotations are from no such file."""
+    """Return the records of `images` by id, with all their keys; empty if the source is no COCO file."""
     if source.format not in FORMATS:
         return {}
     return {
@@ -154,7 +176,7 @@ def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
 
 
 def find_files(path: str) -> list[Path]:
-    """The files that were read: shards, those of a folder, or the one."""
+    """List the files that were read: shards, the JSON files of a folder, or the path itself."""
     if is_many(path):
         return find_shards(path)
     place = Path(path)
@@ -162,25 +184,21 @@ def find_files(path: str) -> list[Path]:
 
 
 def documents_of(path: Path) -> Iterator[ImageTable]:
-    """The images of a file's documents, packed or not."""
-    from verite.formats.archives import new_folder, unpack
+    """Yield the image tables of a file, packed or not."""
+    from verite.formats.archives import temporary_folder, unpack
 
     if not path.is_file():
         return
     if path.suffix.lower() not in PACKED:
         yield decode(path, ImageTable, nan_in=ANYWHERE)
         return
-    with new_folder() as folder:
+    with temporary_folder() as folder:
         for inside in find_files(str(unpack(path, folder).place)):
             yield decode(inside, ImageTable, nan_in=ANYWHERE)
 
 
-def write_document(annotations: Annotations, path: Path) -> None:
-    write_json(path, document_of(annotations, path))
-
-
 def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
-    """A whole COCO document; predictions keep their scores."""
+    """Build a complete COCO document. Objects with confidences get a `score`."""
     image_ids, label_ids = ids_or_count(annotations.images), ids_or_count(annotations.labels)
     images = [{"id": id, **image_facts(annotations.images, i)} for i, id in enumerate(image_ids)]
     names = annotations.labels.names
@@ -192,13 +210,14 @@ def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
 
 
 def image_facts(images: Images, i: int) -> dict[str, Any]:
+    """Return `file_name`, `width` and `height` of an image as far as they are known."""
     name = {"file_name": images.names[i]} if images.names is not None else {}
     size = {"width": int(images.widths[i]), "height": int(images.heights[i])} if images.widths[i] else {}
     return {**name, **size}
 
 
 def ids_or_count(table: Any) -> list[int]:
-    """The ids of images or labels; counted from 1, as COCO does, where they have none."""
+    """Return the ids of images or classes; without ids, count from 1 as COCO does."""
     return [int(id) for id in table.ids] if table.ids is not None else list(range(1, len(table) + 1))
 
 
@@ -210,7 +229,20 @@ def records(
     *,
     is_truth: bool = True,
 ) -> list[dict[str, Any]]:
-    """One JSON record an object. Truth gets COCO's usual keys, results only what results have."""
+    """Build one JSON record per object.
+
+    Parameters
+    ----------
+    annotations : Annotations
+        In pixels, with finite boxes, confidences and keypoints.
+    path : Path
+        The output file, for messages.
+    image_ids, label_ids : sequence
+        Ids by index of the image and of the class.
+    is_truth : bool, default True
+        Write `id`, `area`, `iscrowd` and uncompressed masks, as in ground truth; results have only `score` and
+        compressed masks.
+    """
     need_pixels(annotations, path)
     confidence, ids, unscored = annotations.confidence, annotations.ids, annotations.flag("unscored")
     crowd, ignore = annotations.crowd, annotations.ignore
@@ -251,7 +283,7 @@ def records(
 
 
 def area_of(annotations: Annotations, i: int, box: list[float]) -> float:
-    """The area as the file states it; where it does not, of the mask, the polygon or the box."""
+    """Return the area as stated in the file; otherwise that of the mask, the polygon or the box."""
     if annotations.area is not None and np.isfinite(annotations.area[i]):
         return float(annotations.area[i])
     regions = annotations.regions
@@ -263,7 +295,7 @@ def area_of(annotations: Annotations, i: int, box: list[float]) -> float:
 
 
 def segmentation(regions: Regions, i: int, *, is_compressed: bool) -> Any:
-    """An outline as COCO writes it: polygons, runs in truth files, compressed runs in results."""
+    """Encode a polygon as lists of coordinates, a mask as RLE: uncompressed in ground truth, compressed in results."""
     if regions.kinds[i] == POLYGON:
         assert regions.polygons is not None
         return [ring.ravel().tolist() for ring in regions.polygons[i]]
@@ -286,23 +318,26 @@ ABOUT_WHOLE_BODY = (
 KEPT = ("xywh", "xyxy")  # layouts of boxes that stay as they are
 
 
-def recognise(look: PathProbe) -> str | None:
-    start = look.head.lstrip()
-    if look.is_folder or not start.startswith("{"):
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is a COCO document: a JSON object with one of its sections near the beginning."""
+    start = probe.head.lstrip()
+    if probe.is_folder or not start.startswith("{"):
         return None
     keys = [key for key in SECTIONS if f'"{key}"' in start]
     return f"a JSON object with {' and '.join(keys)}" if keys else None
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read a COCO document; where all errors are wanted (`verite inspect`), without its invalid records."""
     if is_listing():
-        from verite.formats.coco_sieve import read_tolerantly
+        from verite.formats.coco_errors import read_and_list_errors
 
-        return read_tolerantly(path, options, read_whole)
+        return read_and_list_errors(path, options, read_whole)
     return read_whole(path, options)
 
 
 def read_whole(path: Path, options: Options) -> Annotations:
+    """Read a COCO document strictly, and note COCO-WholeBody keypoints and several annotators per image."""
     annotations = document(path, open_coco(path), options)
     if options.like is not None:
         return annotations
@@ -313,7 +348,14 @@ def read_whole(path: Path, options: Options) -> Annotations:
 
 
 def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
-    """A whole document, as opposed to an array of results."""
+    """Build annotations from a parsed COCO document.
+
+    Raises
+    ------
+    ReadError
+        If it is an array of results, a section is missing, an id is repeated, or an object refers to an unknown image
+        or class.
+    """
     if file.is_results:
         raise ReadError(f"{path}: top level", expected="an object", found="an array")
     for key in SECTIONS:
@@ -322,21 +364,23 @@ def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     refuse_faults(path, file, file.table_faults(region_limits()))
     images, image_notes = image_table(file, options.image_offset)
     labels, label_notes = label_table(path, file, options.label_offset)
-    columns, faults = file.objects(kept_layout(options), region_limits(), thread_count())
+    columns, faults = file.objects(native_layout(options), region_limits(), thread_count())
     refuse_faults(path, file, faults)
     assert columns is not None
     return objects(path, "coco", file, columns, images, labels, options, [*image_notes, *label_notes])
 
 
-def kept_layout(options: Options) -> str:
+def native_layout(options: Options) -> str:
+    """Return the box layout in which the native reader keeps the numbers; other layouts are converted afterwards."""
     layout = layout_name(options.boxes or "xywh")
     return layout if layout in KEPT else "xywh"
 
 
 def image_table(file: _core.CocoFile, offset: int) -> tuple[Images, list[str]]:
-    """The images, and what to say about their names.
+    """Build the table of images, and a note about their names.
 
-    Where ids are texts, results speak of images by them, so they are the names unless both agree.
+    Where image ids are texts, results refer to images by these texts. They become the image names, unless the file
+    names agree with them.
     """
     ids = file.image_id_texts()
     if ids is None:
@@ -350,7 +394,7 @@ def image_table(file: _core.CocoFile, offset: int) -> tuple[Images, list[str]]:
 
 
 def label_table(path: Path, file: _core.CocoFile, offset: int) -> tuple[Labels, list[str]]:
-    """The classes, and a word about those of the same name, told apart by their ids."""
+    """Build the table of classes, and a note for each name that several classes share: their ids distinguish them."""
     ids, given = file.class_ids(), file.class_names()
     numbers = [id + offset for id in ids]
     if ids and all(name is None for name in given):
@@ -378,7 +422,21 @@ def objects(
     options: Options,
     notes: Sequence[str] = (),
 ) -> Annotations:
-    """The objects of a file as annotations, in pixels, everyone with a box."""
+    """Build annotations from parsed columns: rotate, convert the box layout and scale to pixels as the options say.
+
+    Parameters
+    ----------
+    path, format : Path, str
+        Recorded in the source.
+    file, columns : _core.CocoFile, _core.Columns
+        The parsed file, and its objects with image and class indices.
+    images, labels : Images, Labels
+        The tables that these indices refer to.
+    options : Options
+        `boxes`, `coords` and `angle` are applied here.
+    notes : sequence of str
+        Notes to record in the source.
+    """
     if missing := file.missing_ids():
         notes = [*notes, f"object ids left out: {missing} of {file.object_count} are texts or missing"]
     source = Source(str(path), format, notes=tuple(notes))
@@ -400,12 +458,12 @@ def objects(
 
 
 def write(annotations: Annotations, path: Path) -> None:
-    """A whole COCO document; predictions keep their scores."""
+    """Write a complete COCO document. Objects with confidences get a `score`."""
 
-    write_document(annotations, path)
+    write_json(path, document_of(annotations, path))
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "area",
         "box apart from its mask",
@@ -442,7 +500,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     options=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset"}),
     suffixes=(".json",),
 )

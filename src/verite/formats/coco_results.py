@@ -1,4 +1,7 @@
-"""COCO results: a JSON array of predictions that speak of images and classes by id."""
+"""COCO results: a JSON array of predictions that refer to images and classes by id.
+
+Also read: the same array inside an object (`{"predictions": […]}`), and one record per line (JSON lines).
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,8 @@ from verite.errors import ReadError, is_listing
 from verite.files import read_bytes, write_atomically
 from verite.formats import coco
 from verite.formats import coco as coco_file
-from verite.formats.class_names import class_names
 from verite.formats.coco import open_coco
-from verite.formats.format import Format, Options, PathProbe, head_of
+from verite.formats.format import Format, Options, PathProbe, class_names, head_of
 from verite.formats.json_documents import decode
 from verite.limits import limit
 from verite.model.annotations import Annotations
@@ -28,9 +30,10 @@ from verite.model.images import Images
 from verite.threads import thread_count
 
 
-def recognise(look: PathProbe) -> str | None:
-    start = look.head.lstrip()
-    if look.is_folder or not start.startswith("["):
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is COCO results: a JSON array of records with `image_id`."""
+    start = probe.head.lstrip()
+    if probe.is_folder or not start.startswith("["):
         return None
     if '"image_id"' in start:
         return "a JSON array of records with image_id"
@@ -38,24 +41,29 @@ def recognise(look: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read COCO results; where all errors are wanted (`verite inspect`), without the invalid records."""
     if is_listing():
-        from verite.formats.coco_sieve import read_tolerantly
+        from verite.formats.coco_errors import read_and_list_errors
 
-        return read_tolerantly(path, options, read_whole)
+        return read_and_list_errors(path, options, read_whole)
     return read_whole(path, options)
 
 
 def read_whole(path: Path, options: Options) -> Annotations:
+    """Read COCO results strictly."""
     return results(path, open_coco(path), options)
 
 
 def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
-    """An array of results, as opposed to a whole document."""
+    """Build annotations from a parsed array of results.
+
+    Images and classes are those of the ground truth `options.like` if it knows all ids, else those that occur.
+    """
     if not file.is_results:
         raise ReadError(f"{path}: top level", expected="an array", found="an object")
-    found = in_tables_of_truth(file, options) or in_own_tables(path, file, options)
+    found = in_truth_tables(file, options) or in_own_tables(path, file, options)
     read = coco.objects(path, "coco-results", file, *found, options)
-    notes = () if read.columns.has_confidence or not len(read) else name_other_score(path)
+    notes = () if read.columns.has_confidence or not len(read) else note_other_score_key(path)
     return read.with_source(replace(read.source, by_number=("images", "labels"), notes=(*read.source.notes, *notes)))
 
 
@@ -63,8 +71,8 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
 OTHER_SCORE = r'"(confidence|conf|scores|prob|probability|Score)"\s*:'
 
 
-def name_other_score(path: Path) -> tuple[str, ...]:
-    """What records without a score have in its place, if it is one of the usual names."""
+def note_other_score_key(path: Path) -> tuple[str, ...]:
+    """Return a note if records have no `score` but another usual key of a confidence."""
     found = re.search(OTHER_SCORE, head_of(Path(path)))
     return (f"records have {found[1]} where COCO results have score",) if found else ()
 
@@ -72,8 +80,11 @@ def name_other_score(path: Path) -> tuple[str, ...]:
 Found = tuple[_core.Columns, Images, Labels]
 
 
-def in_tables_of_truth(file: _core.CocoFile, options: Options) -> Found | None:
-    """The truth's own images and classes, where it knows every id: the common case, done quickly."""
+def in_truth_tables(file: _core.CocoFile, options: Options) -> Found | None:
+    """Place the objects into the images and classes of the ground truth; None if it does not know every id.
+
+    This is the common case, and the fast one: no table is built.
+    """
     truth = options.like
     if (
         truth is None
@@ -88,7 +99,7 @@ def in_tables_of_truth(file: _core.CocoFile, options: Options) -> Found | None:
 
 
 def in_own_tables(path: Path, file: _core.CocoFile, options: Options) -> Found:
-    """Images and classes that occur, by their ids."""
+    """Place the objects into tables of the images and classes that occur."""
     image_ids, label_ids = file.ids_used()
     if image_ids and isinstance(image_ids[0], str):
         images = Images.over(_core.Images(image_ids))
@@ -104,12 +115,12 @@ def in_own_tables(path: Path, file: _core.CocoFile, options: Options) -> Found:
 
 
 def takes_names(options: Options) -> bool:
-    """Are the names of classes asked for? Not where the truth says itself what a number means."""
+    """Tell whether the option `names` applies: not where the ground truth has class ids itself."""
     return options.names is not None and (options.like is None or options.like.labels.ids is None)
 
 
 def name_classes(path: Path, labels: Labels, options: Options) -> Labels:
-    """The classes by the user's names, which are counted from 0."""
+    """Return the classes under the names of the option `names`, which are counted from 0."""
     names, _ = class_names(options)
     assert names is not None
     odd = next((id for id in labels.numbers or () if not 0 <= id < len(names)), None)
@@ -123,26 +134,34 @@ def name_classes(path: Path, labels: Labels, options: Options) -> Labels:
 def place(
     file: _core.CocoFile, images: Images, label_ids: Sequence[int], options: Options
 ) -> tuple[_core.Columns | None, list[_core.RecordFault]]:
-    """The objects in these tables."""
+    """Resolve the ids of all objects in these tables; returns the columns, or None and the faults."""
     return file.objects_in(
         images.table,
         label_ids,
         options.image_offset,
         options.label_offset,
-        coco.kept_layout(options),
+        coco.native_layout(options),
         coco_file.region_limits(),
         thread_count(),
     )
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write predictions as an array of COCO results."""
     from verite.formats.json_documents import write_json
 
     write_json(path, records_of(annotations, path))
 
 
 def records_of(annotations: Annotations, path: Path) -> list[dict[str, Any]]:
-    """A record per prediction, as results have them."""
+    """Build one record per prediction.
+
+    Raises
+    ------
+    ReadError
+        If objects have no confidence, or classes have no id: numbering them would produce ids that mean other classes
+        in the ground truth.
+    """
     if annotations.confidence is None and len(annotations):
         raise ReadError(
             path, expected="predictions", found="objects without confidence", remedy="write truth with --to coco"
@@ -158,7 +177,7 @@ def records_of(annotations: Annotations, path: Path) -> list[dict[str, Any]]:
     return records(annotations, path, image_ids, ids_or_count(annotations.labels), is_truth=False)
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "box apart from its polygon",
@@ -183,7 +202,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"class id", "confidence"}),
     options=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset", "names"}),
     suffixes=(".json",),
@@ -194,17 +213,21 @@ START = re.compile(r'\{[^\[]*"(predictions|results|detections)"\s*:\s*\[\s*[\]{]
 
 
 class ResultsDocument(msgspec.Struct):
+    """An object with an array of results under one of the usual keys; the array stays encoded."""
+
     predictions: msgspec.Raw = msgspec.Raw()
     results: msgspec.Raw = msgspec.Raw()
     detections: msgspec.Raw = msgspec.Raw()
 
     @property
     def records(self) -> bytes:
+        """The encoded array of whichever key is present."""
         return bytes(self.predictions) or bytes(self.results) or bytes(self.detections)
 
 
-def recognise_results_object(look: PathProbe) -> str | None:
-    start = "" if look.is_folder else look.head.lstrip()
+def recognise_results_object(probe: PathProbe) -> str | None:
+    """Return why a path is an object with results under `predictions`, `results` or `detections`."""
+    start = "" if probe.is_folder else probe.head.lstrip()
     found = START.match(start)
     if found and found[0].endswith("]"):
         return f"a JSON object with no {found[1]}"
@@ -212,6 +235,7 @@ def recognise_results_object(look: PathProbe) -> str | None:
 
 
 def read_results_object(path: Path, options: Options) -> Annotations:
+    """Read the array of results inside an object."""
     records = decode(path, ResultsDocument).records
     if not records:
         raise ReadError(f"{path}: top level", expected="a key 'predictions', 'results' or 'detections'", found="none")
@@ -230,8 +254,9 @@ RESULTS_OBJECT = Format(
 )
 
 
-def recognise_json_lines(look: PathProbe) -> str | None:
-    first = "" if look.is_folder else look.head.lstrip().partition("\n")[0].rstrip()
+def recognise_json_lines(probe: PathProbe) -> str | None:
+    """Return why a path is JSON lines: its first line is a complete record with `image_id` and `category_id`."""
+    first = "" if probe.is_folder else probe.head.lstrip().partition("\n")[0].rstrip()
     is_record = first.startswith("{") and first.endswith("}") and "[{" not in first.replace(" ", "")
     if is_record and '"image_id"' in first and '"category_id"' in first:
         return "a JSON object with image_id per line"
@@ -239,11 +264,14 @@ def recognise_json_lines(look: PathProbe) -> str | None:
 
 
 def read_json_lines(path: Path, options: Options) -> Annotations:
-    return read_results(path, join_lines(read_bytes(path).removeprefix(b"\xef\xbb\xbf")), options, "json-lines")
+    """Read one record of results per line; `results[7]` in a message is the eighth non-empty line."""
+    lines = read_bytes(path).removeprefix(b"\xef\xbb\xbf").splitlines()
+    content = b"[" + b",\n".join(line for line in lines if line.strip()) + b"]"
+    return read_results(path, content, options, "json-lines")
 
 
 def read_results(path: Path, content: bytes, options: Options, format: str) -> Annotations:
-    """Results out of an array that is not quite the file's: numbers of bytes would be those of another text."""
+    """Read an encoded array of results that is not the whole file, so that byte offsets are removed from messages."""
     try:
         with translate_core_errors(path):
             file = _core.read_coco_bytes(content, thread_count(), limit("json_depth"))
@@ -254,12 +282,8 @@ def read_results(path: Path, content: bytes, options: Options, format: str) -> A
     return annotations.with_source(replace(annotations.source, format=format))
 
 
-def join_lines(content: bytes) -> bytes:
-    """The array of all lines; the place `results[7]` in a message is then the eighth line that is not empty."""
-    return b"[" + b",\n".join(line for line in content.splitlines() if line.strip()) + b"]"
-
-
 def write_json_lines(annotations: Annotations, path: Path) -> None:
+    """Write one record of results per line."""
     lines = [msgspec.json.encode(record) + b"\n" for record in records_of(annotations, path)]
     write_atomically(path, b"".join(lines))
 

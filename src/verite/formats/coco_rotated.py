@@ -1,8 +1,8 @@
-"""COCO JSON whose boxes have five numbers: centre x, centre y, width, height and angle.
+"""COCO JSON with rotated boxes (oriented bounding boxes, OBB): centre x, centre y, width, height and angle.
 
-They are in `bbox`, or in `obb` or `rotated` beside it. The angle turns clockwise as seen on the screen and is in
-degrees, in `obb` in radians as hotcoco has it, unless said otherwise: detectron2 writes `degrees-ccw`, mmrotate
-`radians`. Each box becomes the polygon of its corners, and the upright box around it.
+The five numbers are in `bbox`, or in `obb` or `rotated` beside it. The angle turns clockwise as seen on the screen, in
+degrees; in `obb` it is in radians, as hotcoco writes it. The option `angle` overrides this: detectron2 writes
+`degrees-ccw`, mmrotate `radians`. Each rotated box becomes the polygon of its corners with its bounding box.
 """
 
 from __future__ import annotations
@@ -35,20 +35,28 @@ KEYS = ('"bbox"', '"obb"', '"rotated"')
 FIVE = r'"(?:bbox|obb|rotated)"\s*:\s*\[(?:\s*[-+.\deE]+\s*,){4}\s*[-+.\deE]+\s*\]'
 
 
-def recognise(look: PathProbe) -> str | None:
-    why = coco.recognise(look)
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is COCO JSON with rotated boxes: some box near the beginning has five numbers."""
+    why = coco.recognise(probe)
     # Images come first in most files; a pattern takes longer to be compiled than they to be read.
-    has_boxes = why and any(key in look.head for key in KEYS)
-    return f"{why}, and boxes of five numbers" if has_boxes and re.search(FIVE, look.head) else None
+    has_boxes = why and any(key in probe.head for key in KEYS)
+    return f"{why}, and boxes of five numbers" if has_boxes and re.search(FIVE, probe.head) else None
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read a COCO document whose boxes are rotated."""
     found = coco.read(path, options)
     return found.with_source(replace(found.source, format="coco-rotated"))
 
 
 def turn(path: Path, file: _core.CocoFile, regions: _core.Regions, options: Options) -> tuple[_core.Regions, str]:
-    """Boxes of five numbers as polygons, and a word on how the angle was read."""
+    """Convert boxes of five numbers to polygons.
+
+    Returns
+    -------
+    tuple[_core.Regions, str]
+        Bounding boxes with polygons of four corners, and a note on the unit and direction of the angle.
+    """
     angles = file.angles
     assert angles is not None
     four = int(np.isnan(angles).sum())
@@ -69,7 +77,11 @@ def turn(path: Path, file: _core.CocoFile, regions: _core.Regions, options: Opti
 
 
 def check_unit(path: Path, angles: Floats, name: str, options: Options) -> None:
-    """Angles that cannot be, or hardly are, what they are read as; who says the unit is believed as far as possible."""
+    """Refuse angles that cannot be in the stated unit (V430), or that are unlikely in the default one.
+
+    Radians end at 2π, so larger values are degrees. Many different angles, all below 2π, are probably radians; a unit
+    given by the user is not questioned then.
+    """
     widest = float(np.abs(angles).max(initial=0.0))
     is_turned = np.unique(angles[angles != 0]).size >= FEWEST
     if name.startswith("radians") and widest > 2 * TURN:
@@ -82,7 +94,7 @@ def check_unit(path: Path, angles: Floats, name: str, options: Options) -> None:
 
 
 def write(annotations: Annotations, path: Path) -> None:
-    """A whole document with angles in degrees, clockwise; predictions keep their scores."""
+    """Write a COCO document with rotated boxes, angles in degrees clockwise. Objects with confidences get a `score`."""
     from verite.formats.coco import document_of
     from verite.formats.json_documents import write_json
 
@@ -100,6 +112,7 @@ def write(annotations: Annotations, path: Path) -> None:
 
 
 def refuse(path: Path, found: str) -> ReadError:
+    """Return the error for shapes that are no rotated boxes."""
     remedy = "write --to dota or --to coco, which hold corners"
     return ReadError(path, expected="rotated boxes (rectangles)", found=found, remedy=remedy)
 
@@ -111,7 +124,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=coco.HOLDS
+    preserves=coco.PRESERVES
     - {"mask", "polygon", "polygon of several rings", "box apart from its mask", "box apart from its polygon"},
     requires=frozenset({"four corners", "rectangles"}),
     options=coco.FORMAT.options,
@@ -121,20 +134,22 @@ FORMAT = Format(
 FILE = "_annotations.coco.json"
 
 
-def recognise_coco_folder(look: PathProbe) -> str | None:
-    if not look.is_folder or not documents(look.path):
+def recognise_coco_folder(probe: PathProbe) -> str | None:
+    """Return why a path is a folder of COCO JSON as Roboflow exports it."""
+    if not probe.is_folder or not documents(probe.path):
         return None
     return f"a folder with {FILE}"
 
 
 def documents(path: Path) -> dict[str, Path]:
-    """The files by the name of their folder; that of the folder itself under no name."""
+    """Return the annotation files by split, the name of their folder; that of the folder itself under ""."""
     if (path / FILE).is_file():
         return {"": path / FILE}
     return {file.parent.name: file for file in sorted(path.glob(f"*/{FILE}"))}
 
 
 def read_coco_folder(path: Path, options: Options) -> Annotations:
+    """Read the COCO document of one split."""
     name, file = choose_split(path, documents(path), options, expected=FILE)
     annotations = coco.read(file, replace(options, split=None))
     return annotations.with_source(

@@ -1,8 +1,8 @@
 """CVAT XML 1.1: one file for all images, with boxes, polygons and masks; "for video" with tracks over its frames.
 
 A rotated box is read as the polygon of its four corners. Points, lines, ellipses, cuboids, skeletons, tags and shapes
-without a label (V207) are left out and counted. The frames of a video are images named `frame_000000`; which
-boxes belong to one track is left out.
+without a label (V207) are skipped and counted in the notes. The frames of a video are images named `frame_000000`;
+track ids are dropped.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from verite.errors import UNLABELLED, ReadError, excerpt
 from verite.files import write_atomically
-from verite.formats.class_names import check_name
-from verite.formats.format import Format, Options, PathProbe, flags_by_row
+from verite.formats.format import Format, Options, PathProbe, check_name, flags_by_row
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_size, need_pixels
-from verite.formats.words import to_numbers
+from verite.formats.text_lines import to_numbers
 from verite.formats.xml import Element, check_writable, parse, to_whole
 from verite.model.annotations import Annotations
 from verite.model.regions import MASK, POLYGON
@@ -111,14 +110,16 @@ SIDES = ("left", "top", "width", "height")
 FRAMES_AT_MOST = 1_000_000
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = look.with_suffix(".xml")
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is CVAT XML."""
+    files = probe.with_suffix(".xml")
     if len(files) == 1 and re.search(r"<annotations[\s>]", PathProbe(files[0]).head):
         return "an XML file with <annotations>"
     return None
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the boxes, polygons and masks of all images, and the tracks of a video."""
     files = PathProbe(path).with_suffix(".xml")
     if len(files) != 1:
         raise ReadError(path, expected="one file ending in .xml", found=str(len(files)))
@@ -127,10 +128,20 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(root.where, expected="<annotations>", found=f"<{root.tag}>")
     rows = Rows(path, options, names=label_names(root) or None)
     for image in root.all("image"):
-        with rows.tolerance:
+        with rows.errors:
             add_image(rows, image)
     if root.find("track") is not None:
-        add_tracks(rows, root)
+        # The shapes of a video, frame by frame; those outside of the picture are not there.
+        size, count = video_size(root)
+        for frame in range(count):
+            rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])
+        for track in root.all("track"):
+            for shape in track.children:
+                if shape.attributes.get("outside", "0") == "1":
+                    continue
+                with rows.errors:
+                    add_framed(rows, shape, track.attributes.get("label"), size)
+        rows.remark("tracks taken apart: boxes are taken frame by frame", count=sum(1 for _ in root.all("track")))
     if not rows.images:
         raise ReadError(root.where, expected="at least one <image> or <track> in <annotations>", found="none")
     return rows.annotations("cvat", layout="xyxy")
@@ -142,22 +153,8 @@ def add_image(rows: Rows, image: Element) -> None:
     width, height = (to_whole(image.attribute_number(s), f"whole pixels in {s!r}", image.where) for s in SIDES[2:])
     rows.add_image(image.where, name, width, height)
     for shape in image.children:
-        with rows.tolerance:
+        with rows.errors:
             add_shape(rows, name, shape, shape.attributes.get("label"), (height, width))
-
-
-def add_tracks(rows: Rows, root: Element) -> None:
-    """The shapes of a video, frame by frame; those outside of the picture are not there."""
-    size, count = video_size(root)
-    for frame in range(count):
-        rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])
-    for track in root.all("track"):
-        for shape in track.children:
-            if shape.attributes.get("outside", "0") == "1":
-                continue
-            with rows.tolerance:
-                add_framed(rows, shape, track.attributes.get("label"), size)
-    rows.remark("tracks taken apart: boxes are taken frame by frame", count=sum(1 for _ in root.all("track")))
 
 
 def add_framed(rows: Rows, shape: Element, label: str | None, size: tuple[int, int]) -> None:
@@ -204,7 +201,7 @@ def add_shape(rows: Rows, image: str, shape: Element, label: str | None, size: t
         rows.remark(f"<{shape.tag[:60]}> left out: neither box, polygon nor mask")
         return
     if label is None or not label.strip():
-        rows.tolerance.add(UNLABELLED, f"<{shape.tag}> has no label", shape.where, "")
+        rows.errors.add(UNLABELLED, f"<{shape.tag}> has no label", shape.where, "")
         return
     said = {a.attributes.get("name", ""): a.text.strip().lower() for a in shape.all("attribute")}
     flags = [flag for flag in CVAT_FLAGS if said.get(flag) in ("1", "true")]
@@ -262,6 +259,7 @@ READERS = {"box": read_box, "polygon": read_polygon, "mask": read_mask}
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one XML file for all images."""
     need_pixels(annotations, path)
     images, names = annotations.images, annotations.labels.all_names
     check_writable(path, "class names", names)
@@ -324,7 +322,7 @@ def shape_text(annotations: Annotations, row: int, box: list[float], flags: list
     return "".join([start, *attributes, f"    </{tag}>\n"])
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "class name",
         "class order",
@@ -348,7 +346,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"image size"}),
     suffixes=(".xml",),
     sides=("truth",),

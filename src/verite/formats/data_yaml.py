@@ -1,7 +1,7 @@
-"""A YOLO data set by its `data.yaml`: which folders of pictures make up train, val and test, and the class names.
+"""A YOLO dataset by its `data.yaml`: the image folders of train, val and test, and the class names.
 
-Labels are where Ultralytics looks for them: in `labels` for pictures in `images`, else beside the pictures. A picture
-without labels is an image without objects.
+Labels are where Ultralytics looks for them: in `labels` for images in `images`, else beside the images. An image
+without a label file has no objects.
 """
 
 from __future__ import annotations
@@ -176,20 +176,21 @@ FILE = "data.yaml"
 ENTRY = re.compile(r"""^(path|train|val|valid|test)\s*:(?:\s+(.*))?$""")
 
 
-def recognise(look: PathProbe) -> str | None:
+def recognise(probe: PathProbe) -> str | None:
     """The file itself, or a folder around it whose labels are not simply in `labels`."""
-    if look.is_folder:
-        file = look.path / FILE
-        return recognise(PathProbe(file)) if file.is_file() and not yolo.label_folders(look.path) else None
-    if look.path.suffix.lower() not in SUFFIXES:
+    if probe.is_folder:
+        file = probe.path / FILE
+        return recognise(PathProbe(file)) if file.is_file() and not yolo.label_folders(probe.path) else None
+    if probe.path.suffix.lower() not in SUFFIXES:
         return None
-    lines = look.head.splitlines()
+    lines = probe.head.splitlines()
     if any(KEY.match(line.rstrip()) for line in lines) and any(ENTRY.match(line) for line in lines):
         return "a YAML file with names and folders of pictures"
     return None
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the labels of one split of the dataset."""
     path = path / FILE if path.is_dir() else path
     text = read_text(path)
     entries = entries_of(text, path)

@@ -1,4 +1,4 @@
-"""Datumaro JSON: known by its map of categories, where COCO has a list; who reads it is loaded when it is one."""
+"""Datumaro JSON: recognised by its mapping of categories, where COCO has a list."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def read_items(path: Path, options: Options) -> Annotations:
     shapes = [shape for item in document.items for shape in item.annotations if shape.type in READERS]
     is_pred = bool(shapes) and all(shape.score is not None for shape in shapes)
     for i, item in enumerate(document.items):
-        with rows.tolerance:
+        with rows.errors:
             read_item(rows, f"{path}: items[{i}]", item, names, is_pred=is_pred)
     return rows.annotations("datumaro", layout="xyxy", why="all objects have scores" if is_pred else "")
 
@@ -87,7 +87,7 @@ def read_item(rows: Rows, where: str, item: Item, names: list[str], *, is_pred: 
         if shape.type not in READERS:
             rows.remark(f"annotations of type {excerpt(shape.type)} left out")
         elif shape.label_id is None:
-            rows.tolerance.add(UNLABELLED, "no label", place, "")
+            rows.errors.add(UNLABELLED, "no label", place, "")
         elif not 0 <= shape.label_id < len(names):
             expected = f"a label_id from 0 to {len(names) - 1}, as there are labels"
             raise ReadError(place, expected=expected, found=str(shape.label_id))
@@ -123,8 +123,9 @@ def read_mask(shape: DatumaroShape, place: str) -> tuple[list[float], dict[str, 
 READERS = {"bbox": read_box, "polygon": read_polygon, "mask": read_mask}
 
 
-def recognise(look: PathProbe) -> str | None:
-    start = "" if look.is_folder else look.head.lstrip()
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is Datumaro JSON."""
+    start = "" if probe.is_folder else probe.head.lstrip()
     if '"categories"' not in start:
         return None
     is_mapped = re.search(r'"categories"\s*:\s*\{(\s*\}|\s*"(label|mask|points|hash_key)")', start)

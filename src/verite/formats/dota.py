@@ -1,7 +1,8 @@
-"""DOTA text: rotated boxes by their four corners.
+"""DOTA text: rotated boxes (oriented bounding boxes) by their four corners.
 
-Truth: one file per image, `x1 y1 x2 y2 x3 y3 x4 y4 class difficulty`, after lines `imagesource:…` and `gsd:…`. Results
-(task 1): one file per class, `Task1_CLASS.txt`, with lines `image confidence x1 y1 x2 y2 x3 y3 x4 y4`.
+Ground truth has one file per image, `x1 y1 x2 y2 x3 y3 x4 y4 class difficulty`, after lines `imagesource:…` and
+`gsd:…`. Results (task 1) have one file per class, `Task1_CLASS.txt`, with lines `image confidence x1 y1 x2 y2 x3 y3 x4
+y4`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
-from verite.formats.words import is_number, to_number, to_numbers
+from verite.formats.text_lines import is_number, to_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.model.rotated_boxes import quads_of
 from verite.progress import count_files
@@ -26,27 +27,29 @@ RESULTS = "Task1_"
 HEADS = ("imagesource:", "gsd:")
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = text_files(look)
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is DOTA ground truth or results."""
+    files = text_files(probe)
     if not files:
         return None
     if all(file.name.startswith(RESULTS) for file in files):
         return f"text files named {RESULTS}CLASS.txt"
-    lines = [words for words in look.lines if not words[0].startswith(HEADS)]
+    lines = [words for words in probe.lines if not words[0].startswith(HEADS)]
     if lines and all(is_truth(words) for words in lines):
         return "text files with eight numbers, a class and a difficulty per line"
-    return "text files that begin with imagesource: or gsd:" if look.head.startswith(HEADS) else None
+    return "text files that begin with imagesource: or gsd:" if probe.head.startswith(HEADS) else None
 
 
 def is_truth(words: list[str]) -> bool:
     return len(words) in (9, 10) and all(map(is_number, words[:8])) and not is_number(words[8])
 
 
-def text_files(look: PathProbe) -> list[Path]:
-    return [path for path in look.with_suffix(".txt") if not look.is_folder or not is_list(path)]
+def text_files(probe: PathProbe) -> list[Path]:
+    return [path for path in probe.with_suffix(".txt") if not probe.is_folder or not is_list(path)]
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read ground truth by image, or results by class."""
     files, why = files_of_split(path, text_files(PathProbe(path)), options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
@@ -56,7 +59,7 @@ def read(path: Path, options: Options) -> Annotations:
         if file.name.startswith(RESULTS) != is_results:
             raise ReadError(file, expected=f"{'' if is_results else 'no '}{RESULTS}CLASS.txt as {files[0].name}",
                             found=file.name, remedy="keep truth apart from predictions")  # fmt: skip
-        with rows.tolerance:
+        with rows.errors:
             add_results(rows, file) if is_results else add_truth(rows, file)
     return rows.annotations("dota", layout="xyxy", why=why)
 
@@ -68,7 +71,7 @@ def add_truth(rows: Rows, file: Path) -> None:
         words = line.split()
         if not words or line.startswith(HEADS):
             continue
-        with rows.tolerance:
+        with rows.errors:
             where = f"{file}:{number}"
             if len(words) not in (9, 10):
                 found = f"{len(words)} words ({excerpt(line.strip())})"
@@ -86,7 +89,7 @@ def add_results(rows: Rows, file: Path) -> None:
         words = line.split()
         if not words:
             continue
-        with rows.tolerance:
+        with rows.errors:
             where = f"{file}:{number}"
             if len(words) != 10:
                 remedy = "task 2 has upright boxes and is not read" if len(words) == 6 else ""
@@ -134,7 +137,7 @@ def write(annotations: Annotations, path: Path) -> None:
             (folder / f"{RESULTS}{name}.txt").write_text("".join(text), encoding="utf-8")
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {"box apart from its mask", "class name", "confidence", "difficult", "empty image", "image name", "polygon"}
 )
 FORMAT = Format(
@@ -144,7 +147,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"class names without blanks", "four corners"}),
     options=frozenset({"image_size", "images", "split"}),
 )

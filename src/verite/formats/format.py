@@ -1,7 +1,14 @@
-"""What every format offers, and what a user may say about a file."""
+"""What every annotation format declares (`Format`), the options of reading (`Options`), and a first look at a path.
+
+A format is a record of three functions (recognise, read, write) and of what it can express: the facts it preserves, the
+facts it requires, and the options it uses. Help, documentation, recognition and the common tests work on these records.
+Class names by number, which many formats keep in a file beside the annotations, are read here as well.
+"""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,9 +20,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
-from verite.files import check_file, find_path
+from verite.files import check_file, find_path, read_text
 from verite.formats.polygons import bounds_of_runs
-from verite.formats.words import is_number
+from verite.formats.text_lines import is_number
+from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
 from verite.model.images import Images, stem
@@ -29,7 +37,10 @@ if TYPE_CHECKING:
 
 
 def facts_of(annotations: Annotations) -> set[str]:
-    """The kinds of facts in annotations that a format may be unable to hold."""
+    """Return the kinds of facts that annotations contain and that some format cannot store.
+
+    `write` reports those that the chosen format does not preserve. The names are those of `Format.preserves`.
+    """
     labels = annotations.labels
     is_unused = len(np.unique(annotations.label)) < len(labels)
     present = {
@@ -51,7 +62,7 @@ def facts_of(annotations: Annotations) -> set[str]:
 
 
 def flags_by_row(annotations: Annotations) -> list[list[str]]:
-    """The names of the flags that each object carries."""
+    """Return for each object the names of its flags (`crowd`, `difficult` …)."""
     found: list[list[str]] = [[] for _ in range(len(annotations))]
     for name, column in annotations.flags.items():
         for row in np.flatnonzero(column).tolist():
@@ -60,7 +71,7 @@ def flags_by_row(annotations: Annotations) -> list[list[str]]:
 
 
 def facts_of_images(images: Images) -> dict[str, bool]:
-    """Ids, names and sizes; a name without an id is what objects speak of, and always held."""
+    """Tell which facts about images are present. A name without an id identifies the image; every format keeps it."""
     return {
         "image folder or suffix": any(name != stem(name) for name in images.names or ()),
         "image id": images.ids is not None,
@@ -70,7 +81,7 @@ def facts_of_images(images: Images) -> dict[str, bool]:
 
 
 def facts_of_labels(labels: Labels) -> dict[str, bool]:
-    """Ids and names of classes; ids that only count from 0 are an order."""
+    """Tell which facts about classes are present. Ids 0, 1, 2 … are an order, not ids."""
     has_both = labels.ids is not None and labels.names is not None
     is_count = labels.ids is not None and np.array_equal(labels.ids, np.arange(len(labels)))
     return {
@@ -82,12 +93,20 @@ def facts_of_labels(labels: Labels) -> dict[str, bool]:
 
 
 def facts_of_regions(regions: Regions, tolerance: float) -> dict[str, bool]:
-    """Outlines, and boxes that are more than the box around them."""
+    """Tell which shapes are present, and whether boxes differ from the bounding boxes of their masks and polygons.
+
+    Parameters
+    ----------
+    regions : Regions
+        One per object.
+    tolerance : float
+        Difference in coordinates up to which a box is the bounding box of its shape.
+    """
     rings = np.diff(regions.polygons.objects) if regions.polygons is not None else np.zeros(len(regions))
     is_polygon, is_mask = regions.kinds == POLYGON, regions.kinds == MASK
     return {
-        "box apart from its mask": has_boxes_apart(regions, np.flatnonzero(is_mask), tolerance),
-        "box apart from its polygon": has_boxes_apart(regions, np.flatnonzero(is_polygon), tolerance),
+        "box apart from its mask": has_tighter_box(regions, np.flatnonzero(is_mask), tolerance),
+        "box apart from its polygon": has_tighter_box(regions, np.flatnonzero(is_polygon), tolerance),
         "mask": bool(is_mask.any()),
         "polygon": bool((is_polygon & (rings == 1)).any()),
         "polygon beside a mask": bool((is_mask & (rings > 0)).any()),
@@ -95,8 +114,8 @@ def facts_of_regions(regions: Regions, tolerance: float) -> dict[str, bool]:
     }
 
 
-def has_boxes_apart(regions: Regions, rows: NDArray[np.int64], tolerance: float) -> bool:
-    """Is there, among these objects of one kind, a box that is not simply the box around the outline?"""
+def has_tighter_box(regions: Regions, rows: NDArray[np.int64], tolerance: float) -> bool:
+    """Tell whether, among these objects of one kind, some box differs from the bounding box of its polygon or mask."""
     if not len(rows):
         return False
     if regions.kinds[rows[0]] == POLYGON and regions.polygons is not None:
@@ -110,7 +129,7 @@ def has_boxes_apart(regions: Regions, rows: NDArray[np.int64], tolerance: float)
 
 
 def bounds_of_polygons(polygons: Polygons, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Corners of the boxes around the polygons of these objects, each of which has one."""
+    """Return the bounding boxes (x1, y1, x2, y2) of these objects, shape (n, 4); each of them has a polygon."""
     chosen = polygons.take(rows)
     starts = chosen.rings[chosen.objects[:-1]]
     low, high = (f.reduceat(chosen.points, starts, axis=0) for f in (np.minimum, np.maximum))
@@ -119,9 +138,9 @@ def bounds_of_polygons(polygons: Polygons, rows: NDArray[np.int64]) -> NDArray[n
 
 HEAD = 65_536
 
-# The options that a format may honour, and those that a command line takes once for both sides.
-WAYS = ("boxes", "coords", "angle", "image_size", "images", "names", "label_offset", "image_offset", "columns", "split",
-        "masks", "mask_threshold")  # fmt: skip
+# The options that a format may use, and those that the command line takes once for both sides.
+OPTION_NAMES = ("boxes", "coords", "angle", "image_size", "images", "names", "label_offset", "image_offset", "columns",
+                "split", "masks", "mask_threshold")  # fmt: skip
 
 OFFSETS = ("label_offset", "image_offset")
 
@@ -140,7 +159,10 @@ MASKS = {
 
 @dataclass(frozen=True)
 class Options:
-    """How to read a file, where the file itself does not say or says it wrongly."""
+    """How to read a file where the file itself does not say or says it wrongly: the keyword arguments of `vt.read`.
+
+    Values are validated on construction; an invalid one is a `BadParameter`.
+    """
 
     boxes: str | None = None  # what the four numbers mean: a name out of LAYOUTS
     coords: str | None = None  # abs, rel, WIDTHxHEIGHT of the picture they were measured in, or *FACTOR
@@ -165,7 +187,7 @@ class Options:
         names: str | PathLike[str] | Sequence[str] | None = None,
         **given: Any,
     ) -> Options:
-        """From what a user says, whose paths must be there and readable, whether or not a format asks for them."""
+        """Build options from user input; the paths must exist and be readable, whether or not the format uses them."""
         folder = find_path(images) if images is not None else None
         if folder is not None and not folder.is_dir():
             raise ReadError(folder, expected="a folder with pictures", found="a file")
@@ -176,12 +198,12 @@ class Options:
 
     @property
     def given(self) -> tuple[str, ...]:
-        """Names of the options that say something about the file; the truth and who asks do not."""
-        said = {name: getattr(self, name) for name in WAYS}
+        """Names of the options that differ from their defaults; `like` and `side` do not count."""
+        said = {name: getattr(self, name) for name in OPTION_NAMES}
         return tuple(name for name, value in said.items() if value is not None and (name not in OFFSETS or value))
 
     def spell(self, name: str, value: object) -> str:
-        """An option in the words of whoever asks.
+        """Return an option as the user would write it: an argument in Python, an option on the command line.
 
         >>> Options(side="pred").spell("label_offset", -1), Options().spell("format", "text")
         ('--pred-label-offset -1', "format='text'")
@@ -202,7 +224,10 @@ class Options:
         if not isinstance(self.mask_threshold, (Real, type(None))):
             raise BadParameter(f"mask threshold: expected a number, found {excerpt(self.mask_threshold)}")
         if self.image_size is not None:
-            check_image_size(self.image_size)
+            size = self.image_size
+            sides = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str) else ()
+            if len(sides) != 2 or not all(isinstance(side, Real) and float(side) >= 1 for side in sides):
+                raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {excerpt(size)}")
         if self.boxes is not None:
             layout_name(self.boxes)
         frame_of(self.coords)
@@ -215,16 +240,9 @@ class Options:
             raise BadParameter(f"mask threshold: expected a share above 0 and up to 1, found {self.mask_threshold}")
 
 
-def check_image_size(size: Any) -> None:
-    """Two whole numbers above 0."""
-    sides = tuple(size) if isinstance(size, Sequence) and not isinstance(size, str) else ()
-    if len(sides) != 2 or not all(isinstance(side, Real) and float(side) >= 1 for side in sides):
-        raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {excerpt(size)}")
-
-
 @dataclass(frozen=True)
 class Frame:
-    """In what are coordinates measured? As fractions of a frame, or in pixels times a factor."""
+    """The unit of coordinates: pixels times a factor, or fractions of a frame of this width and height."""
 
     width: float = 0  # 0: absolute
     height: float = 0
@@ -232,11 +250,12 @@ class Frame:
 
     @property
     def is_relative(self) -> bool:
+        """Whether coordinates are fractions of a frame."""
         return self.width > 0
 
 
 def frame_of(coords: str | None) -> Frame:
-    """The frame a user names.
+    """Parse the option `coords`: `abs`, `rel`, `WIDTHxHEIGHT` or `*FACTOR`.
 
     >>> frame_of("640x480"), frame_of("*0.5")
     (Frame(width=640.0, height=480.0, factor=1.0), Frame(width=0, height=0, factor=0.5))
@@ -260,17 +279,21 @@ def frame_of(coords: str | None) -> Frame:
 
 @dataclass(frozen=True)
 class PathProbe:
-    """A first look at a path: enough to recognise a format, little enough to be quick."""
+    """A first look at a path, for recognition: the names of its files and the first 64 KiB of one of them.
+
+    Everything is computed at first use and kept, so that all formats share one probe.
+    """
 
     path: Path
 
     @cached_property
     def is_folder(self) -> bool:
+        """Whether the path is a folder."""
         return self.path.is_dir()
 
     @cached_property
     def files(self) -> list[Path]:
-        """The files of a folder and of the folders in it, or in those, by name; for a file, the file."""
+        """The files of a folder and of its subfolders (up to three levels), sorted; for a file, the file itself."""
         if not self.is_folder:
             return [self.path]
         found = [p for p in self.path.iterdir() if not p.name.startswith(".")]
@@ -279,16 +302,17 @@ class PathProbe:
         return sorted(p for p in files if not p.name.startswith("."))
 
     def with_suffix(self, suffix: str) -> list[Path]:
+        """Return the files of this suffix, whatever its case."""
         return [p for p in self.files if p.suffix.lower() == suffix]
 
     @cached_property
     def head(self) -> str:
-        """The beginning of the file, or of the first file in the folder."""
+        """The first 64 KiB of the file, or of the first file of the folder, as text."""
         return head_of(self.files[0]) if self.files else ""
 
     @cached_property
     def lines(self) -> list[list[str]]:
-        """The words of the first lines of a folder's first text files."""
+        """The words of the first 50 lines of the first 50 text files; lists of classes or images are skipped."""
         texts = (p for p in self.with_suffix(".txt") if not self.is_folder or not is_list(p))
         heads = (head_of(p).splitlines()[:50] for p in islice(texts, 50))
         return [words for lines in heads for line in lines if (words := line.split())]
@@ -299,7 +323,10 @@ LISTS = frozenset({"classes", "train", "val", "test", "labelmap", "names", "obj"
 
 
 def is_list(path: Path) -> bool:
-    """Is this a list of classes or images? An image may be called `train`, too: then its lines are annotations."""
+    """Tell whether a text file lists classes or images instead of objects.
+
+    Its name alone does not decide: an image may be called `train`, and then the lines hold four or more numbers.
+    """
     if path.stem not in LISTS:
         return False
     words = next((w for line in head_of(path).splitlines() if (w := line.split())), [])
@@ -307,7 +334,7 @@ def is_list(path: Path) -> bool:
 
 
 def head_of(path: Path) -> str:
-    """The beginning of a file as text, whatever its encoding."""
+    """Return the first 64 KiB of a file as text; undecodable bytes become U+FFFD; empty if it cannot be opened."""
     try:
         with path.open("rb") as file:
             return file.read(HEAD).decode("utf-8-sig", errors="replace")
@@ -316,7 +343,7 @@ def head_of(path: Path) -> str:
 
 
 def tail_of(path: Path, length: int = HEAD) -> str:
-    """The end of a file as text: what comes last may tell as much as what comes first."""
+    """Return the end of a file as text, for formats whose distinctive keys come last."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - length))
@@ -326,7 +353,7 @@ def tail_of(path: Path, length: int = HEAD) -> str:
 
 
 # What annotations must have before a format writes them at all.
-NEEDS = (
+REQUIREMENTS = (
     "boxes from left to right",
     "class group",
     "class id",
@@ -349,7 +376,27 @@ FRAMES = frozenset({"boxes", "coords", "image_size", "images"})
 
 @dataclass(frozen=True)
 class Format:
-    """One way of writing annotations down: all that help, documentation, recognition and common tests know of it."""
+    """One annotation format: everything that help, documentation, recognition and the common tests know about it.
+
+    Attributes
+    ----------
+    name, title, about : str
+        Name on the command line, name in messages, and one line for the reference.
+    recognise : callable
+        Returns why a path is of this format; None if it is not.
+    read : callable
+        Reads a path with these options.
+    write : callable or None
+        Writes annotations to a path; None if the format can only be read.
+    preserves, requires : frozenset of str
+        Facts that survive writing and reading back (see `facts_of`), and facts without which nothing is written.
+    options : frozenset of str
+        Options that change what is read; others are reported as unused.
+    suffixes : tuple of str
+        Suffixes of its files, that of a written one first; empty if it is written as a folder.
+    sides : tuple of str
+        What may be read from it: `truth`, `pred` or both.
+    """
 
     name: str
     title: str
@@ -357,37 +404,39 @@ class Format:
     recognise: Callable[[PathProbe], str | None]  # why a path is of this format; None if it is not
     read: Callable[[Path, Options], Annotations]
     write: Callable[[Annotations, Path], None] | None = None
-    preserves: frozenset[str] = field(default_factory=frozenset)  # facts it can write: see facts.py
-    requires: frozenset[str] = field(default_factory=frozenset)  # what it cannot be written without: out of NEEDS
-    options: frozenset[str] = FRAMES  # options that change what is read: out of WAYS
+    preserves: frozenset[str] = field(default_factory=frozenset)  # facts it can write: see facts_of
+    requires: frozenset[str] = field(default_factory=frozenset)  # required for writing: out of REQUIREMENTS
+    options: frozenset[str] = FRAMES  # options that change what is read: out of OPTION_NAMES
     suffixes: tuple[str, ...] = ()  # of its files, that of a written one first; none: it is written as a folder
     sides: tuple[str, ...] = ("truth", "pred")  # what may be read from it
 
     def __post_init__(self) -> None:
-        for what, names, known in (("options", self.options, WAYS), ("needs", self.requires, NEEDS)):
+        for what, names, known in (("options", self.options, OPTION_NAMES), ("needs", self.requires, REQUIREMENTS)):
             for name in names:
                 if name not in known:
                     raise BadParameter(f"{self.name}: {what}: expected names out of {', '.join(known)}, found {name!r}")
 
 
 class Reader(Protocol):
-    """What is asked of whoever reads: a title, and which options change what is read."""
+    """A format of files or of objects in memory, as messages about unused options need it."""
 
     @property
-    def title(self) -> str: ...
+    def title(self) -> str:
+        """Name in messages."""
 
     @property
-    def options(self) -> frozenset[str]: ...
+    def options(self) -> frozenset[str]:
+        """Options that change what is read."""
 
 
-def name_unused(reader: Reader, options: Options) -> list[str]:
-    """A word on every option that was given and changes nothing."""
+def notes_on_unused_options(reader: Reader, options: Options) -> list[str]:
+    """Return one note for every option that was given and has no effect in this format."""
     unused = (name for name in options.given if name not in reader.options)
     return [f"{options.spell(name, '…')} not used: {reader.title} has no use for it" for name in unused]
 
 
 def check_offsets(annotations: Annotations, reader: Reader, options: Options) -> None:
-    """A number to add needs something to be added to."""
+    """Refuse an offset for class or image ids where there are no ids to add it to."""
     for name, table in (("label_offset", "labels"), ("image_offset", "images")):
         offset = getattr(options, name)
         if offset and (name not in reader.options or getattr(annotations, table).ids is None):
@@ -396,7 +445,7 @@ def check_offsets(annotations: Annotations, reader: Reader, options: Options) ->
 
 
 def write_lines(folder: Path, stems: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """A text file per image."""
+    """Write one text file per image."""
     from verite.progress import count_files
 
     for name, image_lines in count_files("writing", list(zip(stems, lines, strict=True))):
@@ -412,7 +461,7 @@ def check_words(path: Path, names: Sequence[str], what: str = "class names") -> 
 
 
 def check_ends(path: Path, names: Sequence[str], what: str) -> None:
-    """Refuse names that begin or end with a blank, for formats whose readers strip them."""
+    """Refuse names with leading or trailing blanks, for formats whose readers strip them."""
     for name in names:
         if name.strip() != name:
             expected = f"{what} without blanks at their ends"
@@ -420,7 +469,7 @@ def check_ends(path: Path, names: Sequence[str], what: str) -> None:
 
 
 def file_stems(images: Images, path: Path) -> list[str]:
-    """A file name without suffix for every image, each of its own and none outside the folder."""
+    """Return a file name without suffix for every image: unique, and inside the output folder."""
     stems = [stem(images.name(i)) for i in range(len(images))]
     seen: dict[str, int] = {}
     for i, name in enumerate(stems):
@@ -430,3 +479,69 @@ def file_stems(images: Images, path: Path) -> list[str]:
             twice = f"{images.name(seen[name])!r} and {images.name(i)!r}"
             raise ReadError(path, expected="one file per image", found=f"{twice} of the same stem", remedy="rename one")
     return stems
+
+
+def class_names(options: Options, *beside: Path) -> tuple[list[str] | None, str]:
+    """Return the class names by number and their origin; (None, "") if there are none.
+
+    Parameters
+    ----------
+    options : Options
+        `options.names` comes first: a sequence of names, or a file.
+    *beside : Path
+        Candidate files beside the annotations, of which the first existing one is read.
+    """
+    if options.names is not None and not isinstance(options.names, Path):
+        names = list(options.names)
+        check_names("names", names)
+        return names, "the names given"
+    path = options.names or next((p for p in beside if p.is_file()), None)
+    return (names_in(path), str(path)) if path is not None else (None, "")
+
+
+def names_in(path: Path) -> list[str]:
+    """Read the class names of a file: one per line, or the key `names` of a YAML file."""
+    text = read_text(path)
+    if path.suffix.lower() in (".yaml", ".yml"):
+        from verite.formats.data_yaml import names_of_yaml
+
+        names = names_of_yaml(text, path)
+    else:
+        names = [line.strip() for line in text.rstrip().split("\n")]
+        if names == [""]:
+            raise ReadError(path, expected="class names", found="an empty file")
+        if "" in names:  # every later class would move up by one
+            where = f"{path}:{names.index('') + 1}"
+            raise ReadError(where, expected="a class name a line", found="an empty line", remedy="take it out")
+    check_names(path, names)
+    return names
+
+
+def check_names(where: object, names: Sequence[str]) -> None:
+    """Refuse class names that are repeated, empty, too long or too many."""
+    if len(names) > limit("classes"):
+        raise too_many_classes(where, len(names))
+    for name in names:
+        check_name(where, name)
+    if len(set(names)) < len(names):
+        twice = Counter(names).most_common(1)[0][0]
+        raise ReadError(where, expected="each class name once", found=f"{excerpt(twice)} twice")
+
+
+def too_many_classes(where: object, count: int) -> ReadError:
+    """Return the error for more classes than the limit."""
+    most = f"at most {limit('classes')} classes"
+    return ReadError(where, expected=most, found=str(count), remedy=remedy("classes"))
+
+
+HALF_PAIR = re.compile("[\ud800-\udfff]")  # of surrogates: no letter, and nothing that can be written or drawn
+
+
+def check_name(where: object, name: str) -> None:
+    """Refuse a class name that is empty, too long, or has an unpaired surrogate, which no file or figure can show."""
+    if HALF_PAIR.search(name):
+        raise ReadError(where, expected="a class name of letters", found=f"half a surrogate pair in {excerpt(name)}")
+    if not 0 < len(name) <= limit("class_name"):
+        longest = f"a class name of 1 to {limit('class_name')} characters"
+        found = f"{len(name)}, {name[:20]!r}…" if name else "an empty one"
+        raise ReadError(where, expected=longest, found=found, remedy=remedy("class_name") if name else "")

@@ -1,7 +1,7 @@
-"""ImageNet localization CSV: a line per image, `ImageId,PredictionString`, five words per object.
+"""ImageNet localization CSV: one line per image, `ImageId,PredictionString`, five words per object.
 
-`LOC_val_solution.csv` and predictions look the same: `n01978287 240 170 260 240 n02123045 …` is a class and the pixel
-indices of two corners, again and again. Guesses come best first.
+`LOC_val_solution.csv` and predictions look alike: `n01978287 240 170 260 240 n02123045 …` is a class and the pixel
+indices of two corners, repeated. Predictions are listed best first.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import find_path, read_lines, write_atomically
-from verite.formats.csv_lines import header_columns, read_csv_table
 from verite.formats.format import Format, Options, PathProbe, check_ends, check_words
 from verite.formats.rows import Rows
 from verite.formats.sizes import need_pixels
-from verite.formats.words import is_number, to_numbers
+from verite.formats.table_files import header_columns, read_csv_table
+from verite.formats.text_lines import is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.model.classes import EXCLUDED, ImageLevelLabels
 from verite.model.images import Images
@@ -92,18 +92,19 @@ WORDS = 5
 LONGEST = 1 << 24  # characters of one image's predictions
 
 
-def recognise(look: PathProbe) -> str | None:
-    if len(header_columns(look, COLUMNS)) == len(COLUMNS) and words_per_object(look) == WORDS:
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is ImageNet localization: its two columns, and five words per object."""
+    if len(header_columns(probe, COLUMNS)) == len(COLUMNS) and words_per_object(probe) == WORDS:
         return "a CSV file with ImageId and PredictionString, a class and four numbers per object"
     return None
 
 
-def words_per_object(look: PathProbe) -> int:
+def words_per_object(probe: PathProbe) -> int:
     """How many words a prediction string has for an object: five in ImageNet's, six in Open Images'.
 
     The first image that has any decides; where its words fit neither, ImageNet's way to spell `ImageId` does.
     """
-    header, *lines = PathProbe(look.files[0]).head.splitlines()
+    header, *lines = PathProbe(probe.files[0]).head.splitlines()
     texts = (line.partition(",")[2].replace('"', " ").split() for line in lines)
     words = next((words for words in texts if words), [])
     for count in (WORDS, WORDS + 1):
@@ -117,10 +118,11 @@ def words_per_object(look: PathProbe) -> int:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the objects of every image."""
     rows = Rows(path, options)
-    for where, line in read_csv_table(path, COLUMNS, COLUMNS, longest=LONGEST).records(rows.tolerance):
+    for where, line in read_csv_table(path, COLUMNS, COLUMNS, longest=LONGEST).records(rows.errors):
         image = line["ImageId"].strip()
-        with rows.tolerance:
+        with rows.errors:
             rows.add_image(where, image)
             for label, numbers in objects_in(line["PredictionString"], WORDS, "CLASS X1 Y1 X2 Y2", where):
                 rows.add(where, image, label, numbers)
@@ -161,7 +163,7 @@ def number(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "box apart from its polygon",
@@ -179,7 +181,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"class names without blanks", "no confidence"}),
     suffixes=(".csv",),
 )

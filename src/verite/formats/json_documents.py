@@ -1,4 +1,4 @@
-"""JSON documents: decoded into typed records, and every way of not being one said in a line with its place."""
+"""JSON documents decoded to typed records (msgspec), with every error in one line that names its place."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def convert_document(path: Path, document: Any, kind: Any) -> Any:
         raise explain_depth(path) from None
 
 
-def convert_records(place: str, records: Sequence[Any], kind: type[T], tolerance: ErrorCollector) -> dict[int, T]:
+def convert_records(place: str, records: Sequence[Any], kind: type[T], errors: ErrorCollector) -> dict[int, T]:
     """Records of a list as `kind`, by their numbers; those that are none are left out, where that is tolerated."""
     found = {}
     for i, record in enumerate(records):
-        with tolerance:
+        with errors:
             try:
                 found[i] = msgspec.convert(record, kind)
             except msgspec.ValidationError as error:

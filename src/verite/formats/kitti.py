@@ -1,7 +1,7 @@
 """KITTI labels: one text file per image, `type truncated occluded alpha x1 y1 x2 y2` and seven numbers in 3-D.
 
-Predictions end with their score. `DontCare` marks what neither rewards nor punishes. How far an object is cut off or
-hidden is kept as a yes or no; sizes, places and angles in 3-D are left out.
+Predictions end with their score. `DontCare` regions are ignored. Truncation and occlusion are kept as flags; 3-D
+sizes, positions and angles are dropped.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from verite.formats.format import (
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
-from verite.formats.words import is_number, to_numbers
+from verite.formats.text_lines import is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 
@@ -34,8 +34,9 @@ NOWHERE = "-1 -1 -1 -1000 -1000 -1000 -10"  # KITTI's own words for what is not 
 IGNORED = "DontCare"
 
 
-def recognise(look: PathProbe) -> str | None:
-    lines = look.lines if look.with_suffix(".txt") else []
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is KITTI: most lines are a type and the numbers of a KITTI object."""
+    lines = probe.lines if probe.with_suffix(".txt") else []
     fitting = [
         words
         for words in lines
@@ -47,14 +48,15 @@ def recognise(look: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    look = PathProbe(path)
-    files = [file for file in look.with_suffix(".txt") if not look.is_folder or not is_list(file)]
+    """Read one text file per image."""
+    probe = PathProbe(path)
+    files = [file for file in probe.with_suffix(".txt") if not probe.is_folder or not is_list(file)]
     files, why = files_of_split(path, files, options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             add_file(rows, file)
     if rows.boxes:
         rows.notes.append("sizes, places and angles in 3-D left out")
@@ -68,11 +70,12 @@ def add_file(rows: Rows, file: Path) -> None:
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
-            with rows.tolerance:
+            with rows.errors:
                 add_line(rows, f"{file}:{number}", file.stem, line.split())
 
 
 def add_line(rows: Rows, where: str, image: str, words: list[str]) -> None:
+    """Add one object."""
     if len(words) not in (WORDS, WORDS + 1):
         found = f"{len(words)} words ({excerpt(' '.join(words))})"
         raise ReadError(where, expected=WORDING, found=found, remedy="types may contain no blanks")
@@ -84,6 +87,7 @@ def add_line(rows: Rows, where: str, image: str, words: list[str]) -> None:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one text file per image; the 3-D fields get KITTI's values for unknown."""
     need_pixels(annotations, path)
     names = annotations.labels.all_names
     check_words(path, names)
@@ -107,7 +111,7 @@ def write(annotations: Annotations, path: Path) -> None:
         write_lines(folder, stems, lines)
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "box apart from its polygon",
@@ -126,7 +130,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"class names without blanks"}),
     options=FRAMES | {"split"},
 )

@@ -1,4 +1,8 @@
-"""Which image does each picture of masks belong to? The naming rule of a folder, recognised and told."""
+"""Label images and mask images: decode the pixels, split them into masks, and find the image that each file belongs to.
+
+Files of masks follow one of several naming rules (one file per image, per object, or a folder per image). The rule is
+inferred from all names together and reported.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite.arrays import np
 from verite.errors import ReadError
-from verite.formats.sizes import picture
+from verite.formats.sizes import open_image
 from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
 from verite.model.images import Images
@@ -63,7 +67,7 @@ class Rule:
     other: Rule | None = None  # how they may be named instead, which their pixels have to decide
 
 
-def picture_files(path: Path) -> list[Path]:
+def image_files(path: Path) -> list[Path]:
     """The pictures of a folder and of the folders in it; a file is one itself."""
     if not path.is_dir():
         return [path]
@@ -74,7 +78,7 @@ def is_hidden(file: Path, folder: Path) -> bool:
     return any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 
-def name_pictures(path: Path, files: Sequence[Path], images: Images | None) -> Rule:
+def name_images(path: Path, files: Sequence[Path], images: Images | None) -> Rule:
     """The rule by which these pictures are named; the truth's images decide where there are some."""
     if not path.is_dir():
         single = images.name(0) if images is not None and len(images) == 1 else path.stem
@@ -181,7 +185,7 @@ class Pixels:
 
 def read_pixels(path: Path) -> Pixels:
     """The numbers of one picture."""
-    with picture(path, MASK_PICTURES) as image:
+    with open_image(path, MASK_PICTURES) as image:
         pages = getattr(image, "n_frames", 1)
         if pages > 1:
             hint = "a volume is compared with another by verite localize TRUTH PRED"

@@ -1,8 +1,8 @@
-"""Label Studio JSON: a list of tasks, an image each, with what annotators drew and what models proposed, in percent.
+"""Label Studio JSON: a list of tasks, one image each, with annotations and model predictions, in percent of the image.
 
-Rectangles, turned ones as polygons, polygons, ellipses and brush strokes (masks) are read; key points and the like are
-left out and counted. Of a task's annotations the first that was not cancelled counts. A file without any annotation but
-with predictions is read as predictions. Both exports are read, JSON and JSON-MIN.
+Rectangles, rotated ones as polygons, polygons, ellipses and brush strokes (masks) are read; keypoints and others are
+skipped and counted. Of a task's annotations the first that was not cancelled counts. A file with predictions only is
+read as predictions. Both exports are read, JSON and JSON-MIN.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from verite.formats.json_documents import check_finite, decode
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, fractions
-from verite.formats.words import is_plain_number
+from verite.formats.text_lines import is_plain_number
 from verite.formats.xml import to_whole
 from verite.model.annotations import Annotations
 from verite.model.images import IMAGE_SUFFIXES
@@ -93,8 +93,8 @@ def stretches(bits: Bits, total: int, word: int) -> Iterator[tuple[bool, int]]:
 def count_rows(found: Iterator[tuple[bool, int]]) -> NDArray[np.uint32]:
     """Runs, the first of them background."""
     counts = [0]
-    for is_there, length in found:
-        if is_there == (len(counts) % 2 == 0):
+    for path_exists, length in found:
+        if path_exists == (len(counts) % 2 == 0):
             counts[-1] += length
         elif length:
             counts.append(length)
@@ -126,7 +126,12 @@ UPLOADED = re.compile(r"^[0-9a-f]{8}-")  # what Label Studio puts before the nam
 
 BRUSH = "brushlabels"
 
-KINDS = {"rectanglelabels": "rectangle", "polygonlabels": "polygon", "ellipselabels": "ellipse", BRUSH: "brush"}
+SHAPE_TYPES = {
+    "rectanglelabels": "rectangle",
+    "polygonlabels": "polygon",
+    "ellipselabels": "ellipse",
+    BRUSH: "brush",
+}
 
 
 class Result(msgspec.Struct):
@@ -154,8 +159,9 @@ class Task(msgspec.Struct):
         return [drawn for drawn in self.annotations or self.completions or [] if not drawn.was_cancelled]
 
 
-def recognise(look: PathProbe) -> str | None:
-    start = "" if look.is_folder else look.head.lstrip()
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is Label Studio JSON or JSON-MIN."""
+    start = "" if probe.is_folder else probe.head.lstrip()
     if not start.startswith("["):
         return None
     if '"data"' in start and re.search(r'"(annotations|completions|predictions)"\s*:', start):
@@ -169,13 +175,14 @@ def is_small(start: str) -> bool:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the annotations of all tasks; the predictions, if no task has annotations."""
     head = PathProbe(path).head
     is_min = is_small(head) and '"data"' not in head
     tasks = small_tasks(path) if is_min else decode(path, list[Task])
     is_truth = any(task.drawn for task in tasks) or not any(task.predictions for task in tasks)
     rows = Rows(path, options)
     for i, task in enumerate(tasks):
-        with rows.tolerance:
+        with rows.errors:
             read_task(rows, f"{path}: [{i}]", task, is_truth=is_truth)
     why = "what annotators drew" if is_truth else "what models proposed, as nobody drew anything"
     return rows.annotations("label-studio", layout="xyxy", why=why)
@@ -186,7 +193,7 @@ def small_tasks(path: Path) -> list[Task]:
     for record in decode(path, list[dict[str, Any]]):
         lists = [value for value in record.values() if isinstance(value, list)]
         shapes = [shape for values in lists for shape in values if isinstance(shape, dict)]
-        found = [(next((kind for kind in KINDS if kind in shape), "others"), shape) for shape in shapes]
+        found = [(next((kind for kind in SHAPE_TYPES if kind in shape), "others"), shape) for shape in shapes]
         results = [
             Result(kind, shape, shape.get("original_width"), shape.get("original_height")) for kind, shape in found
         ]
@@ -204,12 +211,12 @@ def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool) -> None:
     rows.add_image(where, name, width, height)
     for i, result in enumerate(results):
         place = f"{where}.result[{i}]"
-        if result.type not in KINDS:
+        if result.type not in SHAPE_TYPES:
             rows.remark(f"results of type {excerpt(result.type)} left out")
             continue
         labels = result.value.get(result.type)
         if not isinstance(labels, list) or not labels or not isinstance(labels[0], str):
-            rows.tolerance.add(UNLABELLED, "no label", place, "")
+            rows.errors.add(UNLABELLED, "no label", place, "")
             continue
         if not width:
             raise ReadError(place, expected="original_width and original_height", found="none")
@@ -219,7 +226,7 @@ def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool) -> None:
             add_brush(rows, place, (name, labels[0], confidence), result, (height, width))
             continue
         ring = READERS[result.type](result.value, width / 100, height / 100, place)
-        is_box = KINDS[result.type] == "rectangle" and not result.value.get("rotation")
+        is_box = SHAPE_TYPES[result.type] == "rectangle" and not result.value.get("rotation")
         rows.add(place, name, labels[0], bounds_of_rings([ring]), confidence, polygon=None if is_box else [ring])
 
 
@@ -350,7 +357,7 @@ def write(annotations: Annotations, path: Path) -> None:
     write_atomically(path, msgspec.json.format(msgspec.json.encode(tasks)) + b"\n")
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "class name",
         "confidence",
@@ -370,7 +377,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"boxes from left to right", "image size"}),
     suffixes=(".json",),
 )

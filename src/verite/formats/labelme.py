@@ -1,9 +1,9 @@
 """Labelme JSON: one file per image, with polygons, rectangles and circles.
 
 Shapes of the same label and group_id are the parts of one object. A circle becomes a polygon of 64 corners. Points,
-lines and masks are left out and counted in the notes. The embedded picture is not looked at. X-AnyLabeling, which
-writes Labelme files, adds `difficult`, and a `score` to what a model drew for a person to check: the file is a truth
-all the same.
+lines and masks are skipped and counted in the notes. The embedded image is not decoded. X-AnyLabeling, which writes
+Labelme files, adds `difficult`, and a `score` to shapes that a model proposed and a person checked: the file is still
+ground truth.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class LabelmeDocument(msgspec.Struct, rename="camel"):
     image_height: int | None = None
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = look.with_suffix(".json")
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is Labelme JSON."""
+    files = probe.with_suffix(".json")
     if not files:
         return None
     start = PathProbe(files[0]).head.lstrip()
@@ -56,16 +57,17 @@ def recognise(look: PathProbe) -> str | None:
     keys = [key for key in ("shapes", "imagePath", "imageData") if f'"{key}"' in start]
     if not start.startswith("{") or not keys:
         return None
-    return f"{'JSON files' if look.is_folder else 'a JSON file'} with {' and '.join(keys)}"
+    return f"{'JSON files' if probe.is_folder else 'a JSON file'} with {' and '.join(keys)}"
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read one JSON file per image."""
     files, why = files_of_split(path, PathProbe(path).with_suffix(".json") if path.is_dir() else [path], options)
     if not files:
         raise ReadError(path, expected="files ending in .json", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             add_file(rows, file)
     return rows.annotations("labelme", layout="xyxy", why=why)
 
@@ -76,7 +78,7 @@ def add_file(rows: Rows, file: Path) -> None:
     name = document.image_path or file.stem
     rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
     for group in group_shapes(document.shapes, rows):
-        with rows.tolerance:
+        with rows.errors:
             add_object(rows, file, name, group)
 
 
@@ -153,6 +155,7 @@ READERS = {"polygon": polygon_ring, "rectangle": rectangle_ring, "circle": circl
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one JSON file per image."""
     need_pixels(annotations, path)
     check_finite(path, "boxes", annotations.regions.values)
     check_order(annotations, path)
@@ -190,7 +193,7 @@ def shapes_of(annotations: Annotations, row: int, flags: list[str]) -> list[dict
     return [{**shape, "points": ring.tolist()} for ring in rings] or [shape]
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "class name",
@@ -210,7 +213,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"boxes from left to right"}),
     options=FRAMES | {"split"},
     sides=("truth",),

@@ -1,8 +1,8 @@
-"""LVIS JSON: COCO's with what annotators looked for in each image, and how frequent each class is.
+"""LVIS JSON: COCO JSON with the classes that were verified in each image, and the frequency of each class.
 
-`neg_category_ids` of an image are classes that are not in it, `not_exhaustive_category_ids` those of which not every
-object is marked; about classes that are neither there nor in one of the lists nothing is known. `frequency` of a class
-is `r`, `c` or `f`: rare, common or frequent.
+`neg_category_ids` of an image are classes verified to be absent, `not_exhaustive_category_ids` those of which not
+every object is annotated; classes that are neither annotated nor listed are unknown. `frequency` of a class is `r`,
+`c` or `f`: rare, common or frequent. Paper: Gupta, Dollár, Girshick, "LVIS", CVPR 2019.
 """
 
 from __future__ import annotations
@@ -28,26 +28,29 @@ LISTS = {"neg_category_ids": ABSENT, "not_exhaustive_category_ids": INCOMPLETE}
 FREQUENCIES = ("r", "c", "f")
 
 
-def recognise(look: PathProbe) -> str | None:
-    start = "" if look.is_folder else look.head.lstrip()
-    if not start.startswith("{") or coco.recognise(look) is None:
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is LVIS JSON: a COCO document with one of LVIS's lists."""
+    start = "" if probe.is_folder else probe.head.lstrip()
+    if not start.startswith("{") or coco.recognise(probe) is None:
         return None
     # Images or categories are at one end of the file, annotations may be at the other.
     for key in ("neg_category_ids", "not_exhaustive_category_ids", "frequency"):
-        if f'"{key}"' in start or f'"{key}"' in tail_of(look.path):
+        if f'"{key}"' in start or f'"{key}"' in tail_of(probe.path):
             return f"a JSON object with {key}"
     return None
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read an LVIS document; where all errors are wanted, without its invalid records."""
     if is_listing():
-        from verite.formats.coco_sieve import read_tolerantly
+        from verite.formats.coco_errors import read_and_list_errors
 
-        return read_tolerantly(path, options, read_whole)
+        return read_and_list_errors(path, options, read_whole)
     return read_whole(path, options)
 
 
 def read_whole(path: Path, options: Options) -> Annotations:
+    """Read an LVIS document strictly."""
     return document(path, open_coco(path), options)
 
 
@@ -55,39 +58,39 @@ def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     """COCO's document with what is said about classes in whole images."""
     plain = coco.document(path, file, options)
     images, categories = file.images, file.categories
-    tolerance = ErrorCollector()
+    errors = ErrorCollector()
     for key in LISTS:
-        need(path, "images", images, key, tolerance)
-    is_grouped = need(path, "categories", categories, "frequency", tolerance)
+        need(path, "images", images, key, errors)
+    is_grouped = need(path, "categories", categories, "frequency", errors)
     groups = [chr(letter) for letter in categories["frequency"]] if is_grouped else None
     labels = Labels(plain.labels.names, plain.labels.numbers, groups=groups)
     assert labels.ids is not None
-    parts = [verdicts_of(path, images, key, labels.ids - options.label_offset, tolerance) for key in LISTS]
+    parts = [verdicts_of(path, images, key, labels.ids - options.label_offset, errors) for key in LISTS]
     columns = (np.concatenate(values) for values in zip(*parts, strict=True))
-    source = replace(plain.source, format="lvis", flaws=tolerance.flaws)
+    source = replace(plain.source, format="lvis", flaws=errors.flaws)
     return plain.changed(labels=labels, verdicts=ImageLevelLabels(*columns), source=source)
 
 
-def need(path: Path, section: str, table: dict[str, Any], key: str, tolerance: ErrorCollector) -> bool:
+def need(path: Path, section: str, table: dict[str, Any], key: str, errors: ErrorCollector) -> bool:
     """Does every record have this key, as it must?"""
     present = table["present"][key]
-    is_there = np.full(table["count"], present) if isinstance(present, bool) else present
-    for row in np.flatnonzero(~is_there).tolist():
-        with tolerance:
+    path_exists = np.full(table["count"], present) if isinstance(present, bool) else present
+    for row in np.flatnonzero(~path_exists).tolist():
+        with errors:
             remedy = "an LVIS truth says which classes were looked for in an image, and how frequent a class is (V414)"
             raise ReadError(f"{path}: {section}[{row}]", expected=f"a key {key!r}", found="none", remedy=remedy)
-    return bool(is_there.all())
+    return bool(path_exists.all())
 
 
 def verdicts_of(
-    path: Path, images: dict[str, Any], key: str, ids: NDArray[np.int64], tolerance: ErrorCollector
+    path: Path, images: dict[str, Any], key: str, ids: NDArray[np.int64], errors: ErrorCollector
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Image, label and kind of everything in the lists of this name."""
     used, offsets = images[key] if images["count"] else (np.empty(0, np.int64), np.zeros(1, np.int64))
     image = np.repeat(np.arange(images["count"]), np.diff(offsets))
     label = positions_in(ids, used)
     for at in np.flatnonzero(label < 0).tolist():
-        with tolerance:
+        with errors:
             place = f"{path}: images[{image[at]}].{key}"
             raise ReadError(place, expected="ids out of categories", found=str(used[at]))
     is_known = label >= 0
@@ -116,7 +119,7 @@ def write(annotations: Annotations, path: Path) -> None:
     write_json(path, document)
 
 
-HOLDS = coco.HOLDS | {"class group", "classes of whole images"}
+PRESERVES = coco.PRESERVES | {"class group", "classes of whole images"}
 FORMAT = Format(
     name="lvis",
     title="LVIS JSON",
@@ -124,7 +127,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"class group", "classes of whole images"}),
     options=frozenset({"boxes", "coords", "image_offset", "label_offset"}),
     suffixes=(".json",),

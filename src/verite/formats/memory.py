@@ -1,7 +1,7 @@
-"""What is already in memory: which kinds of objects are annotations, and how each becomes columns?
+"""Annotations from objects in memory: COCO dictionaries, pycocotools, torchvision, supervision, tables and arrays.
 
-Nothing here imports a framework: objects are known by what they offer, and their arrays taken as numpy's. COCO's
-dictionaries go through the same strict reader as files, and everything meets the same checks afterwards.
+No framework is imported: objects are recognised by their attributes, and their arrays converted by NumPy. COCO
+dictionaries go through the same strict native reader as files, and everything passes the same checks afterwards.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from verite.errors import BadParameter, excerpt, is_listing
 from verite.formats import coco, coco_results, lvis, tables
 from verite.formats import mask_images as mask_pictures
 from verite.formats.annotators import annotators_of_records, with_annotators
-from verite.formats.archives import Package, new_folder
+from verite.formats.archives import Archive, temporary_folder
 from verite.formats.arrow_stream import read_stream
-from verite.formats.format import Options, check_offsets, name_unused
-from verite.formats.mask_reading import are_arrays, take_arrays
-from verite.formats.rows import build, name_numbers, size_images
+from verite.formats.format import Options, check_offsets, notes_on_unused_options
+from verite.formats.mask_images import are_arrays, from_arrays
+from verite.formats.rows import build, name_class_numbers, size_images
 from verite.formats.tables import IMAGE, LABEL, Columns, read_columns
 from verite.limits import limit
 from verite.model.annotations import Annotations, Source
@@ -35,19 +35,20 @@ from verite.model.polygons import RLEMasks
 from verite.model.rasters import runs_of
 from verite.threads import thread_count
 
-HONOURS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset"})
+FRAMEWORK_OPTIONS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset"})
 
 
 def to_array(values: Any) -> NDArray[Any]:
-    """numpy's array of anything that has one, wherever its memory is."""
+    """Convert tensors and arrays to NumPy, from any device."""
     for step in ("detach", "cpu"):
         values = getattr(values, step)() if hasattr(values, step) else values
     return np.asarray(values)
 
 
-def take_torchvision(given: Sequence[Mapping[str, Any]], options: Options) -> Annotations:
-    """A dictionary per image: boxes (corners), labels, and for predictions scores; masks, keypoints and areas where
-    there are some.
+def from_torchvision(given: Sequence[Mapping[str, Any]], options: Options) -> Annotations:
+    """Convert a list of torchvision dictionaries, one per image: boxes (corners), labels, and scores for predictions.
+
+    Masks, keypoints, areas and `iscrowd` are read where they exist. Images are numbered by `image_id`, else from 0.
     """
     ids = [scalar(item["image_id"]) if "image_id" in item else i for i, item in enumerate(given)]
     keys = {"scores": "scores", "masks": "masks", "crowds": "iscrowd", "keypoints": "keypoints", "areas": "area"}
@@ -69,11 +70,12 @@ def take_torchvision(given: Sequence[Mapping[str, Any]], options: Options) -> An
 
 
 def scalar(value: Any) -> Any:
+    """Return the Python value of a tensor with one element; other values unchanged."""
     return to_array(value).reshape(-1)[0].item() if hasattr(value, "tolist") else value
 
 
-def take_supervision(given: Any, options: Options) -> Annotations:
-    """Detections of one image, a list with one per image, or a dictionary by image name."""
+def from_supervision(given: Any, options: Options) -> Annotations:
+    """Convert `supervision.Detections` of one image, a list with one per image, or a dictionary by image name."""
     named = given if isinstance(given, Mapping) else None
     items = list(named.values()) if named is not None else list(given) if isinstance(given, (list, tuple)) else [given]
     parts = [ImageObjects(f"image {i}", d.xyxy, d.class_id, d.confidence, d.mask) for i, d in enumerate(items)]
@@ -82,12 +84,13 @@ def take_supervision(given: Any, options: Options) -> Annotations:
 
 
 def images_by_number(ids: Sequence[int], options: Options) -> Images:
+    """Return images that are known by number."""
     return Images(None, np.array(ids, dtype=np.int64) + options.image_offset)
 
 
 @dataclass(frozen=True)
 class ImageObjects:
-    """The objects of one image, as a framework hands them over."""
+    """The objects of one image as arrays of a framework."""
 
     where: str
     boxes: Any
@@ -99,7 +102,7 @@ class ImageObjects:
     areas: Any = None
 
     def corners(self) -> NDArray[np.float64]:
-        """The boxes, four numbers each; none may come in any shape."""
+        """Return the boxes as floats of shape (n, 4); an empty array may have any shape."""
         found = to_array(self.boxes)
         if found.size == 0:
             return np.empty((0, 4))
@@ -109,6 +112,7 @@ class ImageObjects:
         return found.astype(np.float64)
 
     def column(self, name: str, values: Any, count: int) -> NDArray[Any]:
+        """Return a flat array with one value per box."""
         found = to_array([] if values is None else values).reshape(-1)
         if len(found) != count:
             raise BadParameter(f"{self.where}: expected {count} {name} as there are boxes, found {len(found)}")
@@ -116,7 +120,7 @@ class ImageObjects:
 
 
 def join_parts(parts: Sequence[ImageObjects], images: Images, options: Options, name: str) -> Annotations:
-    """The columns of all images, their classes known by number; names may be given or are the truth's."""
+    """Concatenate the objects of all images. Classes are numbers; names come from the options or the ground truth."""
     boxes = [part.corners() for part in parts]
     counts = [len(part) for part in boxes]
     sized = list(zip(parts, counts, strict=True))
@@ -136,7 +140,7 @@ def join_parts(parts: Sequence[ImageObjects], images: Images, options: Options, 
         for row, text in found.items():
             raise BadParameter(f"{name}: {parts[image[row]].where}: expected {expected}, found {text}")
 
-    label, labels = name_numbers(numbers, options, refuse)
+    label, labels = name_class_numbers(numbers, options, refuse)
     return build(
         options,
         join_columns(boxes, np.float64),
@@ -155,7 +159,7 @@ def join_parts(parts: Sequence[ImageObjects], images: Images, options: Options, 
 
 
 def join_columns(parts: Sequence[NDArray[Any]], dtype: Any) -> NDArray[Any]:
-    """Columns one after the other, also where there is none."""
+    """Concatenate columns, also where there is none."""
     return np.concatenate([*parts, np.empty((0, *parts[0].shape[1:]) if parts else 0)]).astype(dtype)
 
 
@@ -183,7 +187,7 @@ def whole_numbers(values: NDArray[Any], where: str) -> NDArray[np.int64]:
 
 
 def masks_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> RLEMasks | None:
-    """Masks of [n, height, width] or [n, 1, height, width]; as in torchvision, above a half is inside."""
+    """Encode masks of shape (n, height, width) or (n, 1, height, width); as in torchvision, above 0.5 is inside."""
     if not any(part.masks is not None and n for part, n in zip(parts, counts, strict=True)):
         return None
     found: list[Any] = []
@@ -200,7 +204,7 @@ def masks_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> RLEMasks |
 
 
 def mask_pixels(values: NDArray[Any], where: str) -> NDArray[np.bool_]:
-    """Which pixels are inside: of whole numbers all but 0, of probabilities those above a half."""
+    """Return which pixels are inside: non-zero integers, probabilities above 0.5."""
     if values.ndim not in (3, 4) or (values.ndim == 4 and values.shape[1] != 1):
         raise BadParameter(f"{where}: expected shape (n, height, width), found {values.shape}")
     flat = values[:, 0] if values.ndim == 4 else values
@@ -212,7 +216,7 @@ def mask_pixels(values: NDArray[Any], where: str) -> NDArray[np.bool_]:
 
 
 def keypoints_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> Keypoints | None:
-    """Keypoints of [n, point, 3], as torchvision has them."""
+    """Return keypoints of shape (n, points, 3), as in torchvision."""
     if not any(part.keypoints is not None and n for part, n in zip(parts, counts, strict=True)):
         return None
     found: list[Any] = []
@@ -227,8 +231,8 @@ def keypoints_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> Keypoi
 
 
 @dataclass(frozen=True)
-class MemoryKind:
-    """One kind of object: its name in messages, how it is known, how it becomes annotations, and by which options."""
+class InMemoryFormat:
+    """One kind of object: its name in messages, how it is recognised and converted, and the options it uses."""
 
     title: str
     matches: Callable[[Any], bool]
@@ -236,23 +240,30 @@ class MemoryKind:
     options: frozenset[str] = frozenset()
 
 
-def take(given: object, options: Options) -> Annotations:
-    """Annotations from anything that holds some."""
-    for kind in KINDS:
+def read_object(given: object, options: Options) -> Annotations:
+    """Convert any supported object to annotations.
+
+    Raises
+    ------
+    BadParameter
+        If the object is of no kind in `IN_MEMORY_FORMATS`; the message lists them.
+    """
+    for kind in IN_MEMORY_FORMATS:
         if kind.matches(given):
             annotations = kind.take(given, options)
             check_offsets(annotations, kind, options)
             source = annotations.source
             why = "; ".join(w for w in (kind.title, source.why) if w)
-            notes = (*source.notes, *name_unused(kind, options))
+            notes = (*source.notes, *notes_on_unused_options(kind, options))
             return annotations.with_source(replace(source, why=why, notes=notes))
-    listed = ", ".join(kind.title for kind in KINDS)
+    listed = ", ".join(kind.title for kind in IN_MEMORY_FORMATS)
     raise BadParameter(f"annotations: expected a path or {listed}; found {describe_object(given)}")
 
 
-def are_systems(given: object) -> bool:
-    """Several predictions by the names of their systems? A dictionary may also be one side: COCO's, a table's columns,
-    or images by name.
+def are_detectors(given: object) -> bool:
+    """Tell whether a dictionary holds predictions by detector name, rather than one set of predictions.
+
+    One set may also be a dictionary: a COCO document, the columns of a table, or images by name.
     """
     if not isinstance(given, Mapping) or is_coco_dictionary(given) or is_supervision(given) or are_arrays(given):
         return False
@@ -261,7 +272,7 @@ def are_systems(given: object) -> bool:
 
 
 def describe_object(given: object) -> str:
-    """What somebody handed over, in a few words."""
+    """Describe an unsupported object for a message."""
     name = type(given).__name__
     if isinstance(given, Mapping):
         return (
@@ -273,49 +284,59 @@ def describe_object(given: object) -> str:
 
 
 def is_coco_dictionary(given: Any) -> bool:
+    """Tell whether an object is a COCO document."""
     return isinstance(given, Mapping) and "images" in given and "annotations" in given
 
 
 def is_pycocotools(given: Any) -> bool:
+    """Tell whether an object is `pycocotools.coco.COCO`."""
     return isinstance(getattr(given, "dataset", None), Mapping) and hasattr(given, "imgs") and hasattr(given, "cats")
 
 
 def is_results(given: Any) -> bool:
-    """Also where there is none: a detector that found nothing. The first record tells; the reader asks them all."""
+    """Tell whether an object is a list of COCO results, by its first record.
+
+    An empty list is one, too: a detector without detections.
+    """
     if not isinstance(given, (list, tuple)) or not given:
         return isinstance(given, list)
     return isinstance(given[0], Mapping) and {"image_id", "category_id"} <= given[0].keys()
 
 
 def is_torchvision(given: Any) -> bool:
+    """Tell whether an object is a list of torchvision dictionaries."""
     return is_list_of(given, lambda item: isinstance(item, Mapping) and "boxes" in item and "labels" in item)
 
 
 def is_supervision(given: Any) -> bool:
+    """Tell whether an object is `supervision.Detections`, a list of them, or a dictionary by image name."""
     if isinstance(given, Mapping):
         return bool(given) and all(is_detections(item) for item in given.values())
     return is_detections(given) or is_list_of(given, is_detections)
 
 
 def is_detections(item: Any) -> bool:
+    """Tell whether an object is one `supervision.Detections`."""
     return all(hasattr(item, name) for name in ("xyxy", "class_id", "confidence", "mask"))
 
 
 def is_list_of(given: Any, fits: Callable[[Any], bool]) -> bool:
+    """Tell whether an object is a non-empty list whose items all fit."""
     return isinstance(given, (list, tuple)) and bool(given) and all(map(fits, given))
 
 
 def is_structured(given: Any) -> bool:
+    """Tell whether an object is a NumPy structured array."""
     return isinstance(given, np.ndarray) and given.dtype.names is not None
 
 
 def is_frame(given: Any) -> bool:
-    """A table that knows its columns but not Arrow, as pandas before 3."""
+    """Tell whether an object is a data frame without Arrow export, as in pandas before version 3."""
     return all(hasattr(given, name) for name in ("to_numpy", "__getitem__", "columns"))
 
 
 def is_columns(given: Any) -> bool:
-    """A dictionary of columns of one length."""
+    """Tell whether an object is a dictionary of columns of one length."""
     if not isinstance(given, Mapping) or not given or not all(isinstance(key, str) for key in given):
         return False
     sized = [value for value in given.values() if hasattr(value, "__len__") and not isinstance(value, (str, bytes))]
@@ -323,37 +344,34 @@ def is_columns(given: Any) -> bool:
 
 
 def is_lvis(given: Any) -> bool:
-    """Does a COCO dictionary say which classes were looked for in an image?"""
+    """Tell whether a COCO document has LVIS's lists of verified classes per image."""
     images = given["images"]
     first = images[0] if isinstance(images, (list, tuple)) and images else None
     return isinstance(first, Mapping) and any(key in first for key in lvis.LISTS)
 
 
-def take_coco(given: Any, options: Options) -> Annotations:
+def from_coco(given: Any, options: Options) -> Annotations:
+    """Convert a COCO or LVIS document."""
     annotations = read_encoded("COCO dictionary", given, lvis if is_lvis(given) else coco, options)
     return with_annotators(annotations, annotators_of_records(given["annotations"]))
 
 
-def take_results(given: Any, options: Options) -> Annotations:
-    return read_encoded("COCO results", given, coco_results, options)
-
-
 def read_encoded(name: str, given: Any, reader: Any, options: Options) -> Annotations:
-    """A dictionary or list through the native reader: the same strictness, the same places in messages.
+    """Encode an object as JSON and read it natively, so that checks and places in messages are those of files.
 
-    Whoever wants a list of what is wrong gets that of the file it would be.
+    Where all errors are wanted (`verite inspect`), it is read as a temporary file.
     """
     try:
         content = _core.encode_json(given, to_plain)
     except (TypeError, ValueError) as error:
         raise BadParameter(f"{name}: expected what JSON can hold, found {error}") from None
     if is_listing():
-        from verite.formats import read_package
+        from verite.formats import read_archive
 
-        with new_folder() as folder:
+        with temporary_folder() as folder:
             place = folder / "given.json"
             place.write_bytes(content)
-            found = read_package(Package(name, place), reader.FORMAT.name, options)
+            found = read_archive(Archive(name, place), reader.FORMAT.name, options)
         return found.with_source(replace(found.source, why=""))
     path = Path(name)
     with translate_core_errors(path):
@@ -364,7 +382,7 @@ def read_encoded(name: str, given: Any, reader: Any, options: Options) -> Annota
 
 
 def to_plain(value: Any) -> Any:
-    """What JSON can hold: pycocotools' runs are bytes, numbers may be numpy's or a tensor's."""
+    """Convert a value for JSON: compressed RLE in bytes, NumPy numbers, tensors, mappings."""
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if hasattr(value, "tolist"):
@@ -374,17 +392,19 @@ def to_plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} {excerpt(repr(value))}")
 
 
-def take_stream(given: Any, options: Options) -> Annotations:
+def from_arrow_stream(given: Any, options: Options) -> Annotations:
+    """Convert a table with `__arrow_c_stream__`; pandas 2 needs pyarrow for it, and is read by columns without."""
     try:
         columns = read_stream(given)
     except Exception:  # pandas 2 needs pyarrow to give a stream, and none holds rings and runs in one column
         if not is_frame(given):
             raise
-        return take_frame(given, options)
+        return from_data_frame(given, options)
     return read_columns("table", columns, options)
 
 
-def take_structured(given: Any, options: Options) -> Annotations:
+def from_structured_array(given: Any, options: Options) -> Annotations:
+    """Convert a NumPy structured array."""
     columns = {name: given[name] for name in given.dtype.names}
     texts = {
         name: np.char.decode(cells, "utf-8", "replace") for name, cells in columns.items() if cells.dtype.kind == "S"
@@ -392,48 +412,48 @@ def take_structured(given: Any, options: Options) -> Annotations:
     return read_columns("array", columns | texts, options)
 
 
-def take_frame(given: Any, options: Options) -> Annotations:
+def from_data_frame(given: Any, options: Options) -> Annotations:
+    """Convert a pandas data frame by columns."""
     columns: Columns = {str(name): cells_of(given[name]) for name in given.columns}
     return read_columns("table", columns, options)
 
 
 def cells_of(column: Any) -> NDArray[Any]:
-    """The cells of a column of pandas, None where one of any type is missing."""
+    """Return the cells of a pandas column, None where a value is missing."""
     cells = np.array(column.to_numpy())
     if cells.dtype == object:
         cells[np.asarray(column.isna())] = None
     return cells
 
 
-def take_columns(given: Mapping[str, Any], options: Options) -> Annotations:
+def from_columns(given: Mapping[str, Any], options: Options) -> Annotations:
+    """Convert a dictionary of columns."""
     return read_columns("columns", {name: to_column(values) for name, values in given.items()}, options)
 
 
 def to_column(values: Any) -> Any:
-    """An array where all cells are of one shape, else what was given."""
+    """Convert to an array if all cells have one shape; else keep the value."""
     try:
         return to_array(values)
     except ValueError:
         return values
 
 
-def take_pycocotools(given: Any, options: Options) -> Annotations:
-    return take_coco(given.dataset, options)
-
-
 # In the order in which they are asked; the titles are what a message lists.
-KINDS = (
-    MemoryKind("annotations", lambda given: isinstance(given, Annotations), lambda given, _: given),
-    MemoryKind("a COCO dictionary", is_coco_dictionary, take_coco, coco.FORMAT.options),
-    MemoryKind("a list of COCO results", is_results, take_results, coco_results.FORMAT.options),
-    MemoryKind("a pycocotools COCO object", is_pycocotools, take_pycocotools, coco.FORMAT.options),
-    MemoryKind("a list of torchvision dictionaries", is_torchvision, take_torchvision, HONOURS),
-    MemoryKind("supervision.Detections (one, a list, or by image name)", is_supervision, take_supervision,
-               HONOURS),
-    MemoryKind("a table with __arrow_c_stream__ (polars, pyarrow, DuckDB, pandas 3)", lambda given: hasattr(
-        given, "__arrow_c_stream__"), take_stream, tables.HONOURS),
-    MemoryKind("a pandas table", is_frame, take_frame, tables.HONOURS),
-    MemoryKind("masks or label images as arrays", are_arrays, take_arrays, mask_pictures.FORMAT.options),
-    MemoryKind("a numpy structured array", is_structured, take_structured, tables.HONOURS),
-    MemoryKind("a dictionary of columns", is_columns, take_columns, tables.HONOURS),
+IN_MEMORY_FORMATS = (
+    InMemoryFormat("annotations", lambda given: isinstance(given, Annotations), lambda given, _: given),
+    InMemoryFormat("a COCO dictionary", is_coco_dictionary, from_coco, coco.FORMAT.options),
+    InMemoryFormat("a list of COCO results", is_results, lambda given, options: read_encoded(
+        "COCO results", given, coco_results, options), coco_results.FORMAT.options),
+    InMemoryFormat("a pycocotools COCO object", is_pycocotools,
+                   lambda given, options: from_coco(given.dataset, options), coco.FORMAT.options),
+    InMemoryFormat("a list of torchvision dictionaries", is_torchvision, from_torchvision, FRAMEWORK_OPTIONS),
+    InMemoryFormat("supervision.Detections (one, a list, or by image name)", is_supervision, from_supervision,
+               FRAMEWORK_OPTIONS),
+    InMemoryFormat("a table with __arrow_c_stream__ (polars, pyarrow, DuckDB, pandas 3)", lambda given: hasattr(
+        given, "__arrow_c_stream__"), from_arrow_stream, tables.TABLE_OPTIONS),
+    InMemoryFormat("a pandas table", is_frame, from_data_frame, tables.TABLE_OPTIONS),
+    InMemoryFormat("masks or label images as arrays", are_arrays, from_arrays, mask_pictures.FORMAT.options),
+    InMemoryFormat("a numpy structured array", is_structured, from_structured_array, tables.TABLE_OPTIONS),
+    InMemoryFormat("a dictionary of columns", is_columns, from_columns, tables.TABLE_OPTIONS),
 )  # fmt: skip

@@ -1,8 +1,8 @@
-"""MOT challenge: a text file per sequence, `frame,id,left,top,width,height,confidence,…` per line.
+"""MOT Challenge: one text file per sequence, lines of `frame,id,left,top,width,height,confidence,…`.
 
-In a truth (`gt.txt`) the seventh number says whether a box counts, the eighth its class; in predictions the seventh is
-the confidence. Images are frames, named `SEQUENCE/000001`; `seqinfo.ini` beside says how many there are and how large.
-Which boxes belong to one track is left out.
+In ground truth (`gt.txt`) the seventh number says whether a box counts, the eighth is its class; in predictions the
+seventh is the confidence. Images are frames, named `SEQUENCE/000001`; `seqinfo.ini` gives their number and size. Track
+ids are dropped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from verite.errors import ReadError, excerpt
 from verite.files import read_lines, read_text
 from verite.formats.format import Format, Options, PathProbe, head_of
 from verite.formats.rows import Rows
-from verite.formats.words import to_numbers
+from verite.formats.text_lines import to_numbers
 from verite.model.annotations import Annotations
 
 LINE = re.compile(r"\s*\d+\s*,\s*-?\d+(\.0*)?\s*(,\s*-?[\d.]+(e[-+]?\d+)?\s*){5,8}")
@@ -37,8 +37,9 @@ FRAMES_AT_MOST = 1_000_000
 LOOKED_AT = 200  # lines that tell truths from predictions
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = sequence_files(look.path)
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is a MOT sequence, or a folder of them."""
+    files = sequence_files(probe.path)
     lines = head_of(files[0]).splitlines()[:20] if files else []
     if lines and all(LINE.fullmatch(line) for line in lines[:-1] or lines):
         return "lines of a frame, a track, a box and a confidence with commas between them"
@@ -54,6 +55,7 @@ def sequence_files(path: Path) -> list[Path]:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the sequences of a file or folder."""
     files = sequence_files(path)
     if not files:
         raise ReadError(path, expected="gt/gt.txt or text files, one per sequence", found="none")
@@ -91,11 +93,12 @@ def is_truth(file: Path) -> bool:
 
 
 def read_sequence(rows: Rows, file: Path, *, is_truth: bool) -> None:
+    """Add the frames of one sequence and its objects."""
     name = sequence_name(file)
     size = add_frames(rows, file, name)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
-            with rows.tolerance:
+            with rows.errors:
                 add_line(rows, f"{file}:{number}", name, line, size, is_truth=is_truth)
 
 

@@ -25,15 +25,14 @@ from verite.arrays import np
 from verite.csv_files import SHORT, lines_of
 from verite.errors import DataError, ErrorCollector, ReadError, excerpt
 from verite.files import find_path, write_atomically
-from verite.formats.class_names import check_name
-from verite.formats.csv_lines import header_columns, read_csv_table, the_file
-from verite.formats.format import Format, Options, PathProbe, check_ends, check_words
+from verite.formats.format import Format, Options, PathProbe, check_ends, check_name, check_words
 from verite.formats.imagenet_loc import LONGEST, objects_in, words_per_object
 from verite.formats.json_documents import decode
 from verite.formats.polygons import bounds_of_runs, check_mask_size, parse_runs
 from verite.formats.rows import Rows
-from verite.formats.sizes import check_size, fractions, picture
-from verite.formats.words import to_number
+from verite.formats.sizes import check_size, fractions, open_image
+from verite.formats.table_files import header_columns, read_csv_table, single_csv_file
+from verite.formats.text_lines import to_number
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import ABSENT, PRESENT, Hierarchy, ImageLevelLabels, Labels
 from verite.model.images import Images
@@ -154,12 +153,14 @@ LONGEST_MASK = 1 << 24  # characters of a mask
 NO_CONFIDENCE = ("", "1", "1.0")
 
 
-def recognise(look: PathProbe) -> str | None:
-    known = header_columns(look, REQUIRED)
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is Open Images boxes: a CSV file with its required columns."""
+    known = header_columns(probe, REQUIRED)
     return f"a CSV file with the columns {', '.join(REQUIRED)}" if len(known) == len(REQUIRED) else None
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the boxes of an Open Images CSV."""
     longest = LONGEST_MASK if header_columns(PathProbe(path), MASKED) else SHORT
     sheet = read_csv_table(path, REQUIRED, COLUMNS, longest=longest)
     if "Mask" in sheet.columns and not all(name in sheet.columns for name in MASKED):
@@ -169,8 +170,8 @@ def read(path: Path, options: Options) -> Annotations:
     score, why = score_column(sheet.columns, sheet.lines)
     if score is None and has_confidences(sheet.columns, sheet.lines):
         rows.notes.append("Confidence left out: beside IsGroupOf and the like it is the annotators', not a detector's")
-    for where, line in sheet.records(rows.tolerance):
-        with rows.tolerance:
+    for where, line in sheet.records(rows.errors):
+        with rows.errors:
             add_line(rows, where, line, score)
     return rows.annotations("openimages", layout="xyxy", coords="rel", why=why)
 
@@ -226,6 +227,7 @@ def is_yes(cell: str, where: str, column: str) -> bool:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write an Open Images CSV."""
     corners = fractions(annotations, path).boxes.tolist()
     flags = {column: annotations.flag(flag) for column, flag in FLAG_COLUMNS.items()}
     confidence = annotations.confidence
@@ -242,7 +244,7 @@ def write(annotations: Annotations, path: Path) -> None:
     write_atomically(path, csv_text(rows))
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "box apart from its polygon",
@@ -261,7 +263,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"image size"}),
     suffixes=(".csv",),
 )
@@ -271,9 +273,9 @@ IMAGE_LABELS_REQUIRED = ("ImageID", "LabelName", "Confidence")
 SAID = {"1": PRESENT, "1.0": PRESENT, "0": ABSENT, "0.0": ABSENT}
 
 
-def recognise_image_labels(look: PathProbe) -> str | None:
-    if len(header_columns(look, IMAGE_LABELS_REQUIRED)) == len(IMAGE_LABELS_REQUIRED) and not header_columns(
-        look, CORNERS
+def recognise_image_labels(probe: PathProbe) -> str | None:
+    if len(header_columns(probe, IMAGE_LABELS_REQUIRED)) == len(IMAGE_LABELS_REQUIRED) and not header_columns(
+        probe, CORNERS
     ):
         return "a CSV file with ImageID, LabelName and Confidence, and no boxes"
     return None
@@ -283,9 +285,9 @@ def read_image_labels(path: Path, options: Options) -> Annotations:
     images: dict[str, int] = {}
     labels: dict[str, int] = {}
     rows = []
-    tolerance = ErrorCollector()
-    for where, line in read_csv_table(path, IMAGE_LABELS_REQUIRED, IMAGE_LABELS_REQUIRED).records(tolerance):
-        with tolerance:
+    errors = ErrorCollector()
+    for where, line in read_csv_table(path, IMAGE_LABELS_REQUIRED, IMAGE_LABELS_REQUIRED).records(errors):
+        with errors:
             image, label, kind = verdict_of(where, line)
             rows.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels)), kind))
     none = np.empty(0, dtype=np.int32)
@@ -297,7 +299,7 @@ def read_image_labels(path: Path, options: Options) -> Annotations:
         regions=Regions(np.empty((0, 4))),
         verdicts=ImageLevelLabels.of(rows),
         unit="rel",
-        source=Source(str(path), "openimages-labels", flaws=tolerance.flaws),
+        source=Source(str(path), "openimages-labels", flaws=errors.flaws),
     )
 
 
@@ -351,12 +353,12 @@ BOX_WORDS, BOX_WORDING = 6, "LABEL CONFIDENCE XMIN YMIN XMAX YMAX"
 MASK_WORDS, MASK_WORDING = 3, "LABEL CONFIDENCE MASK"
 
 
-def recognise_challenge_predictions(look: PathProbe) -> str | None:
-    if len(header_columns(look, CHALLENGE_PREDICTIONS_REQUIRED)) != len(CHALLENGE_PREDICTIONS_REQUIRED):
+def recognise_challenge_predictions(probe: PathProbe) -> str | None:
+    if len(header_columns(probe, CHALLENGE_PREDICTIONS_REQUIRED)) != len(CHALLENGE_PREDICTIONS_REQUIRED):
         return None
-    if len(header_columns(look, SIZES)) == len(SIZES):
+    if len(header_columns(probe, SIZES)) == len(SIZES):
         return "a CSV file with ImageID, sizes and PredictionString, a label, a confidence and a mask per object"
-    if words_per_object(look) == BOX_WORDS:
+    if words_per_object(probe) == BOX_WORDS:
         return "a CSV file with ImageID and PredictionString, a label and five numbers per object"
     return None
 
@@ -367,8 +369,8 @@ def read_challenge_predictions(path: Path, options: Options) -> Annotations:
     )
     has_masks = all(name in sheet.columns for name in SIZES)
     rows = Rows(path, options)
-    for where, line in sheet.records(rows.tolerance):
-        with rows.tolerance:
+    for where, line in sheet.records(rows.errors):
+        with rows.errors:
             add_line_challenge_predictions(rows, where, line, has_masks=has_masks)
     if has_masks:
         return rows.annotations("openimages-predictions", layout="xywh")
@@ -458,20 +460,18 @@ OPENIMAGES_MASKS_CORNERS = ("BoxXMin", "BoxYMin", "BoxXMax", "BoxYMax")
 OPENIMAGES_MASKS_REQUIRED = ("MaskPath", "ImageID", "LabelName", *OPENIMAGES_MASKS_CORNERS)
 
 
-def recognise_openimages_masks(look: PathProbe) -> str | None:
-    if len(header_columns(look, OPENIMAGES_MASKS_REQUIRED)) == len(OPENIMAGES_MASKS_REQUIRED):
+def recognise_openimages_masks(probe: PathProbe) -> str | None:
+    if len(header_columns(probe, OPENIMAGES_MASKS_REQUIRED)) == len(OPENIMAGES_MASKS_REQUIRED):
         return f"a CSV file with the columns {', '.join(REQUIRED)}"
     return None
 
 
 def read_openimages_masks(path: Path, options: Options) -> Annotations:
-    folder = options.images if options.images is not None else the_file(path).parent
+    folder = options.images if options.images is not None else single_csv_file(path).parent
     places = {file.name: file for file in sorted(folder.rglob("*.png"), reverse=True)}
     rows = Rows(path, options)
-    for where, line in read_csv_table(path, OPENIMAGES_MASKS_REQUIRED, OPENIMAGES_MASKS_REQUIRED).records(
-        rows.tolerance
-    ):
-        with rows.tolerance:
+    for where, line in read_csv_table(path, OPENIMAGES_MASKS_REQUIRED, OPENIMAGES_MASKS_REQUIRED).records(rows.errors):
+        with rows.errors:
             name = line["MaskPath"].strip()
             if name not in places:
                 remedy = f"name the folder of the PNGs with {options.spell('images', 'FOLDER')}"
@@ -482,7 +482,7 @@ def read_openimages_masks(path: Path, options: Options) -> Annotations:
 
 def add_line_openimages_masks(rows: Rows, where: str, line: Mapping[str, str], file: Path) -> None:
     """An object, its mask in a file."""
-    with picture(file, ["PNG"]) as image:
+    with open_image(file, ["PNG"]) as image:
         size = image.size
         pixels = np.asarray(image.convert("L")) > 0
     name = line["ImageID"].strip()

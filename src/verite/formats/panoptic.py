@@ -1,7 +1,8 @@
-"""Panoptic JSON with PNGs: a list of segments for each image, and a picture whose colours are their ids.
+"""COCO panoptic JSON with PNGs: a list of segments per image, and an image whose colours are their ids.
 
 A pixel belongs to the segment red + 256 × green + 256² × blue; 0 is void. The PNGs of `X.json` are in the folder `X`
-beside it, in the JSON's own folder, or where the user says. Segments are kept as masks, with a box around each.
+beside it, in the JSON's own folder, or in that of the option `images`. Segments become masks with their bounding
+boxes.
 """
 
 from __future__ import annotations
@@ -17,13 +18,12 @@ import msgspec
 from verite.arrays import np
 from verite.errors import ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
 from verite.files import folder_atomically
-from verite.formats.class_names import check_name
 from verite.formats.coco import ids_or_count
-from verite.formats.format import Format, Options, PathProbe, file_stems, tail_of
+from verite.formats.format import Format, Options, PathProbe, check_name, file_stems, tail_of
 from verite.formats.json_documents import convert_records, decode, write_json
 from verite.formats.label_images import Segments, decode_pixels, join, paint, rows_by_image, split
 from verite.formats.polygons import bounds_of_runs
-from verite.formats.sizes import check_size, picture
+from verite.formats.sizes import check_size, open_image
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import Labels
 from verite.model.images import Images
@@ -84,26 +84,30 @@ class Sections:
     categories: dict[int, Category]
 
 
-def read_sections(file: Path, tolerance: ErrorCollector) -> Sections:
+def read_sections(file: Path, errors: ErrorCollector) -> Sections:
     if not is_listing():
         document = decode(file, PanopticDocument)
         lists = (document.annotations, document.images, document.categories)
         return Sections(*(dict(enumerate(records)) for records in lists))
     loose = decode(file, Loose)
     return Sections(
-        convert_records(f"{file}: annotations", loose.annotations, Annotated, tolerance),
-        convert_records(f"{file}: images", loose.images, PanopticImage, tolerance),
-        convert_records(f"{file}: categories", loose.categories, Category, tolerance),
+        convert_records(f"{file}: annotations", loose.annotations, Annotated, errors),
+        convert_records(f"{file}: images", loose.images, PanopticImage, errors),
+        convert_records(f"{file}: categories", loose.categories, Category, errors),
     )
 
 
 def read_panoptic(path: Path, options: Options) -> Annotations:
-    file = the_document(path)
-    tolerance = ErrorCollector()
-    document = read_sections(file, tolerance)
+    # The JSON file itself, or the only one in a folder.
+    files = PathProbe(path).with_suffix(".json") if path.is_dir() else [path]
+    if len(files) != 1:
+        raise ReadError(path, expected="one JSON file", found=str(len(files)), remedy="name the file")
+    file = files[0]
+    errors = ErrorCollector()
+    document = read_sections(file, errors)
     pictures = folder_of_pictures(file, options)
-    images, annotated = image_table(file, document, options, tolerance)
-    labels = label_table(file, document, options, tolerance)
+    images, annotated = image_table(file, document, options, errors)
+    labels = label_table(file, document, options, errors)
     index = {int(id): i for i, id in enumerate(labels.ids)} if labels.ids is not None else {}
     parts: list[Segments] = []
     known: list[int] = []  # the image of each part
@@ -112,9 +116,9 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
     listed: list[Segment] = []
     for row, at in annotated.items():
         one, place = document.annotations[row], f"{file}: annotations[{row}]"
-        if not are_sound(place, one.segments_info, index, options.label_offset, tolerance):
+        if not are_sound(place, one.segments_info, index, options.label_offset, errors):
             continue
-        with tolerance:
+        with errors:
             wanted = (
                 (int(images.widths[at]), int(images.heights[at]))
                 if images.widths[at]
@@ -138,16 +142,8 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
         regions=Regions(np.array(boxes).reshape(-1, 4), "xywh", runs=runs),
         area=areas,
         flags={"crowd": np.array([bool(s.iscrowd) for s in listed], dtype=np.bool_)},
-        source=Source(str(path), "panoptic", notes=tuple(notes), flaws=tolerance.flaws),
+        source=Source(str(path), "panoptic", notes=tuple(notes), flaws=errors.flaws),
     )
-
-
-def the_document(path: Path) -> Path:
-    """The JSON file itself, or the only one in a folder."""
-    files = PathProbe(path).with_suffix(".json") if path.is_dir() else [path]
-    if len(files) != 1:
-        raise ReadError(path, expected="one JSON file", found=str(len(files)), remedy="name the file")
-    return files[0]
 
 
 def folder_of_pictures(file: Path, options: Options) -> Path:
@@ -159,7 +155,7 @@ def folder_of_pictures(file: Path, options: Options) -> Path:
 
 
 def image_table(
-    file: Path, document: Sections, options: Options, tolerance: ErrorCollector
+    file: Path, document: Sections, options: Options, errors: ErrorCollector
 ) -> tuple[Images, dict[int, int]]:
     """The images, and which of them each annotation is of. Results often list annotations alone."""
     section = "images" if document.images else "annotations"
@@ -168,19 +164,19 @@ def image_table(
         raise ReadError(f"{file}: images", expected="ids of one kind", found="numbers and texts")
     first: dict[int | str, int] = {}
     for i, one in records.items():
-        with tolerance:
+        with errors:
             if first.setdefault(one.id, i) != i:
                 twice = f"{one.id!r} in {section}[{first[one.id]}] and {section}[{i}]"
                 raise ReadError(file, expected="each image once", found=twice)
     pictures = [records[i] for i in first.values()]
     sizes = np.zeros((len(pictures), 2), dtype=np.int32)  # 0: not known, or not possible
     for at, (i, one) in enumerate(zip(first.values(), pictures, strict=True)):
-        with tolerance:
+        with errors:
             check_size(f"{file}: images[{i}]", one.width, one.height)
             sizes[at] = one.width, one.height
     keys = list(first)
-    annotated = find_images(file, document.annotations, {key: at for at, key in enumerate(keys)}, tolerance)
-    with tolerance:
+    annotated = find_images(file, document.annotations, {key: at for at, key in enumerate(keys)}, errors)
+    with errors:
         check_complete(file, keys, list(annotated.values()), options)
     named = [one.file_name for one in pictures]
     is_text = bool(keys) and isinstance(keys[0], str)
@@ -192,13 +188,13 @@ def image_table(
 
 
 def find_images(
-    file: Path, annotations: Mapping[int, Annotated], index: Mapping[int | str, int], tolerance: ErrorCollector
+    file: Path, annotations: Mapping[int, Annotated], index: Mapping[int | str, int], errors: ErrorCollector
 ) -> dict[int, int]:
     """Which image each annotation is of; there is one for each image."""
     found: dict[int, int] = {}
     seen: set[int | str] = set()
     for row, one in annotations.items():
-        with tolerance:
+        with errors:
             place = f"{file}: annotations[{row}]"
             if one.image_id not in index:
                 where = f"{place}.image_id"
@@ -238,7 +234,7 @@ def check_complete(file: Path, keys: Sequence[int | str], annotated: Sequence[in
         )
 
 
-def label_table(file: Path, document: Sections, options: Options, tolerance: ErrorCollector) -> Labels:
+def label_table(file: Path, document: Sections, options: Options, errors: ErrorCollector) -> Labels:
     """The classes: the file's own; those of the truth where it lists none."""
     if not document.categories:
         truth = options.like
@@ -248,7 +244,7 @@ def label_table(file: Path, document: Sections, options: Options, tolerance: Err
         return Labels(None, np.array(used, dtype=np.int64) + options.label_offset)
     names: dict[str, Category] = {}
     for i, category in document.categories.items():
-        with tolerance:
+        with errors:
             name = category.name or str(category.id)
             if category.name is not None:
                 check_name(f"{file}: categories[{i}].name", category.name)
@@ -265,13 +261,13 @@ def label_table(file: Path, document: Sections, options: Options, tolerance: Err
 
 
 def are_sound(
-    place: str, segments: Sequence[Segment], index: Mapping[int, int], offset: int, tolerance: ErrorCollector
+    place: str, segments: Sequence[Segment], index: Mapping[int, int], offset: int, errors: ErrorCollector
 ) -> bool:
     """Do segments have ids of their own and classes that there are?"""
     seen: set[int] = set()
     for i, segment in enumerate(segments):
         where = f"{place}.segments_info[{i}]"
-        with tolerance:
+        with errors:
             if not 0 < segment.id <= LARGEST_ID:
                 raise ReadError(f"{where}.id", expected=f"an id from 1 to {LARGEST_ID}", found=str(segment.id))
             if segment.id in seen:
@@ -293,7 +289,7 @@ def read_segments(place: str, folder: Path, name: str, wanted: tuple[int, int]) 
     if not path.is_file():
         remedy = "name the folder of the PNGs with --truth-images or --pred-images"
         raise ReadError(f"{place}.file_name", expected=f"a PNG {path}", found="none", remedy=remedy)
-    with picture(path, ["PNG"]) as image:
+    with open_image(path, ["PNG"]) as image:
         if image.mode not in ("RGB", "RGBA"):
             raise ReadError(path, expected="a PNG in colour (V409), red + 256 green + 256² blue", found=image.mode)
         if wanted != (0, 0) and image.size != wanted:
@@ -316,9 +312,9 @@ def in_order(place: str, segments: Segments, listed: Sequence[int]) -> Segments:
     if not is_known.all():
         alone = f"{found.values[np.argmin(is_known)]} in the PNG alone"
         raise ReadError(place, expected="every segment of the PNG in segments_info", found=alone)
-    is_there = np.isin(table, found.values)
-    if not is_there.all():
-        alone = f"none for segment {table[np.argmin(is_there)]}"
+    path_exists = np.isin(table, found.values)
+    if not path_exists.all():
+        alone = f"none for segment {table[np.argmin(path_exists)]}"
         raise ReadError(place, expected="pixels of every segment of segments_info in the PNG", found=alone)
     return found.take(np.searchsorted(found.values, table))
 
@@ -396,27 +392,28 @@ def category(annotations: Annotations, i: int, id: int) -> dict[str, Any]:
 THING, STUFF = "thing", "stuff"
 
 
-def recognise(look: PathProbe) -> str | None:
-    if look.is_folder:
-        files = look.with_suffix(".json")
-        look = PathProbe(files[0]) if len(files) == 1 else look
-    start = "" if look.is_folder else look.head.lstrip()
-    if start.startswith("{") and ('"segments_info"' in start or '"segments_info"' in tail_of(look.path)):
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is panoptic JSON: `segments_info` near its beginning or end."""
+    if probe.is_folder:
+        files = probe.with_suffix(".json")
+        probe = PathProbe(files[0]) if len(files) == 1 else probe
+    start = "" if probe.is_folder else probe.head.lstrip()
+    if start.startswith("{") and ('"segments_info"' in start or '"segments_info"' in tail_of(probe.path)):
         return "a JSON object with segments_info"
     return None
 
 
 def read(path: Path, options: Options) -> Annotations:
-
+    """Read the segments of all images as masks."""
     return read_panoptic(path, options)
 
 
 def write(annotations: Annotations, path: Path) -> None:
-
+    """Write the JSON and one PNG per image."""
     write_panoptic(annotations, path)
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "area",
         "class group",
@@ -441,7 +438,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"class id", "masks that do not overlap"}),
     options=frozenset({"image_offset", "images", "label_offset"}),
 )

@@ -1,4 +1,4 @@
-"""Outlines as files give them: rings of points and run-length masks, checked, and the boxes around them."""
+"""Polygons and run-length masks (RLE) as files give them: validated, with their bounding boxes."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def check_ring(place: str, ring: Sequence[float]) -> Sequence[float]:
 
 
 def check_mask_size(place: str, height: int, width: int) -> None:
+    """Refuse masks of negative size, or above the limits for the side and the pixels of an image."""
     side, pixels = limit("image_side"), limit("image_pixels")
     if not (0 <= height <= side and 0 <= width <= side and height * width <= pixels):
         most = f"a size of at most {side} a side and {pixels:,} pixels"

@@ -1,4 +1,8 @@
-"""Annotations, row by row: what the readers of small text formats fill."""
+"""Collect annotations row by row: what the readers of text and XML formats fill.
+
+`Rows` gathers images, classes and objects; `build` converts them to `Annotations` in pixels. `size_images` finds image
+sizes that a file does not state.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import ErrorCollector, ReadError, excerpt
-from verite.formats.class_names import check_name, class_names, too_many_classes
-from verite.formats.format import Options
-from verite.formats.sizes import check_size, in_pixels, picture_size, pictures_in
+from verite.formats.format import Options, check_name, class_names, too_many_classes
+from verite.formats.sizes import check_size, image_files_in, in_pixels, size_of_image_file
 from verite.limits import limit
 from verite.model.alignment import match_images
 from verite.model.annotations import FLAGS, Annotations, Source
@@ -26,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """Collects images, labels and objects, then settles layout, frame and sizes for all of them at once.
+    """Collects images, classes and objects, and applies layout, unit and image sizes to all of them at the end.
 
-    Labels are texts, in the order of `names` if there is one. Where `is_numbered` they are numbers, and `names`
-    says what the numbers 0, 1, 2 … are called; without names only the numbers are known.
+    Classes are names, in the order of `names` if given. With `is_numbered` they are numbers, and `names` are the names
+    of 0, 1, 2 …; without names only the numbers are known. Errors of single records are collected in `errors`.
     """
 
     def __init__(
@@ -39,7 +42,7 @@ class Rows:
         self.names, self.is_numbered = names, is_numbered
         self.images: dict[str, tuple[int, int]] = {}
         self.first_places: dict[str, object] = {}  # of images that must come once
-        self.pictures_beside: dict[str, list[Path]] = {}  # asked for sizes after the user's own folder
+        self.image_files_beside: dict[str, list[Path]] = {}  # asked for sizes after the user's own folder
         self.image: list[str] = []
         self.label: list[str | int] = []
         self.boxes: list[Sequence[float]] = []
@@ -51,19 +54,19 @@ class Rows:
         self.where: list[str] = []
         self.notes: list[str] = []
         self.remarks: dict[str, tuple[int, str]] = {}  # how often something was left out or changed, and where first
-        self.tolerance = ErrorCollector()
+        self.errors = ErrorCollector()
 
     def add_image(self, where: object, name: str, width: int = 0, height: int = 0) -> None:
-        """An image, with its size where the file knows it. An image comes once."""
+        """Add an image, with its size where the file states it. A second image of the same name is an error."""
         check_size(where, width, height)
         if name in self.images:
             raise ReadError(where, expected="each image once", found=f"a second {excerpt(name)}",
-                            remedy=self.say_first(where, name))  # fmt: skip
+                            remedy=self.hint_two_folders(where, name))  # fmt: skip
         self.remember_image(where, name, (width, height))
         self.first_places.setdefault(name, where)
 
-    def say_first(self, where: object, name: str) -> str:
-        """What to do about an image in two folders: they may be those of two detectors, or of truth and predictions."""
+    def hint_two_folders(self, where: object, name: str) -> str:
+        """Return what to do about an image in two folders: two detectors, or ground truth and predictions."""
         first, second = (Path(str(place)).parent for place in (self.first_places.get(name, where), where))
         if first == second:
             return ""
@@ -71,7 +74,7 @@ class Rows:
         return f"the first is in {first}; {one}, or both, one by one, if they are the predictions of two detectors"
 
     def remember_image(self, where: object, name: str, size: tuple[int, int] = (0, 0)) -> None:
-        """An image that objects speak of, perhaps not for the first time."""
+        """Register the image of an object, unless it is known."""
         if name not in self.images:
             if not name:
                 raise ReadError(where, expected="the name of an image", found="an empty one")
@@ -92,7 +95,23 @@ class Rows:
         runs: tuple[list[int] | NDArray[np.uint32], tuple[int, int]] | None = None,
         flags: Sequence[str] = (),
     ) -> None:
-        """One object. `where` is the place to name should it prove wrong."""
+        """Add one object.
+
+        Parameters
+        ----------
+        where : str
+            Its place (`file:line`), for messages.
+        image, label : str, str or int
+            Name of the image; name of the class, or its number.
+        box : sequence of float
+            Four numbers in the layout and unit of the format.
+        confidence : float, optional
+            None for ground truth.
+        polygon, keypoints, runs : optional
+            Rings of a polygon; x, y, visibility of each keypoint; run lengths of a mask and its height and width.
+        flags : sequence of str
+            Names out of `FLAGS`.
+        """
         self.remember_image(where, image)
         if isinstance(label, str):
             check_name(where, label)
@@ -109,13 +128,16 @@ class Rows:
         self.where.append(where)
 
     def remark(self, what: str, where: str = "", count: int = 1) -> None:
-        """Something was left out or changed: counted, and told with the first place."""
+        """Count something that was skipped or changed; the notes of the source give the number and the first place."""
         if count:
             known, first = self.remarks.get(what, (0, where))
             self.remarks[what] = (known + count, first)
 
     def annotations(self, format: str, *, layout: str, coords: str = "abs", why: str = "") -> Annotations:
-        """All of it as columns. `layout` and `coords` are the format's own; the user's word goes before them."""
+        """Convert the rows to annotations.
+
+        `layout` and `coords` are those of the format; the user's options override them.
+        """
         self.check_confidences()
         widths, heights = zip(*self.images.values(), strict=True) if self.images else ((), ())
         images = Images(list(self.images), widths=widths, heights=heights)
@@ -128,7 +150,7 @@ class Rows:
             self.boxes,
             layout,
             coords,
-            images=size_images(images, self.options, self.path, self.pictures_beside),
+            images=size_images(images, self.options, self.path, self.image_files_beside),
             image=np.array([order[name] for name in self.image], dtype=np.int32),
             labels=labels,
             label=label,
@@ -137,20 +159,22 @@ class Rows:
             keypoints=Keypoints.of(self.keypoints) if any(k is not None for k in self.keypoints) else None,
             confidence=np.array(self.confidence, dtype=np.float64) if has_confidence else None,
             flags={name: mask_of_rows(count, rows) for name, rows in self.flags.items()},
-            source=Source(str(self.path), format, why, self.all_notes, self.tolerance.flaws, by_number=self.by_number),
+            source=Source(str(self.path), format, why, self.all_notes, self.errors.flaws, by_number=self.by_number),
         )
 
     @property
     def by_number(self) -> tuple[str, ...]:
+        """Tables that are known by number alone."""
         return ("labels",) if self.is_numbered and self.names is None else ()
 
     @property
     def all_notes(self) -> tuple[str, ...]:
+        """Notes, and the counted remarks."""
         counted = sorted(self.remarks.items())
         return (*self.notes, *(f"{n} {what}" + (f" (first: {at})" if at else "") for what, (n, at) in counted))
 
     def check_confidences(self) -> None:
-        """Either every object has a confidence (predictions) or none has (truth)."""
+        """Refuse a mix of objects with confidence (predictions) and without (ground truth)."""
         given = [c is not None for c in self.confidence]
         if not given or any(given) == all(given):
             return
@@ -158,13 +182,13 @@ class Rows:
         remedy = "keep truth apart from predictions"
         for row, is_given in enumerate(given):
             if is_given != given[0]:
-                with self.tolerance:
+                with self.errors:
                     place = f"{expected} as in {self.where[0]}"
                     raise ReadError(self.where[row], expected=place, found=found, remedy=remedy)
         self.select([row for row, is_given in enumerate(given) if is_given == given[0]])
 
     def select(self, rows: list[int]) -> None:
-        """Only these objects."""
+        """Keep only these objects."""
         for name in ("image", "label", "boxes", "confidence", "polygons", "keypoints", "runs", "where"):
             values = getattr(self, name)
             setattr(self, name, [values[row] for row in rows])
@@ -172,7 +196,10 @@ class Rows:
         self.flags = {flag: [place[row] for row in mine if row in place] for flag, mine in self.flags.items()}
 
     def labels(self) -> tuple[Labels, NDArray[np.int32]]:
-        """The labels in the order the format gives them, else by name or number."""
+        """Return the classes, and the class index of every object.
+
+        The order is that of the format's names, else alphabetical or numerical.
+        """
         used = dict.fromkeys(self.label)
         if self.is_numbered and self.names is not None:
             keys: list[Any] = list(range(len(self.names)))
@@ -190,6 +217,7 @@ class Rows:
 
 
 def mask_of_rows(count: int, rows: list[int]) -> NDArray[np.bool_]:
+    """Return a boolean array of this length that is True in these rows."""
     out = np.zeros(count, dtype=np.bool_)
     out[rows] = True
     return out
@@ -213,7 +241,7 @@ def build(
     keypoints: Keypoints | None = None,
     **columns: Any,
 ) -> Annotations:
-    """Annotations of these columns. Layout and frame are the format's own; the user's word goes before them."""
+    """Build annotations from columns. Layout and unit are those of the format; the user's options override them."""
     numbers = np.asarray(boxes, dtype=np.float64).reshape(-1, 4)
     layout = layout_name(options.boxes or layout)
     regions = Regions(numbers, layout, polygons=polygons, runs=runs, keypoints=keypoints)
@@ -222,9 +250,9 @@ def build(
 
 
 def size_images(images: Images, options: Options, where: object, beside: Mapping[str, list[Path]] = EMPTY) -> Images:
-    """The images with the sizes that their file does not say: the user's, those of the pictures, or the truth's.
+    """Fill in unknown image sizes: from the option `image_size`, the image files, or the ground truth.
 
-    Pictures `beside` the annotations are asked after those in the user's own folder.
+    Image files `beside` the annotations are used after those in the folder of the option `images`.
     """
     unknown = np.flatnonzero(images.widths == 0)
     if not len(unknown):
@@ -233,13 +261,13 @@ def size_images(images: Images, options: Options, where: object, beside: Mapping
     if options.image_size is not None:
         sizes[unknown] = options.image_size
     elif options.images is not None:
-        pictures = pictures_in(options.images)
+        pictures = image_files_in(options.images)
         for i in unknown.tolist():
             name = stem(images.name(i))
             if name not in pictures:
                 remedy = f"is {options.images} the right folder?"
                 raise ReadError(where, expected=f"a picture named {name}", found="none", remedy=remedy)
-            sizes[i] = picture_size(pictures[name])
+            sizes[i] = size_of_image_file(pictures[name])
     else:
         if options.like is not None:
             found, _ = match_images(images, options.like.images, where)
@@ -248,12 +276,14 @@ def size_images(images: Images, options: Options, where: object, beside: Mapping
             sizes[known] = theirs[found[known]]
         for i in unknown.tolist() if beside else ():
             if (name := stem(images.name(i))) in beside:
-                sizes[i] = picture_size(beside[name])
+                sizes[i] = size_of_image_file(beside[name])
     return Images(images.names, images.ids, widths=sizes[:, 0], heights=sizes[:, 1])
 
 
-def name_numbers(numbers: NDArray[np.int64], options: Options, refuse: Refuse) -> tuple[NDArray[np.int32], Labels]:
-    """Classes that are known by number, one for each row: under the names the user gives, else as numbers."""
+def name_class_numbers(
+    numbers: NDArray[np.int64], options: Options, refuse: Refuse
+) -> tuple[NDArray[np.int32], Labels]:
+    """Return class index per row and class table for numeric classes: named by the option `names`, else by number."""
     numbers = numbers + options.label_offset
     names, _ = class_names(options)
     if names is None:

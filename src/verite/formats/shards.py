@@ -1,4 +1,8 @@
-"""Which files are one side? A path, a quoted glob, a list of files; and how do several files become one side?"""
+"""Several files as one dataset: a glob, a list of paths, a folder of shards, `@LIST.txt`; splits (train, val, test).
+
+`find_shards` expands a path to files, `read_shards` reads and joins them. `choose_split` and `files_of_split` select
+one part of a dataset. Predictions of one image in two files are refused: they are probably those of two detectors.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +29,28 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-OTHERS = {"val": "valid", "valid": "val", "validation": "val"}  # the same part, as others call it
+SPLIT_SYNONYMS = {"val": "valid", "valid": "val", "validation": "val"}  # the same part, as others call it
 
 
 def choose_split(path: Path, parts: Mapping[str, T], options: Options, *, expected: str) -> tuple[str, T]:
-    """The part that the user names, or the only one there is."""
+    """Select the split that the user names, or the only one.
+
+    Parameters
+    ----------
+    path : Path
+        The dataset, for messages.
+    parts : mapping
+        Whatever belongs to each split, by its name.
+    options : Options
+        `options.split` is the wanted name; `val` also finds `valid` and `validation`.
+    expected : str
+        What to report as missing if there is no part at all.
+
+    Returns
+    -------
+    tuple[str, T]
+        The name and the value of the selected part.
+    """
     if not parts:
         raise ReadError(path, expected=expected, found="none")
     wanted = options.split
@@ -42,7 +63,7 @@ def choose_split(path: Path, parts: Mapping[str, T], options: Options, *, expect
                 remedy = f"name one of them instead of {path}"
             raise ReadError(path, expected="one part of the data set", found=", ".join(parts), remedy=remedy)
         return next(iter(parts.items()))
-    for name in (wanted, OTHERS.get(wanted, wanted)):
+    for name in (wanted, SPLIT_SYNONYMS.get(wanted, wanted)):
         if name in parts:
             return name, parts[name]
     alike = [name for name in parts if name and split_of(name) == split_of(wanted) is not None]
@@ -56,9 +77,9 @@ def choose_split(path: Path, parts: Mapping[str, T], options: Options, *, expect
 def files_of_split(
     path: Path, files: Sequence[Path], options: Options, *, by_name: bool = False
 ) -> tuple[list[Path], str]:
-    """The files of one split, where the folders that they are in are called train, val or test, and a word on which.
+    """Select the files of one split where folders are named train, val or test; returns them and a note on which.
 
-    With `by_name` the names of the files tell the splits, if that of every file does: `instances_val2017.json`.
+    With `by_name`, file names decide as well (`instances_val2017.json`), if every one of them names a split.
     """
     parts: dict[str, list[Path]] = {}
     for file in files if path.is_dir() else ():
@@ -77,8 +98,8 @@ def files_of_split(
 TOGETHER = ("confidence", "area", "ids")  # columns that a file has or has not
 
 
-def check_one_side(shards: Sequence[Annotations], name: str) -> None:
-    """Files with confidences are predictions, files without are ground truth: not both in one."""
+def check_confidences_agree(shards: Sequence[Annotations], name: str) -> None:
+    """Refuse files with confidences (predictions) beside files without (ground truth)."""
     kinds = {shard.confidence is not None: shard.source.path for shard in shards if len(shard)}
     if len(kinds) > 1:
         raise DataError(
@@ -88,7 +109,7 @@ def check_one_side(shards: Sequence[Annotations], name: str) -> None:
 
 
 def shared_images(shards: Sequence[Annotations]) -> tuple[int, int, list[str]] | None:
-    """The first two files with objects in the same images, and the names of these images; None if there are none."""
+    """Return the indices of the first two files with objects in the same images, and the images' names; else None."""
     first: dict[int, int] = {}
     for place, shard in enumerate(shards):
         own = np.unique(shard.image).tolist()
@@ -100,7 +121,7 @@ def shared_images(shards: Sequence[Annotations]) -> tuple[int, int, list[str]] |
 
 
 def check_one_detector(shards: Sequence[Annotations], paths: Sequence[Path], name: str, options: Options) -> None:
-    """Files of predictions for the same images are those of several detectors, or need their owner's word.
+    """Refuse predictions of one image in two files: these are several detectors, or duplicates.
 
     Raises
     ------
@@ -125,8 +146,8 @@ def check_one_detector(shards: Sequence[Annotations], paths: Sequence[Path], nam
 
 
 def join(shards: Sequence[Annotations], name: str) -> Annotations:
-    """One after the other. Tables grow from shard to shard, so that the last one has those of all."""
-    check_one_side(shards, name)
+    """Concatenate shards whose tables were aligned one by one: the last shard has the images and classes of all."""
+    check_confidences_agree(shards, name)
     last = shards[-1]
     check_images(shards, name)
     columns = {key: column(shards, key) for key in TOGETHER}
@@ -136,11 +157,11 @@ def join(shards: Sequence[Annotations], name: str) -> Annotations:
         if any(flag in shard.flags for shard in shards)
     }
     notes = dict.fromkeys(note for shard in shards for note in shard.source.notes)
-    tolerance = ErrorCollector()
+    errors = ErrorCollector()
     for shard in shards:
-        tolerance.add_all(shard.source.flaws)
+        errors.add_all(shard.source.flaws)
     why = f"{len(shards)} files, {shards[0].source.why}"
-    source = replace(shards[0].source, path=name, why=why, notes=tuple(notes), flaws=tolerance.flaws)
+    source = replace(shards[0].source, path=name, why=why, notes=tuple(notes), flaws=errors.flaws)
     return Annotations(
         images=last.images,
         labels=last.labels,
@@ -148,7 +169,7 @@ def join(shards: Sequence[Annotations], name: str) -> Annotations:
         label=np.concatenate([shard.label for shard in shards]),
         regions=join_regions([shard.regions for shard in shards]),
         flags=flags,
-        verdicts=join_verdicts(shards),
+        verdicts=join_image_level_labels(shards),
         unit=last.unit,
         source=source,
         **columns,
@@ -156,7 +177,7 @@ def join(shards: Sequence[Annotations], name: str) -> Annotations:
 
 
 def check_images(shards: Sequence[Annotations], name: str) -> None:
-    """Truths of an image stand in one file: its objects would count twice."""
+    """Refuse ground truth of one image in two files: its objects would count twice."""
     if shards[0].confidence is not None:
         return
     seen: set[int] = set()
@@ -172,7 +193,7 @@ def check_images(shards: Sequence[Annotations], name: str) -> None:
 
 
 def column(shards: Sequence[Annotations], key: str) -> Any:
-    """What all say; nothing where one says nothing, but for areas, which are absent one by one."""
+    """Concatenate an optional column; None if some shard lacks it. Missing areas are NaN instead."""
     parts: list[Any] = [getattr(shard, key) for shard in shards if len(shard)]
     if not parts or all(part is None for part in parts):
         return None
@@ -185,7 +206,8 @@ def column(shards: Sequence[Annotations], key: str) -> Any:
     return None if key == "ids" and len(np.unique(joined)) < len(joined) else joined
 
 
-def join_verdicts(shards: Sequence[Annotations]) -> ImageLevelLabels | None:
+def join_image_level_labels(shards: Sequence[Annotations]) -> ImageLevelLabels | None:
+    """Concatenate the image-level labels of all shards that have some."""
     said = [shard.verdicts for shard in shards if shard.verdicts is not None]
     if not said:
         return None
@@ -193,7 +215,7 @@ def join_verdicts(shards: Sequence[Annotations]) -> ImageLevelLabels | None:
     return ImageLevelLabels(*(np.concatenate([getattr(own, name) for own in said]) for name in columns))
 
 
-LETTERS = "*?["
+GLOB_CHARACTERS = "*?["
 
 SHARDED = {".json", ".jsonl", ".ndjson", ".parquet"}  # files that may be one of many in a folder
 
@@ -201,9 +223,9 @@ WHOLE = {"coco", "coco-results", "lvis", "results-object", "json-lines", "parque
 
 
 def find_shards(word: str | os.PathLike[str]) -> list[Path]:
-    """The files that a word stands for: `gt/*.json` all that match, `@files.txt` those it lists, else the path itself.
+    """Expand a path to files.
 
-    Matches come in the order of their names, those of a list in its own.
+    `gt/*.json` stands for all matches, sorted; `@files.txt` for its lines in their order; anything else for itself.
     """
     text = os.fspath(word)
     if is_list(text):
@@ -219,7 +241,7 @@ def find_shards(word: str | os.PathLike[str]) -> list[Path]:
 
 
 def is_many(word: object) -> bool:
-    """Does a word stand for several files, or is it a list of them?"""
+    """Tell whether a value stands for several files: a glob, `@LIST.txt`, or a list of paths."""
     if isinstance(word, (str, os.PathLike)):
         text = os.fspath(word)
         return isinstance(text, str) and (is_list(text) or is_pattern(text))
@@ -227,15 +249,17 @@ def is_many(word: object) -> bool:
 
 
 def is_list(text: str) -> bool:
-    return text.startswith("@") and not is_there(text)
+    """Tell whether a text is `@LIST.txt`, and not the name of an existing file."""
+    return text.startswith("@") and not path_exists(text)
 
 
 def is_pattern(text: str) -> bool:
-    return any(letter in text for letter in LETTERS) and not is_there(text)
+    """Tell whether a text is a glob, and not the name of an existing file."""
+    return any(letter in text for letter in GLOB_CHARACTERS) and not path_exists(text)
 
 
-def is_there(text: str) -> bool:
-    """Is there something of this name? Not if nothing can have it."""
+def path_exists(text: str) -> bool:
+    """Tell whether a path exists; False for names that no file can have."""
     try:
         return Path(text).exists()
     except (OSError, ValueError):  # too long, or with a null byte
@@ -243,7 +267,7 @@ def is_there(text: str) -> bool:
 
 
 def read_list(path: Path) -> list[Path]:
-    """A file a line, seen from the list's own folder; empty lines and those that begin with # are left out."""
+    """Read a list of files, one per line, relative to the list's folder; empty lines and `#` comments are skipped."""
     lines = [line.strip() for line in read_lines(find_path(path))]
     words = [line for line in lines if line and not line.startswith("#")]
     if not words:
@@ -252,9 +276,9 @@ def read_list(path: Path) -> list[Path]:
 
 
 def find_folder_shards(folder: Path, format_of: Callable[[Path], str]) -> list[Path]:
-    """The files of a folder, where there are several and the first is a whole document of many images; else none."""
+    """List the files of a folder if there are several of one suffix and the first is a document of many images."""
     files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    suffixes = {suffix_inside(path) for path in files}
+    suffixes = {(Path(path.stem).suffix if path.suffix.lower() in PACKED else path.suffix) for path in files}
     if len(files) < 2 or len(suffixes) > 1 or not suffixes <= SHARDED or not all(path.is_file() for path in files):
         return []
     try:
@@ -263,15 +287,22 @@ def find_folder_shards(folder: Path, format_of: Callable[[Path], str]) -> list[P
         return []
 
 
-def suffix_inside(path: Path) -> str:
-    """What a file ends in, packed or not."""
-    return Path(path.stem).suffix if path.suffix.lower() in PACKED else path.suffix
-
-
 def read_shards(
     word: Any, options: Options, read_one: Callable[[Path, Options], Annotations], name: str = ""
 ) -> Annotations:
-    """Several files as one side: the images of all of them, and the classes, which they share."""
+    """Read several files as one dataset, with the images and classes of all of them.
+
+    Parameters
+    ----------
+    word : str, path or sequence
+        A glob, `@LIST.txt`, or a list of paths.
+    options : Options
+        Passed on to `read_one`. With `options.like`, each shard is aligned with the one before.
+    read_one : callable
+        Reads one file.
+    name : str, optional
+        Name of the dataset in messages.
+    """
     from verite.model.alignment import align
 
     paths = find_shards(word) if isinstance(word, (str, os.PathLike)) else [p for w in word for p in find_shards(w)]
@@ -289,7 +320,7 @@ def read_shards(
 
 
 def read_detectors(given: Sequence[Any], read_one: Callable[[Any], Annotations]) -> Annotations | list[Annotations]:
-    """A list of predictions: those of several detectors, or of one, if they are files that share no image."""
+    """Read a list of predictions: one dataset if they are files that share no image, else one per detector."""
     from verite.model.alignment import align
 
     preds = [read_one(one) for one in given]

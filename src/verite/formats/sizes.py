@@ -1,4 +1,4 @@
-"""How large are the pictures, and what is a fraction of them in pixels?"""
+"""Sizes of image files, and conversion between fractions of the image and pixels."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def in_pixels(
     return regions.scale(scale), "px" if is_sized else "rel"
 
 
-def pictures_in(folder: Path, *, is_deep: bool = True) -> dict[str, list[Path]]:
+def image_files_in(folder: Path, *, is_deep: bool = True) -> dict[str, list[Path]]:
     """The image files in a folder, and in those below it, by stem."""
     if not folder.is_dir():
         raise ReadError(folder, expected="a folder with pictures", found="nothing" if not folder.exists() else "a file")
@@ -102,19 +102,19 @@ def pictures_in(folder: Path, *, is_deep: bool = True) -> dict[str, list[Path]]:
     return pictures
 
 
-def picture_size(pictures: list[Path]) -> tuple[int, int]:
+def size_of_image_file(pictures: list[Path]) -> tuple[int, int]:
     """Width and height of the one picture of a stem, from its header."""
     path, *others = pictures
     if others:
         found = f"{len(pictures)}, also {others[0]}"
         raise ReadError(path, expected=f"one picture named {path.stem}", found=found, remedy="name their folder")
-    with picture(path, is_decoded=False) as image:
+    with open_image(path, is_decoded=False) as image:
         width, height = image.size
     return width, height
 
 
 @contextmanager
-def picture(path: Path, formats: Sequence[str] = PICTURES, *, is_decoded: bool = True) -> Iterator[Image.Image]:
+def open_image(path: Path, formats: Sequence[str] = PICTURES, *, is_decoded: bool = True) -> Iterator[Image.Image]:
     """A picture of one of these formats, its size known and no larger than it may be, its pixels not yet read.
 
     `is_decoded`: they will be.

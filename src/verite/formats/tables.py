@@ -1,12 +1,11 @@
-"""Annotations out of columns, whichever table they are in, by the names people give to columns.
+"""Annotations from the columns of a table (CSV, Parquet, Arrow, pandas, NumPy), by the usual column names.
 
-Needed are an image (`image_id`, `image` or `file_name`), a class (`category_id`, `label` or `class`) and a box (`x, y,
-width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers, left, top, width and height unless said
-otherwise). Understood as well: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`, `segmentation`
-(lists of rings x, y, …, or COCO's runs), `mask` (COCO's run-length text) with `mask_height` and `mask_width`,
-`keypoints` (a list x, y, visibility, …), and the flags (`iscrowd` for `crowd`). Other names that can mean one thing
-only are taken as well (column_names.py); all others are named by a mapping. A row with an image and neither class nor
-box is an image without objects.
+Required are an image (`image_id`, `image` or `file_name`), a class (`category_id`, `label` or `class`) and a box (`x,
+y, width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers; `BOXES` lists all). Optional: `score` or
+`confidence`, `area`, `id`, `image_width` and `image_height`, `segmentation` (polygons, or COCO's RLE), `mask`
+(compressed RLE) with `mask_height` and `mask_width`, `keypoints` (x, y, visibility, …), and the flags (`iscrowd` for
+`crowd`). Other names are mapped by the option `columns`. A row with an image, but neither class nor box, is an image
+without objects.
 """
 
 from __future__ import annotations
@@ -22,12 +21,11 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
 from verite.formats.annotators import annotators_of_columns, with_annotators
-from verite.formats.class_names import HALF_PAIR, check_name, check_names
-from verite.formats.format import Options
+from verite.formats.format import HALF_PAIR, Options, check_name, check_names
 from verite.formats.polygons import check_mask_size, check_ring, parse_runs
-from verite.formats.rows import build, name_numbers, size_images
+from verite.formats.rows import build, name_class_numbers, size_images
 from verite.formats.sizes import check_size
-from verite.formats.words import is_number
+from verite.formats.text_lines import is_number
 from verite.model.annotations import FLAGS, Annotations, Source
 from verite.model.classes import Labels
 from verite.model.frames import SIDES
@@ -76,20 +74,20 @@ FOUR = re.compile(rf"\s*[\[(]?\s*({NUMBER})" + rf"\s*[,;\s]\s*({NUMBER})" * 3 + 
 
 
 def box_columns(names: Columns | Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
-    """The layout of boxes whose four columns are all there, and these."""
+    """Return the layout of the first group of four box columns that is complete, and their names."""
     return next(((layout, sides) for layout, sides in BOXES if all(side in names for side in sides)), None)
 
 
 def numbers_of(box: Any) -> Any:
-    """The four numbers of a cell that is a text, `[1, 2, 3, 4]` as pandas writes a list; others as they are."""
+    """Parse a box cell that is text, `[1, 2, 3, 4]` as pandas writes a list; other cells are returned unchanged."""
     found = FOUR.fullmatch(box) if isinstance(box, str) else None
     return [float(number) for number in found.groups()] if found else box
 
 
 def name_image_sizes(columns: dict[str, Any]) -> tuple[str, ...]:
-    """Corners beside a width and a height: those are the image's, if every box fits into them and none is as large.
+    """Rename `width` and `height` beside corners to the image's size, if every box fits into them and none is as large.
 
-    So TensorFlow's tables have it. They get the names of an image's sides; returns what to say of it.
+    TensorFlow's tables are written so. Returns a note if the columns were renamed.
     """
     layout, sides = box_columns(columns) or ("", ())
     if layout != "xyxy" or not {"width", "height"} <= columns.keys() or any(side in columns for side in SIZE):
@@ -108,14 +106,14 @@ def name_image_sizes(columns: dict[str, Any]) -> tuple[str, ...]:
 
 
 class CellOutlines:
-    """The rings and the mask of every row, as cells give them."""
+    """The polygon and the mask of every row, parsed from cells."""
 
     def __init__(self, count: int) -> None:
         self.rings: list[list[Any]] = [[] for _ in range(count)]
         self.masks: list[Any] = [None] * count
 
     def take(self, place: str, row: int, value: Any, size: Any) -> None:
-        """A cell: nothing, rings or one ring, runs with their size, or run-length text whose size is beside it."""
+        """Parse one cell: empty, one or several rings, an RLE with its size, or compressed RLE without."""
         if is_absent(value):
             return
         if isinstance(value, Mapping):
@@ -123,15 +121,22 @@ class CellOutlines:
         elif isinstance(value, (str, bytes)):
             self.masks[row] = read_mask(place, value, size)
         else:
-            self.rings[row] = read_rings(place, value)
+            # Parse one ring, or a list of rings, of coordinates x, y, ….
+            try:
+                lists = [value] if np.ndim(value[0]) == 0 else list(value)
+                rings = [np.asarray(ring, dtype=np.float64).ravel().tolist() for ring in lists]
+            except (TypeError, ValueError, IndexError, KeyError, OverflowError):
+                raise ReadError(place, expected="lists of numbers as rings", found=excerpt(str(value), 40)) from None
+            self.rings[row] = [check_ring(place, ring) for ring in rings]
 
     def columns(self) -> tuple[Polygons | None, RLEMasks | None]:
+        """Return polygons and masks of all rows, None where there are none."""
         has_masks = any(mask is not None for mask in self.masks)
         return Polygons.of(self.rings) if any(self.rings) else None, RLEMasks.of(self.masks) if has_masks else None
 
 
 def is_absent(value: Any) -> bool:
-    """Is a cell empty: None, NaN, pandas' NA, a text or list of no length?"""
+    """Tell whether a cell is empty: None, NaN, pandas' NA, a text or list of length 0."""
     if isinstance(value, np.ndarray):
         return value.size == 0
     if value is None or isinstance(value, Sized):
@@ -143,7 +148,7 @@ def is_absent(value: Any) -> bool:
 
 
 def read_mask(place: str, counts: Any, size: Any) -> Any:
-    """Runs as text or numbers, and their size."""
+    """Parse run lengths, as text or numbers, and their height and width."""
     given = counts.decode("latin-1") if isinstance(counts, bytes) else counts
     try:
         runs = given if isinstance(given, str) else np.asarray(given, dtype=np.int64).tolist()
@@ -154,18 +159,8 @@ def read_mask(place: str, counts: Any, size: Any) -> Any:
     return parse_runs(place, runs, height, width), (height, width)
 
 
-def read_rings(place: str, value: Any) -> list[Any]:
-    """Lists of x, y, …; a single one may stand for itself."""
-    try:
-        lists = [value] if np.ndim(value[0]) == 0 else list(value)
-        rings = [np.asarray(ring, dtype=np.float64).ravel().tolist() for ring in lists]
-    except (TypeError, ValueError, IndexError, KeyError, OverflowError):
-        raise ReadError(place, expected="lists of numbers as rings", found=excerpt(str(value), 40)) from None
-    return [check_ring(place, ring) for ring in rings]
-
-
 def floats_of(value: Any) -> NDArray[np.float64] | None:
-    """The numbers of a cell; None where it holds something else."""
+    """Return the numbers of a cell; None where it holds something else."""
     if isinstance(value, (str, bytes)):
         return None
     try:
@@ -176,13 +171,15 @@ def floats_of(value: Any) -> NDArray[np.float64] | None:
 
 
 def is_pose(points: NDArray[np.float64]) -> bool:
-    """Are these threes, flat or a row each?"""
+    """Tell whether these are keypoints of three numbers, flat or of shape (n, 3)."""
     return points.size % 3 == 0 and (points.ndim == 1 or (points.ndim == 2 and points.shape[1] == 3))
 
 
 MOST_ID = 2**63 - 1  # what a column of ids holds
 
-HONOURS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "columns"})
+TABLE_OPTIONS = frozenset(
+    {"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "columns"}
+)
 
 
 def read_columns(
@@ -192,28 +189,44 @@ def read_columns(
     format: str = "memory",
     *,
     rows: Sequence[int] | None = None,
-    tolerance: ErrorCollector | None = None,
+    errors: ErrorCollector | None = None,
 ) -> Annotations:
-    """The objects of a table, a row each. `name` is what messages call it, `rows` are the numbers they have there."""
+    """Read the objects of a table, one per row.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table in messages.
+    given : mapping
+        Columns by name, all of one length.
+    options : Options
+        `columns` maps our names to those of the table.
+    format : str
+        Recorded in the source.
+    rows : sequence of int, optional
+        Row numbers for messages. Default: counted from 1.
+    errors : ErrorCollector, optional
+        Errors that were found before; where all errors are wanted, those of invalid rows are added.
+    """
     columns, notes = rename(name, given, options)
     table = ColumnRows(name, columns, options, rows)
-    tolerance = tolerance or ErrorCollector()
+    errors = errors or ErrorCollector()
     while True:
         try:
             found = table.annotations(options, format)
-            found = found.with_source(replace(found.source, notes=notes, flaws=tolerance.flaws))
+            found = found.with_source(replace(found.source, notes=notes, flaws=errors.flaws))
             image = next((key for key in IMAGE if key in columns), None)
             return with_annotators(found, annotators_of_columns(columns, image))
         except WrongRows as wrong:
             if not is_listing():
                 raise wrong.faults[0] from None
             for fault in wrong.faults:
-                tolerance.add_error(fault)
+                errors.add_error(fault)
             table = table.without(wrong.rows)
 
 
 class WrongRows(Exception):  # noqa: N818 - never leaves this module
-    """Rows that cannot be read, by their numbers, and why."""
+    """Rows that cannot be read, by their numbers, and the error of each."""
 
     def __init__(self, faults: Mapping[int, ReadError]) -> None:
         super().__init__(len(faults))
@@ -221,9 +234,9 @@ class WrongRows(Exception):  # noqa: N818 - never leaves this module
 
 
 def rename(name: str, given: Columns, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The columns under our names, as the user says which of theirs stands for which of ours; and what was not used.
+    """Rename columns as the option `columns` says; returns the columns and notes.
 
-    On the command line both sides are spoken of at once, and one of them may have the usual names.
+    On the command line the option holds for both sides, so a side that has the usual name already keeps it.
     """
     columns, notes = dict(given), []
     for ours, theirs in (options.columns or {}).items():
@@ -241,11 +254,12 @@ def rename(name: str, given: Columns, options: Options) -> tuple[dict[str, Any],
 
 
 def list_names(names: Columns | Sequence[str]) -> str:
+    """List column names for a message."""
     return excerpt(", ".join(map(str, names)), 120) if names else "none"
 
 
 class ColumnRows:
-    """The columns of a table, checked as they are asked for."""
+    """The columns of a table; each accessor validates its column and raises `WrongRows` for invalid cells."""
 
     def __init__(self, name: str, columns: dict[str, Any], options: Options, rows: Sequence[int] | None) -> None:
         # An array of several dimensions is a column of cells that are arrays.
@@ -258,12 +272,13 @@ class ColumnRows:
         self.rows = range(1, self.count + 1) if rows is None else rows
 
     def annotations(self, options: Options, format: str) -> Annotations:
+        """Return annotations of all rows that are objects; the others are images without objects."""
         image, images = self.image_table(options)
         kept = np.flatnonzero(~self.are_bare())
         return self.take(kept).objects(options, format, images, image[kept])
 
     def objects(self, options: Options, format: str, images: Images, image: NDArray[np.int32]) -> Annotations:
-        """Every row an object, in these images."""
+        """Return annotations with every row an object of these images."""
         label, labels = self.label_table(options)
         layout, boxes = self.boxes()
         polygons, runs = self.outlines()
@@ -287,7 +302,7 @@ class ColumnRows:
         )
 
     def are_bare(self) -> NDArray[np.bool_]:
-        """Rows that name an image and nothing in it: neither class nor box, which every object has."""
+        """Mark rows that have neither class nor box: images without objects."""
         told = [key for key in (*LABEL, *BOX_SIDES, BOX) if key in self.columns]
         bare = np.full(self.count, bool(told))
         for key in told:
@@ -296,7 +311,7 @@ class ColumnRows:
         return bare
 
     def take(self, kept: NDArray[np.int64]) -> ColumnRows:
-        """The same table with these rows alone."""
+        """Return the table of these rows only."""
         if len(kept) == self.count:
             return self
         columns = {
@@ -306,27 +321,27 @@ class ColumnRows:
         return ColumnRows(self.name, columns, self.options, [self.rows[i] for i in kept])
 
     def without(self, gone: Sequence[int]) -> ColumnRows:
-        """The same table without the rows of these numbers."""
+        """Return the table without the rows of these numbers."""
         return self.take(np.flatnonzero(~np.isin(self.rows, gone)))
 
     def refuse(self, expected: str, found: Mapping[int, str]) -> None:
-        """These rows are not as expected; nothing happens where there is none."""
+        """Raise `WrongRows` if there are invalid rows: what was expected, and what was found in each."""
         self.refuse_all({row: ReadError(self.place(row), expected=expected, found=text) for row, text in found.items()})
 
     def refuse_all(self, faults: Mapping[int, ReadError]) -> None:
-        """What is wrong with these rows."""
+        """Raise `WrongRows` if there are errors, by row."""
         if faults:
             raise WrongRows({self.rows[row]: fault for row, fault in faults.items()})
 
     def need(self, names: Sequence[str]) -> str:
-        """The first of these columns that is there."""
+        """Return the first of these columns that exists."""
         found = next((key for key in names if key in self.columns), None)
         if found is None:
             raise self.complaint(f"a column {', '.join(names[:2])} or {names[2]}", names)
         return found
 
     def complaint(self, expected: str, names: Sequence[str]) -> ReadError:
-        """What is missing, the nearest name that there is, and how to say that it is meant."""
+        """Return the error for a missing column, with the most similar name and how to map it."""
         others = [key for key in self.columns if key not in KNOWN]
         near = ((key, said) for key in names if (said := did_you_mean(key, others)))
         ours, said = next(near, (names[0], ""))
@@ -336,10 +351,11 @@ class ColumnRows:
         return ReadError(self.name, expected=expected, found=list_names(self.columns), remedy=remedy)
 
     def place(self, row: int) -> str:
+        """Return the place of a row for messages."""
         return f"{self.name}: row {self.rows[row]}"
 
     def numbers(self, key: str) -> NDArray[np.float64]:
-        """A column of numbers, NaN where there is none."""
+        """Return a column of floats, NaN where a cell is empty."""
         values = self.columns[key]
         try:
             plain = [np.nan if v is None else v for v in values] if is_objects(values) else values
@@ -357,7 +373,7 @@ class ColumnRows:
             raise ReadError(self.name, expected=f"numbers in {key}", found="others") from None
 
     def is_whole(self, key: str) -> bool:
-        """Are these ids, or texts? Absent ones are told apart later."""
+        """Tell whether a column holds integer ids rather than names; empty cells are refused later."""
         values = self.columns[key]
         dtype = getattr(values, "dtype", None)
         if dtype is not None and dtype.kind in "iu":
@@ -365,6 +381,7 @@ class ColumnRows:
         return all(isinstance(v, (int, np.integer)) or v is None or is_whole_float(v) for v in values)
 
     def whole(self, key: str) -> NDArray[np.int64]:
+        """Return a column of 64-bit integers."""
         numbers = self.columns[key]
         if getattr(numbers, "dtype", None) is not None and numbers.dtype.kind in "iu":
             large = np.flatnonzero(numbers > MOST_ID).tolist() if numbers.dtype.kind == "u" else []
@@ -381,6 +398,7 @@ class ColumnRows:
         return plain.astype(np.int64)
 
     def texts(self, key: str) -> NDArray[np.object_]:
+        """Return a column of non-empty texts."""
         values = self.columns[key]
         odd = {row: value for row, value in enumerate(values) if not isinstance(value, str) or not value}
         found = {row: describe(v) for row, v in odd.items()}
@@ -388,7 +406,7 @@ class ColumnRows:
         return np.array([str(value) for value in values], dtype=object)
 
     def image_table(self, options: Options) -> tuple[NDArray[np.int32], Images]:
-        """Which image each row speaks of; by number, by name, or both."""
+        """Return the image index of each row and the images, known by id, by name, or both."""
         ids, names = self.keys(IMAGE)
         position, numbers, known = distinct(ids, names)
         self.check_pairs("image", position, ids, names, known)
@@ -402,7 +420,10 @@ class ColumnRows:
         return position, size_images(Images(known, numbers, widths=widths, heights=heights), options, self.name)
 
     def sizes(self, position: NDArray[np.int32]) -> tuple[Any, Any]:
-        """Widths and heights of the images where columns say them, 0 where a cell does not."""
+        """Return widths and heights of the images from their columns, 0 where a cell is empty.
+
+        All rows of an image must agree.
+        """
         if not all(side in self.columns for side in SIZE):
             return None, None
         sides = np.nan_to_num(np.stack([self.numbers(side) for side in SIZE], axis=1))
@@ -425,7 +446,7 @@ class ColumnRows:
         return sides[first, 0], sides[first, 1]
 
     def keys(self, names: Sequence[str]) -> tuple[NDArray[np.int64] | None, NDArray[np.object_] | None]:
-        """Ids and names of a thing, whichever of its columns there are."""
+        """Return ids and names of images or classes, whichever columns there are."""
         self.need(names)
         there = [key for key in names if key in self.columns]
         if not self.count:  # what a column holds is then known by its name alone
@@ -436,7 +457,7 @@ class ColumnRows:
         return self.whole(numbered) if numbered else None, self.texts(named) if named else None
 
     def check_pairs(self, what: str, position: Any, ids: Any, names: Any, known: list[str] | None) -> None:
-        """Where there are ids and names, an id has one name and a name one id."""
+        """Refuse ids with several names and names with several ids."""
         if ids is None or names is None or known is None:
             return
         for at in np.unique(position[np.array(known, dtype=object)[position] != names]).tolist():
@@ -448,6 +469,7 @@ class ColumnRows:
             raise ReadError(self.name, expected=f"one id per {what} name", found=f"several of {twice!r}")
 
     def label_table(self, options: Options) -> tuple[NDArray[np.int32], Labels]:
+        """Return the class index of each row and the classes."""
         ids, names = self.keys(LABEL)
         position, numbers, known = distinct(ids, names)
         self.check_pairs("class", position, ids, names, known)
@@ -457,9 +479,10 @@ class ColumnRows:
             return position, Labels(known)
         if known is not None:
             return position, Labels(known, numbers + options.label_offset)
-        return name_numbers(numbers[position], options, self.refuse)
+        return name_class_numbers(numbers[position], options, self.refuse)
 
     def check_classes(self, position: NDArray[np.int32], known: list[str]) -> None:
+        """Refuse invalid class names, with the rows that have them."""
         for at, name in enumerate(known):
             try:
                 check_name(self.name, name)
@@ -469,7 +492,7 @@ class ColumnRows:
         check_names(self.name, known)
 
     def boxes(self) -> tuple[str, NDArray[np.float64]]:
-        """The four numbers and what they are."""
+        """Return the layout of the boxes and their numbers, shape (n, 4)."""
         if (found := box_columns(self.columns)) is not None:
             layout, names = found
             return layout, np.stack([self.numbers(side) for side in names], axis=1)
@@ -487,7 +510,7 @@ class ColumnRows:
         return "xywh", np.array([box.ravel() for box in values if box is not None]).reshape(-1, 4)
 
     def outlines(self) -> tuple[Polygons | None, RLEMasks | None]:
-        """Rings and masks, where a row has some."""
+        """Return polygons and masks, where rows have some."""
         sizes = None
         if RUNS in self.columns:
             for side in RUN_SIZE:
@@ -506,6 +529,7 @@ class ColumnRows:
         return outlines.columns()
 
     def keypoints(self) -> Keypoints | None:
+        """Return the keypoints, where rows have some."""
         if POSE not in self.columns:
             return None
         given = list(self.columns[POSE])
@@ -516,6 +540,7 @@ class ColumnRows:
         return Keypoints.of(values) if any(pose is not None and pose.size for pose in values) else None
 
     def flags(self, key: str) -> NDArray[np.bool_]:
+        """Return a column of 0 and 1 as booleans; empty cells are False."""
         values = np.nan_to_num(self.numbers(key))
         odd = np.flatnonzero(~np.isin(values, (0, 1))).tolist()
         self.refuse(f"0 or 1 in {key}", {row: str(values[row]) for row in odd})
@@ -523,27 +548,29 @@ class ColumnRows:
 
 
 def describe(cell: Any) -> str:
-    """A cell that is not what it should be, as messages quote it."""
+    """Quote an invalid cell for a message."""
     return "none" if is_absent(cell) else excerpt(str(cell))
 
 
 def by_number(**tables: Images | Labels) -> tuple[str, ...]:
-    """Which tables are known by number alone."""
+    """Return the names of the tables that have ids only."""
     return tuple(name for name, table in tables.items() if table.names is None)
 
 
 def are_absent(values: Any) -> NDArray[np.bool_]:
-    """Which cells of a column hold nothing."""
+    """Mark the empty cells of a column."""
     if is_objects(values):
         return np.array([is_absent(value) for value in values], dtype=np.bool_)
     return np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=np.bool_)
 
 
 def is_objects(values: Any) -> bool:
+    """Tell whether a column holds Python objects rather than numbers of one type."""
     return not hasattr(values, "dtype") or values.dtype.kind == "O"
 
 
 def is_numeric(value: Any) -> bool:
+    """Tell whether a cell can become a float64; None counts, as it becomes NaN."""
     if isinstance(value, str):
         return is_number(value)
     if isinstance(value, int):
@@ -552,13 +579,17 @@ def is_numeric(value: Any) -> bool:
 
 
 def is_whole_float(value: Any) -> bool:
+    """Tell whether a value is a float without fraction, or NaN."""
     return isinstance(value, (float, np.floating)) and (value != value or float(value).is_integer())
 
 
 def distinct(
     ids: NDArray[np.int64] | None, names: NDArray[np.object_] | None
 ) -> tuple[NDArray[np.int32], NDArray[np.int64] | None, list[str] | None]:
-    """For each row the position of its key among the different ones, in the order of ids, else of appearance."""
+    """Return the index of each row's key among the distinct keys, and the ids and names of these.
+
+    Their order is that of the ids, else that of appearance.
+    """
     if ids is not None:
         numbers, first, position = np.unique(ids, return_index=True, return_inverse=True)
         return position.astype(np.int32), numbers, None if names is None else [names[i] for i in first]

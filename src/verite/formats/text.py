@@ -1,10 +1,10 @@
-"""Text folders: one file per image, one object per line.
+"""Text folders (Object-Detection-Metrics): one file per image, one object per line.
 
-Truth:       `<class> <x> <y> <w> <h>`;   predictions: `<class> <confidence> <x> <y> <w> <h>`.
-The four numbers are left, top, width and height (`xywh`) unless the user says they are corners (`xyrb`). Numbers that
-all lie between 0 and 1 are fractions of the image unless the user says `abs`. In such relative coordinates `xywh` means
-the centre, as in Object-Detection-Metrics, where this format comes from; `ltwh` says left and top there, too.
-Classes may be numbers; `names` then says what they are called.
+Ground truth is `<class> <x> <y> <w> <h>`, predictions `<class> <confidence> <x> <y> <w> <h>`. The four numbers are
+left, top, width and height (`xywh`); the option `boxes` declares corners (`xyrb`). Numbers that all lie between 0 and
+1 are fractions of the image unless `coords` is `abs`. In fractions `xywh` means the centre, as in
+Object-Detection-Metrics; `ltwh` is left and top there, too. Classes may be numbers, which the option `names`
+translates.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_lines
-from verite.formats.class_names import class_names
 from verite.formats.format import (
     FRAMES,
     Format,
     Options,
     PathProbe,
     check_words,
+    class_names,
     file_stems,
     frame_of,
     is_list,
@@ -29,60 +29,63 @@ from verite.formats.format import (
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
-from verite.formats.words import (
-    confidence_place,
-    fitting_fractions,
-    is_confidence_last,
+from verite.formats.text_lines import (
+    confidence_position,
+    ends_with_confidence,
     is_number,
+    layouts_inside_image,
     leaves_image,
+    reason_for_fractions,
     to_numbers,
-    why_fractions,
 )
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 
 
-def recognise(look: PathProbe) -> str | None:
-    if not look.with_suffix(".txt"):
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is a text folder: most lines are a class and four or five numbers."""
+    if not probe.with_suffix(".txt"):
         return None
-    lines = look.lines
+    lines = probe.lines
     if not lines:
-        return "text files without a line" if text_files(look) else None
+        return "text files without a line" if text_files(probe) else None
     fitting = [words for words in lines if len(words) in (5, 6) and all(is_number(word) for word in words[1:])]
     if 2 * len(fitting) <= len(lines):
         return None
     why = "text files with a class and 4 numbers per line"
     if not any(len(words) == 6 for words in fitting):
         return why
-    place, reason = confidence_place(lines, is_named=True) or ("", "")
+    place, reason = confidence_position(lines, is_named=True) or ("", "")
     if place == "after" or (place and lines[0][0].isdecimal()):  # where the reader departs from what is usual
         return f"{why}; {reason}"
-    return f"{why}, confidence {'behind' if is_confidence_last(lines) else 'before'} them"
+    return f"{why}, confidence {'behind' if ends_with_confidence(lines) else 'before'} them"
 
 
-def text_files(look: PathProbe) -> list[Path]:
-    return [path for path in look.with_suffix(".txt") if not look.is_folder or not is_list(path)]
+def text_files(probe: PathProbe) -> list[Path]:
+    """Return the annotation files, without lists of classes or images."""
+    return [path for path in probe.with_suffix(".txt") if not probe.is_folder or not is_list(path)]
 
 
 def read(path: Path, options: Options) -> Annotations:
-    look = PathProbe(path)
-    files, split = files_of_split(path, text_files(look), options)
+    """Read a text folder; position of the confidence, unit and layout are inferred and recorded in the source."""
+    probe = PathProbe(path)
+    files, split = files_of_split(path, text_files(probe), options)
     if not files:
-        found = "only lists of classes or images" if look.with_suffix(".txt") else "none"
+        found = "only lists of classes or images" if probe.with_suffix(".txt") else "none"
         raise ReadError(path, expected="annotation files ending in .txt", found=found)
     names, _ = class_names(options)
     rows = Rows(path, options, names=names)
-    why, is_last = [split] if split else [], is_confidence_last(look.lines)
+    why, is_last = [split] if split else [], ends_with_confidence(probe.lines)
     if is_last:
         why.append(
             "confidence taken from the end of the line, as it lies between 0 and 1, and the first number does not"
         )
-    place, _ = confidence_place(look.lines, is_named=True) or ("", "")
+    place, _ = confidence_position(probe.lines, is_named=True) or ("", "")
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             add_file(rows, file, -1 if is_last or place == "after" else 0)
     coords = options.coords
-    if coords is None and (reason := why_fractions(rows.boxes)):
+    if coords is None and (reason := reason_for_fractions(rows.boxes)):
         coords = "rel"
         why.append(f"coordinates taken as fractions of the image, because {reason}")
     is_centre = frame_of(coords).is_relative and options.boxes in (None, "xywh")
@@ -97,8 +100,8 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def check_centres(rows: Rows) -> None:
-    """Refuse fractions that leave the image as centre and size, and do not under another layout."""
-    fitting = fitting_fractions(rows.boxes)
+    """Refuse fractions that leave the image as centre and size, but not in another layout."""
+    fitting = layouts_inside_image(rows.boxes)
     if not fitting or "cxcywh" in fitting:
         return
     leaving = sum(map(leaves_image, rows.boxes))
@@ -112,15 +115,16 @@ def check_centres(rows: Rows) -> None:
 
 
 def add_file(rows: Rows, file: Path, place: int) -> None:
-    """The lines of one image; `place` is that of the confidence among the numbers of a line."""
+    """Add the objects of one image; `place` is the index of the confidence among the numbers of a line."""
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
-            with rows.tolerance:
+            with rows.errors:
                 add_line(rows, file, number, line, place)
 
 
 def add_line(rows: Rows, file: Path, number: int, line: str, place: int) -> None:
+    """Add one object."""
     words = line.split()
     where = f"{file}:{number}"
     if len(words) not in (5, 6):
@@ -136,7 +140,7 @@ def add_line(rows: Rows, file: Path, number: int, line: str, place: int) -> None
 
 
 def class_name(where: str, word: str, rows: Rows) -> str:
-    """The class of a line: a name, or a number that the user has given a name, counted from 0."""
+    """Return the class of a line: a name, or a number that the option `names` translates, counted from 0."""
     if rows.names is None or not word.isdecimal() or len(word) > 9:
         return word
     number = int(word) + rows.options.label_offset
@@ -147,6 +151,7 @@ def class_name(where: str, word: str, rows: Rows) -> str:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one text file per image, boxes as left, top, width and height in pixels."""
     need_pixels(annotations, path)
     names = annotations.labels.all_names
     check_words(path, names)
@@ -161,7 +166,7 @@ def write(annotations: Annotations, path: Path) -> None:
         write_lines(folder, stems, lines)
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "box apart from its polygon",
@@ -178,7 +183,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"class names without blanks"}),
     options=FRAMES | {"label_offset", "names", "split"},
 )

@@ -1,8 +1,8 @@
 """VGG Image Annotator (VIA 2): a JSON project or export, or its CSV; one file for all images.
 
-Rectangles, polygons, circles and ellipses are read, the round ones as polygons of 64 corners; points and lines are left
-out and counted. VIA has no word of its own for a class: it is the region attribute that all regions have, or the first
-of the usual names (`label`, `class`, `name`, `type`, `category`).
+Rectangles, polygons, circles and ellipses are read, the round ones as polygons of 64 corners; points and lines are
+skipped and counted. VIA has no field for the class: it is the region attribute that all regions have, or the first of
+the usual names (`label`, `class`, `name`, `type`, `category`).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 
 from verite.errors import UNLABELLED, ReadError, excerpt
-from verite.formats.csv_lines import header_columns, read_csv_table
 from verite.formats.format import Format, Options, PathProbe, check_ends
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, decode_bytes, write_json
 from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, need_pixels
-from verite.formats.words import is_plain_number
+from verite.formats.table_files import header_columns, read_csv_table
+from verite.formats.text_lines import is_plain_number
 from verite.model.annotations import Annotations
 from verite.model.regions import POLYGON
 
@@ -49,10 +49,11 @@ class Project(msgspec.Struct):
 Placed = tuple[str, str, Region]  # where it stands, its image, and the region
 
 
-def recognise(look: PathProbe) -> str | None:
-    if len(header_columns(look, COLUMNS)) == len(COLUMNS):
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is a VIA project, export or CSV."""
+    if len(header_columns(probe, COLUMNS)) == len(COLUMNS):
         return f"a CSV file with {COLUMNS[3]}"
-    start = "" if look.is_folder else look.head.lstrip()
+    start = "" if probe.is_folder else probe.head.lstrip()
     if start.startswith("{") and '"_via_img_metadata"' in start:
         return "a JSON object with _via_img_metadata"
     if start.startswith("{") and '"filename"' in start and '"regions"' in start:
@@ -61,6 +62,7 @@ def recognise(look: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the regions of all images."""
     rows = Rows(path, options)
     is_table = not path.is_dir() and not PathProbe(path).head.lstrip().startswith("{")
     regions = list(table_regions(path, rows) if is_table or path.is_dir() else document_regions(path, rows))
@@ -72,9 +74,9 @@ def read(path: Path, options: Options) -> Annotations:
             continue
         label = class_of(region, attribute)
         if not label:
-            rows.tolerance.add(UNLABELLED, f"no {attribute} to say their class", where, "")
+            rows.errors.add(UNLABELLED, f"no {attribute} to say their class", where, "")
             continue
-        with rows.tolerance:
+        with rows.errors:
             ring = READERS[kind](region.shape_attributes, where)
             rows.add(where, image, label, bounds_of_rings([ring]), polygon=None if kind == "rect" else [ring])
     return rows.annotations("via", layout="xyxy", why=f"class from the attribute {attribute!r}" if attribute else "")
@@ -92,8 +94,8 @@ def document_regions(path: Path, rows: Rows) -> Iterable[Placed]:
 
 
 def table_regions(path: Path, rows: Rows) -> Iterable[Placed]:
-    for where, line in read_csv_table(path, COLUMNS, COLUMNS).records(rows.tolerance):
-        with rows.tolerance:
+    for where, line in read_csv_table(path, COLUMNS, COLUMNS).records(rows.errors):
+        with rows.errors:
             rows.remember_image(where, line["filename"])
             shape, attributes = (parse_cell(line[name], where, name) for name in COLUMNS[3:])
             if shape:
@@ -222,7 +224,7 @@ def shape_of(annotations: Annotations, row: int) -> dict[str, Any]:
     return {"name": "rect", "x": x, "y": y, "width": width, "height": height}
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "class name",
@@ -239,7 +241,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"boxes from left to right"}),
     suffixes=(".json", ".csv"),
     sides=("truth",),

@@ -16,7 +16,7 @@ from verite.files import read_lines
 from verite.formats.format import FRAMES, Format, Options, PathProbe, head_of, is_list
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
-from verite.formats.words import is_number, to_numbers
+from verite.formats.text_lines import is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 
@@ -44,8 +44,9 @@ MOST_FRAMES = 1_000_000
 FILES, LINES = 50, 50  # the first of them decide the format, and whether it is a ground truth
 
 
-def recognise(look: PathProbe) -> str | None:
-    lines = first_lines(text_files(look))
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is VisDrone: all first lines have the eight numbers of images, or the ten of videos."""
+    lines = first_lines(text_files(probe))
     for count, before in ((8, ""), (VIDEO, "a frame, a track, ")):
         if lines and all(is_line(words, count) for words in lines):
             listed = "a box, a score, a category from 0 to 11, truncation and occlusion"
@@ -53,8 +54,8 @@ def recognise(look: PathProbe) -> str | None:
     return None
 
 
-def text_files(look: PathProbe) -> list[Path]:
-    return [path for path in look.with_suffix(".txt") if not look.is_folder or not is_list(path)]
+def text_files(probe: PathProbe) -> list[Path]:
+    return [path for path in probe.with_suffix(".txt") if not probe.is_folder or not is_list(path)]
 
 
 def first_lines(files: list[Path]) -> list[list[str]]:
@@ -87,6 +88,7 @@ def has_confidences(lines: list[list[str]]) -> bool:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read images or video frames with their objects."""
     files, split = files_of_split(path, text_files(PathProbe(path)), options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
@@ -96,13 +98,13 @@ def read(path: Path, options: Options) -> Annotations:
     if count == VIDEO:
         check_sequences(path, files)
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             if count < VIDEO:
                 rows.add_image(file, file.stem)
             last = 0
             for number, line in enumerate(read_lines(file), start=1):
                 if line.strip():
-                    with rows.tolerance:
+                    with rows.errors:
                         frame = add_line(rows, f"{file}:{number}", file.stem, line, count, is_pred=is_pred)
                         last = max(last, frame)
             for frame in range(1, last + 1) if not is_pred else ():

@@ -1,6 +1,9 @@
-"""Pascal VOC XML: one file per image, corners as 1-based pixel indices, both included.
+"""Pascal VOC: XML annotations, segmentation images, and the results of the detection competitions.
 
-The numbers are kept as they stand; the protocol that counts pixels adds its own +1.
+XML has one file per image, corners as 1-based pixel indices, both inclusive. The numbers are kept as they stand; the
+VOC protocol adds its own +1. Segmentations are PNGs in SegmentationObject and SegmentationClass. Results are text
+files `comp4_det_test_CLASS.txt` with lines `image confidence left top right bottom`; py-faster-rcnn writes a code
+between the competition and `det`.
 """
 
 from __future__ import annotations
@@ -8,17 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from verite.arrays import np
-from verite.errors import ErrorCollector, ReadError
-from verite.files import find_path, folder_atomically, read_lines
+from verite.errors import ErrorCollector, ReadError, excerpt
+from verite.files import find_path, folder_atomically, read_lines, read_text
 from verite.formats.format import FRAMES, Format, Options, PathProbe, file_stems, flags_by_row
 from verite.formats.rows import Rows
 from verite.formats.shards import choose_split, files_of_split
 from verite.formats.sizes import need_pixels
+from verite.formats.text_lines import to_numbers
 from verite.formats.xml import Element, check_writable, parse, to_whole
 from verite.model.annotations import Annotations, Source
 from verite.model.images import SPLITS
@@ -29,18 +34,19 @@ if TYPE_CHECKING:
 
     from verite.formats.label_images import Segments
 
-
 VOC_FLAGS = ("truncated", "difficult", "occluded")
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = look.with_suffix(".xml")
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is VOC XML: files with <annotation>."""
+    files = probe.with_suffix(".xml")
     if files and re.search(r"<annotation[\s>]", PathProbe(files[0]).head):
-        return "XML files with <annotation>" if look.is_folder else "an XML file with <annotation>"
+        return "XML files with <annotation>" if probe.is_folder else "an XML file with <annotation>"
     return None
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read the XML files of a folder, or of one image set (split) of a VOC devkit."""
     rows = Rows(path, options)
     files = PathProbe(path).with_suffix(".xml")
     parts = files_by_image_set(files)
@@ -55,7 +61,7 @@ def read(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="files ending in .xml", found="none")
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             add_file(rows, file)
     return rows.annotations("voc", layout="xyxy", why=why)
 
@@ -64,7 +70,7 @@ ANNOTATIONS = "Annotations"  # folder of all splits of a VOC devkit; ImageSets/M
 
 
 def files_by_image_set(files: Sequence[Path]) -> dict[str, list[Path]]:
-    """The files that each list of the devkit names: train, val, trainval, test; none where fewer than two do."""
+    """Group the files by the lists of the devkit (train, val, trainval, test); empty if fewer than two lists apply."""
     folders = {file.parent for file in files}
     home = next(iter(folders)) if len(folders) == 1 else None
     if home is None or home.name != ANNOTATIONS:
@@ -80,18 +86,19 @@ def files_by_image_set(files: Sequence[Path]) -> dict[str, list[Path]]:
 
 
 def add_file(rows: Rows, file: Path) -> None:
-    """The objects of one image."""
+    """Add the image of one XML file and its objects."""
     root = parse(file)
     if root.tag != "annotation":
         raise ReadError(root.where, expected="<annotation>", found=f"<{root.tag}>")
     name = root.word("filename") or file.stem
     rows.add_image(root.where, name, *size_of(root))
     for item in root.all("object"):
-        with rows.tolerance:
+        with rows.errors:
             add_object(rows, name, item)
 
 
 def size_of(root: Element) -> tuple[int, int]:
+    """Return width and height of <size>; (0, 0) where it is missing."""
     size = root.find("size")
     if size is None:
         return 0, 0
@@ -103,6 +110,7 @@ def size_of(root: Element) -> tuple[int, int]:
 
 
 def add_object(rows: Rows, image: str, item: Element) -> None:
+    """Add one <object>: class, corners, flags, and the confidence that some tools write."""
     corners = item.need("bndbox")
     box = [corners.number(side) for side in ("xmin", "ymin", "xmax", "ymax")]
     confidence = item.number("confidence") if item.find("confidence") is not None else None
@@ -111,6 +119,7 @@ def add_object(rows: Rows, image: str, item: Element) -> None:
 
 
 def write(annotations: Annotations, path: Path) -> None:
+    """Write one XML file per image. Every ignored object becomes `difficult`, the only such flag that VOC has."""
     need_pixels(annotations, path)
     # VOC has one word for what neither rewards nor punishes; crowds and groups keep that, though not their name.
     annotations = replace(annotations, flags={**annotations.flags, "difficult": annotations.ignored})
@@ -128,6 +137,7 @@ def write(annotations: Annotations, path: Path) -> None:
 
 
 def image_text(annotations: Annotations, i: int) -> str:
+    """Return the XML of an image up to its objects."""
     images = annotations.images
     lines = ["<annotation>", f"  <filename>{escape(images.name(i))}</filename>"]
     if images.widths[i]:
@@ -137,25 +147,19 @@ def image_text(annotations: Annotations, i: int) -> str:
 
 
 def object_text(annotations: Annotations, row: int, box: list[float], flags: list[str]) -> str:
+    """Return the XML of one object."""
     lines = ["  <object>", f"    <name>{escape(annotations.labels.name(annotations.label[row]))}</name>"]
     lines += [f"    <{flag}>{int(flag in flags)}</{flag}>" for flag in VOC_FLAGS]
     if annotations.confidence is not None:
         lines.append(f"    <confidence>{float(annotations.confidence[row])!r}</confidence>")
-    sides = zip(("xmin", "ymin", "xmax", "ymax"), box, strict=True)
-    lines += [
-        "    <bndbox>",
-        *(f"      <{side}>{print_number(value)}</{side}>" for side, value in sides),
-        "    </bndbox>",
-    ]
+    lines.append("    <bndbox>")
+    for side, value in zip(("xmin", "ymin", "xmax", "ymax"), box, strict=True):
+        lines.append(f"      <{side}>{int(value) if value.is_integer() else repr(value)}</{side}>")
+    lines.append("    </bndbox>")
     return "\n".join([*lines, "  </object>"]) + "\n"
 
 
-def print_number(value: float) -> str:
-    """A number as VOC prints it: whole where it is whole, exact where it is not."""
-    return str(int(value)) if value.is_integer() else repr(value)
-
-
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "box apart from its polygon",
@@ -176,7 +180,7 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     options=FRAMES | {"split"},
 )
 
@@ -193,23 +197,28 @@ BACKGROUND = "background"
 
 
 def is_segmentation(path: Path) -> bool:
-    """Is this a VOC folder with segmentations?"""
+    """Tell whether a folder has both kinds of VOC segmentations."""
     return (path / OBJECTS).is_dir() and (path / CLASSES).is_dir()
 
 
-def recognise_voc_segmentation(look: PathProbe) -> str | None:
-    if is_segmentation(look.path):
+def recognise_voc_segmentation(probe: PathProbe) -> str | None:
+    """Return why a path is VOC segmentation: its folders SegmentationObject and SegmentationClass, or one of them."""
+    if is_segmentation(probe.path):
         return f"folders {OBJECTS} and {CLASSES}"
     for folder in (OBJECTS, CLASSES):
-        if look.is_folder and look.with_suffix(".png") and (look.path.name == folder or (look.path / folder).is_dir()):
+        if (
+            probe.is_folder
+            and probe.with_suffix(".png")
+            and (probe.path.name == folder or (probe.path / folder).is_dir())
+        ):
             return f"a folder {folder}"
     return None
 
 
 def read_voc_segmentation(path: Path, options: Options) -> Annotations:
-    """Objects with their classes where both folders are there; for a class each pixel, the classes alone."""
-    from verite.formats.class_names import class_names
-    from verite.formats.mask_reading import read_masks
+    """Read objects with their classes where both folders exist; else the objects or classes of the one that does."""
+    from verite.formats.format import class_names
+    from verite.formats.mask_images import read_masks
 
     given, _ = class_names(options)
     names = dict(enumerate(given if given is not None else (BACKGROUND, *NAMES)))
@@ -226,7 +235,7 @@ def read_voc_segmentation(path: Path, options: Options) -> Annotations:
 
 
 def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotations:
-    """The objects of every image in a VOC folder, as masks."""
+    """Read the instance masks of every image; the class of an object is that of most of its pixels."""
     from verite.formats.label_images import join
     from verite.model.classes import Labels
     from verite.model.images import Images
@@ -242,11 +251,11 @@ def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotat
     files = sorted((folder / OBJECTS).glob("*.png"))
     if not files:
         raise ReadError(folder / OBJECTS, expected="files ending in .png", found="none")
-    tolerance = ErrorCollector()
+    errors = ErrorCollector()
     found: dict[Path, tuple[Segments, list[int], int]] = {}
     for file in count_files("reading", files):
-        with tolerance:
-            found[file] = read_picture(file, folder / CLASSES / file.name, names)
+        with errors:
+            found[file] = read_segmented_image(file, folder / CLASSES / file.name, names)
     files, pictures = list(found), [(segments, labels) for segments, labels, _ in found.values()]
     runs = join([segments for segments, _ in pictures])
     index = {id: i for i, id in enumerate(names)}
@@ -261,12 +270,12 @@ def read_segmentation(path: Any, names: dict[int, str] | None = None) -> Annotat
         image=np.repeat(np.arange(len(files)), [len(labels) for _, labels in pictures]).astype(np.int32),
         label=np.array([index[label] for _, labels in pictures for label in labels], dtype=np.int32),
         regions=Regions(frames_of(runs), runs=runs),
-        source=Source(str(folder), "voc-segmentation", f"folders {OBJECTS} and {CLASSES}", notes, tolerance.flaws),
+        source=Source(str(folder), "voc-segmentation", f"folders {OBJECTS} and {CLASSES}", notes, errors.flaws),
     )
 
 
-def read_picture(objects: Path, classes: Path, names: dict[int, str]) -> tuple[Segments, list[int], int]:
-    """The masks of one image, the class of each, and how many pixels are void."""
+def read_segmented_image(objects: Path, classes: Path, names: dict[int, str]) -> tuple[Segments, list[int], int]:
+    """Read the masks of one image, the class of each, and the number of void pixels."""
     from verite.formats.label_images import split
 
     owner = indices(objects)
@@ -290,7 +299,7 @@ def read_picture(objects: Path, classes: Path, names: dict[int, str]) -> tuple[S
 
 
 def indices(path: Path) -> NDArray[np.uint8]:
-    """The palette indices of a picture."""
+    """Read the palette indices of an image; RGB images are translated by VOC's palette."""
     from verite.formats.label_images import read_pixels
 
     pixels = read_pixels(path)
@@ -302,7 +311,7 @@ def indices(path: Path) -> NDArray[np.uint8]:
 
 
 def index_colours(colours: NDArray[np.int32]) -> NDArray[np.uint8] | None:
-    """The indices of VOC's colours; None where there are others."""
+    """Translate colours to indices of VOC's palette; None where a colour is not in it."""
     table = np.array(voc_palette()).reshape(-1, 3) @ [1, 256, 65_536]
     order = np.argsort(table)
     at = order[np.minimum(np.searchsorted(table, colours, sorter=order), 255)]
@@ -310,7 +319,7 @@ def index_colours(colours: NDArray[np.int32]) -> NDArray[np.uint8] | None:
 
 
 def write_voc_segmentation(annotations: Annotations, path: Path) -> None:
-    """Both folders, with VOC's palette; classes that are not VOC's are numbered by their ids, or from 1."""
+    """Write SegmentationObject and SegmentationClass with VOC's palette; only VOC's 20 classes can be written."""
     from verite.files import folder_atomically
     from verite.formats.format import file_stems
     from verite.formats.mask_images import paint_each, save
@@ -340,7 +349,7 @@ def write_voc_segmentation(annotations: Annotations, path: Path) -> None:
 
 
 def voc_palette() -> list[int]:
-    """The colours of VOC's indices: bits of the index dealt out to red, green and blue, the highest first.
+    """Return VOC's palette: the bits of the index are distributed over red, green and blue, the highest first.
 
     >>> voc_palette()[3:9], voc_palette()[-3:]
     ([128, 0, 0, 0, 128, 0], [224, 224, 192])
@@ -362,4 +371,59 @@ VOC_SEGMENTATION = Format(
     preserves=frozenset({"empty image", "image size", "mask"}),
     requires=frozenset({"image size", "known class names", "masks that do not overlap", "no confidence"}),
     options=frozenset({"mask_threshold", "masks", "names"}),
+)
+
+
+RESULTS_NAME = re.compile(r"(?P<results>comp\d(_.+)?_det_[^_]+)_(?P<label>.+)\.txt")
+RESULTS_WORDS = 6
+
+
+def recognise_voc_results(probe: PathProbe) -> str | None:
+    """Return why a path is VOC results: all text files are named compN_det_SET_CLASS.txt."""
+    files = probe.with_suffix(".txt")
+    return "text files named compN_det_SET_CLASS.txt" if files and all(map(name_of, files)) else None
+
+
+def name_of(file: Path) -> re.Match[str] | None:
+    """Match the name of a results file: its competition and set, and its class."""
+    return RESULTS_NAME.fullmatch(file.name)
+
+
+def read_voc_results(path: Path, options: Options) -> Annotations:
+    """Read the results of one detector, one file per class."""
+    files = {file: match for file in PathProbe(path).with_suffix(".txt") if (match := name_of(file))}
+    if not files:
+        raise ReadError(path, expected="files named compN_det_SET_CLASS.txt", found="none")
+    sets = {f"{file.parent}/{match['results']}": file for file, match in reversed(files.items())}
+    if len(sets) > 1:
+        first, second, *_ = reversed(sets)
+        raise ReadError(path, expected="the results of one detector, a file per class",
+                        found=f"those of {len(sets)}: {first}_*.txt and {second}_*.txt",
+                        remedy="keep each in a folder of its own, and name the folders")  # fmt: skip
+    rows = Rows(path, options)
+    for file, match in count_files("reading", list(files.items())):
+        with rows.errors:
+            # Add the predictions of one class.
+            label = match["label"]
+            for number, line in enumerate(StringIO(read_text(file), newline=None), start=1):
+                words = line.split()
+                if not words:
+                    continue
+                with rows.errors:
+                    where = f"{file}:{number}"
+                    if len(words) != RESULTS_WORDS:
+                        found = f"{len(words)} words ({excerpt(line.strip())})"
+                        raise ReadError(where, expected="an image, a confidence and 4 numbers", found=found)
+                    confidence, *corners = to_numbers(words[1:], where)
+                    rows.add(where, words[0], label, corners, confidence)
+    return rows.annotations("voc-results", layout="xyxy")
+
+
+VOC_RESULTS = Format(
+    name="voc-results",
+    title="Pascal VOC results",
+    about="one text file per class, `comp4_det_test_CLASS.txt`: `image confidence left top right bottom`",
+    recognise=recognise_voc_results,
+    read=read_voc_results,
+    sides=("pred",),
 )

@@ -1,4 +1,7 @@
-"""Volumes from files: numpy's .npy, NIfTI (extra `[medical]`), TIFFs of several pages."""
+"""Volumes (3-D label images) from files: NumPy `.npy`, NIfTI (extra `[medical]`), and TIFF with several pages.
+
+`verite localize` and `vt.localize` compare two volumes, or the volumes of two folders case by case.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.files import check_file, find_path, read_bytes
-from verite.formats.sizes import check_claim, picture
+from verite.formats.sizes import check_claim, open_image
 from verite.limits import limit
 from verite.limits import remedy as raise_limit
 from verite.model.shapes import Spacing, Volume
@@ -26,21 +29,21 @@ TIFF = (".tif", ".tiff")
 
 
 def is_volume(path: Any) -> bool:
-    """Is this a file of a volume, by its name; a TIFF where it has several pages?"""
+    """Tell whether a file is a volume by its suffix; a TIFF is one if it has several pages."""
     name = str(path).lower()
     if name.endswith((".npy", *NIFTI)):
         return True
     if not name.endswith(TIFF) or not Path(path).is_file():
         return False
     try:
-        with picture(Path(path), ["TIFF"], is_decoded=False) as image:
+        with open_image(Path(path), ["TIFF"], is_decoded=False) as image:
             return getattr(image, "n_frames", 1) > 1
     except ReadError:
         return False
 
 
 def are_volumes(*sides: Any) -> bool:
-    """Is every side a volume, in memory or a file, or a folder of such files?"""
+    """Tell whether every side is a volume: in memory, a file, or a folder of such files."""
     return all(
         isinstance(side, Volume) or (isinstance(side, (str, PathLike)) and (is_volume(side) or bool(list_cases(side))))
         for side in sides
@@ -48,7 +51,10 @@ def are_volumes(*sides: Any) -> bool:
 
 
 def list_cases(folder: Any) -> dict[str, Path]:
-    """The volumes in a folder and those below it, by their names without endings; none, if the first is none."""
+    """List the volumes in a folder and its subfolders, by their names without suffix.
+
+    Empty if the first candidate is no volume, so that a folder of TIFF images is not taken for cases.
+    """
     place = Path(folder)
     if not place.is_dir():
         return {}
@@ -66,7 +72,7 @@ def list_cases(folder: Any) -> dict[str, Path]:
 
 
 def strip_ending(name: str) -> str:
-    """The name of a case.
+    """Return the name of a case: its path without the suffix of a volume.
 
     >>> strip_ending("liver/case_01.nii.gz")
     'liver/case_01'
@@ -76,7 +82,11 @@ def strip_ending(name: str) -> str:
 
 
 def pair_cases(truth: Any, pred: Any) -> dict[str, tuple[Any, Any]]:
-    """Truth and prediction of each case, None where nothing is predicted; of two volumes there is one."""
+    """Pair ground truth and prediction of each case, by name.
+
+    Two volumes are one case of the name `volume`. A case without prediction has None in its place; a prediction without
+    ground truth is a `ReadError`.
+    """
     folders = [isinstance(side, (str, PathLike)) and Path(side).is_dir() for side in (truth, pred)]
     if not any(folders):
         return {"volume": (truth, pred)}
@@ -92,10 +102,40 @@ def pair_cases(truth: Any, pred: Any) -> dict[str, tuple[Any, Any]]:
 
 
 def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = None) -> Volume:
-    """A volume of whole numbers; `spacing` goes before what the file says.
+    """Read a volume of integers (labels or a binary mask) from a file.
 
-    >>> str(read_volume("truth.nii.gz").spacing)    # doctest: +SKIP
-    '0.7,0.7,3mm'
+    Parameters
+    ----------
+    path : path
+        `.npy`, `.nii`, `.nii.gz`, or a TIFF with several grey pages. NIfTI needs the extra ``verite[medical]``.
+    spacing : Spacing, str or sequence of float, optional
+        Size of a voxel along each axis, such as ``"0.7,0.7,3mm"``. Default: that of the NIfTI header, else unknown.
+    mask_threshold : float, optional
+        Binarise a soft mask at this share of its largest value (of 1 for floats), above 0 and at most 1. Default: the
+        values have to be integers.
+
+    Returns
+    -------
+    Volume
+        The values (three dimensions), the spacing, and for NIfTI the affine matrix from voxels to millimetres.
+
+    Raises
+    ------
+    ReadError
+        If the file is missing, broken, too large, not three-dimensional, or has fractions and no `mask_threshold`.
+    BadParameter
+        If `mask_threshold` or `spacing` is invalid.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import verite as vt
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.save(f"{folder}/case.npy", np.array([[[0, 0], [1, 2]]]))
+    ...     volume = vt.read_volume(f"{folder}/case.npy", spacing="0.7,0.7,3mm")
+    >>> volume.values.shape, str(volume.spacing)
+    ((1, 2, 2), '0.7,0.7,3mm')
     """
     if mask_threshold is not None and not (isinstance(mask_threshold, Real) and 0 < mask_threshold <= 1):
         found = excerpt(mask_threshold)
@@ -121,7 +161,17 @@ FREE_VOXELS = 2**28  # bytes of voxels come from however few bytes: 1024 planes 
 
 
 def check_voxels(place: Path, shape: tuple[int, ...], bytes_each: int = 1) -> None:
-    """No more voxels than a volume may have, and not many more than its file has bytes for."""
+    """Refuse volumes above the limit of voxels, and those that unpack to far more bytes than their file has.
+
+    Parameters
+    ----------
+    place : Path
+        The file; its size bounds what it may unpack to.
+    shape : tuple of int
+        As the header states it, before anything is decoded.
+    bytes_each : int, default 1
+        Bytes of one voxel.
+    """
     if prod(map(int, shape)) > limit("image_pixels"):
         most = f"at most {limit('image_pixels'):,} voxels"
         found = " x ".join(map(str, shape))
@@ -134,7 +184,7 @@ def check_voxels(place: Path, shape: tuple[int, ...], bytes_each: int = 1) -> No
 
 
 def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing, NDArray[np.float64]]:
-    """The array, the spacing of its header, and the way from voxels to millimetres."""
+    """Read the array, the voxel spacing of its header, and the affine matrix from voxels to millimetres."""
     if find_spec("nibabel") is None:
         raise ReadError(
             place, expected="nibabel, which reads NIfTI", found="none", remedy="pip install 'verite[medical]'"
@@ -157,7 +207,7 @@ def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing, NDArray[np.float64]]
 
 
 def read_array(place: Path) -> NDArray[Any]:
-    """An array as numpy saves it, in memory: a map would follow what is written to the file later, or die of it."""
+    """Read an array in NumPy's format into memory; a memory map would follow later writes to the file."""
     data = read_bytes(place)
     stream = BytesIO(data)
     expected = "an array as numpy saves it"
@@ -179,7 +229,8 @@ def read_array(place: Path) -> NDArray[Any]:
 
 
 def read_pages(place: Path) -> NDArray[Any]:
-    with picture(place, ["TIFF"]) as image:
+    """Stack the grey pages of a TIFF, all of one size."""
+    with open_image(place, ["TIFF"]) as image:
         pages = getattr(image, "n_frames", 1)
         check_voxels(place, (pages, image.size[1], image.size[0]))
         check_claim(place, image, pages)
@@ -193,7 +244,7 @@ def read_pages(place: Path) -> NDArray[Any]:
 
 
 def whole_numbers(place: Path, values: NDArray[Any], threshold: float | None) -> NDArray[Any]:
-    """Labels as they are; a soft mask by its threshold."""
+    """Return integer labels unchanged, and binarise a soft mask at its threshold."""
     if threshold is not None:
         if values.dtype.kind not in "biuf" or not np.isfinite(values).all():
             raise ReadError(

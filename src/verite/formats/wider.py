@@ -1,7 +1,7 @@
-"""WIDER FACE: the path of an image, the number of its faces, and a line per face.
+"""WIDER FACE: the path of an image, the number of its faces, and one line per face.
 
-A truth is one file for all images, ten numbers per face: `x y w h blur expression illumination invalid occlusion pose`;
-invalid faces are ignored. Predictions are a file per image with `x y w h score`.
+Ground truth is one file for all images, ten numbers per face: `x y w h blur expression illumination invalid occlusion
+pose`; invalid faces are ignored. Predictions are one file per image with `x y w h score`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from verite.files import read_lines
 from verite.formats.format import FRAMES, Format, Options, PathProbe, head_of
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
-from verite.formats.words import is_number, to_numbers
+from verite.formats.text_lines import is_number, to_numbers
 from verite.model.annotations import Annotations
 from verite.progress import count_files
 
@@ -22,8 +22,9 @@ TRUTH, PRED = 10, 5
 INVALID, OCCLUDED = 7, 8  # places of these numbers
 
 
-def recognise(look: PathProbe) -> str | None:
-    files = look.with_suffix(".txt")
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is WIDER FACE ground truth or predictions."""
+    files = probe.with_suffix(".txt")
     lines = [line.split() for line in head_of(files[0]).splitlines()[:3]] if files else []
     if (
         len(lines) < 2
@@ -41,12 +42,13 @@ def recognise(look: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read ground truth of all images, or predictions of one file per image."""
     files, why = files_of_split(path, PathProbe(path).with_suffix(".txt"), options, by_name=True)
     if not files:
         raise ReadError(path, expected="files ending in .txt", found="none")
     rows = Rows(path, options)
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             read_faces(rows, file)
     return rows.annotations("wider", layout="xywh", why=why)
 
@@ -70,7 +72,7 @@ def read_faces(rows: Rows, file: Path) -> None:
                 file, expected=f"{count} faces of {image}", found="the end of the file", remedy="was it cut off? (V403)"
             )
         for place, line in lines[at : at + count]:
-            with rows.tolerance:
+            with rows.errors:
                 add_face(rows, f"{file}:{place}", image, line)
         at += count
 

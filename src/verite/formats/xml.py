@@ -10,7 +10,7 @@ from xml.parsers import expat
 
 from verite.errors import ReadError, excerpt
 from verite.files import read_bytes, read_text
-from verite.formats.words import to_number
+from verite.formats.text_lines import to_number
 from verite.limits import limit, remedy
 
 

@@ -1,8 +1,8 @@
-"""YOLO txt: one file per image, classes by number, everything as a fraction of the image.
+"""YOLO txt: one file per image, classes by number, all coordinates as fractions of the image.
 
-`class cx cy w h` for boxes, `class x1 y1 x2 y2 x3 y3 …` for polygons, of four corners for rotated boxes (OBB), a box
-followed by keypoints for poses (see yolo_pose.py); predictions end with their confidence.
-Names come from classes.txt, obj.names or data.yaml beside or above the files. A polygon's box is the box around it.
+A line is `class cx cy w h` for a box, `class x1 y1 x2 y2 x3 y3 …` for a polygon (four corners for rotated boxes, OBB),
+or a box followed by keypoints (YOLO pose); predictions end with their confidence. Class names come from classes.txt,
+obj.names or data.yaml beside or above the files, image sizes from the images in `images/` or from the ground truth.
 """
 
 from __future__ import annotations
@@ -17,13 +17,22 @@ import numpy as np
 
 from verite.errors import ReadError, excerpt
 from verite.files import folder_atomically, read_lines
-from verite.formats.class_names import class_names
-from verite.formats.format import FRAMES, Format, Options, PathProbe, file_stems, head_of, is_list, write_lines
+from verite.formats.format import (
+    FRAMES,
+    Format,
+    Options,
+    PathProbe,
+    class_names,
+    file_stems,
+    head_of,
+    is_list,
+    write_lines,
+)
 from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
-from verite.formats.sizes import check_order, fractions, pictures_in
-from verite.formats.words import confidence_place, is_number, relative_lines, to_numbers
+from verite.formats.sizes import check_order, fractions, image_files_in
+from verite.formats.text_lines import confidence_position, is_number, relative_lines, to_numbers
 from verite.model.annotations import Annotations
 from verite.model.keypoints import VISIBLE
 from verite.model.layouts import layout_name, spell_as
@@ -36,16 +45,16 @@ SHAPE = re.compile(r"^\s*kpt_shape\s*:[\s\[(-]*(\d{1,4})\s*(?:,|\n\s*-)\s*([23])
 Shape = tuple[int, int]  # how many keypoints, how many numbers each
 
 
-def shape_in(files: Iterable[Path]) -> Shape | None:
-    """The `kpt_shape` of the first of these files that has one."""
+def shape_from_yaml(files: Iterable[Path]) -> Shape | None:
+    """Return the `kpt_shape` of the first of these files that has one."""
     for file in files:
         if file.suffix in (".yaml", ".yml") and file.is_file() and (found := SHAPE.search(head_of(file))):
             return int(found[1]), int(found[2])
     return None
 
 
-def shape_of_lines(lines: Sequence[Sequence[str]]) -> Shape | None:
-    """The shape that lines betray: all as long, and every third number behind the box a visibility, some of them 2."""
+def shape_from_lines(lines: Sequence[Sequence[str]]) -> Shape | None:
+    """Infer the keypoint shape from lines of equal length whose every third number behind the box is a visibility."""
     lengths = {len(words) for words in lines}
     if len(lengths) != 1:
         return None
@@ -56,8 +65,8 @@ def shape_of_lines(lines: Sequence[Sequence[str]]) -> Shape | None:
     return (count, 3) if seen <= {0.0, 1.0, 2.0} and 2.0 in seen else None
 
 
-def shape_of_truth(lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
-    """As many keypoints as the truth has, if lines are long enough for them."""
+def shape_from_truth(lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
+    """Return as many keypoints as the ground truth has, if the lines are long enough for them."""
     truth = options.like.regions.keypoints if options.like is not None else None
     if truth is None or not lines:
         return None
@@ -66,13 +75,16 @@ def shape_of_truth(lines: Sequence[Sequence[str]], options: Options) -> Shape | 
 
 
 def find_shape(files: Iterable[Path], lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
-    """The shape of keypoints; None where lines are boxes or outlines."""
+    """Return number and length of the keypoints; None where lines are boxes or polygons.
+
+    Sources in this order: data.yaml, the ground truth, the lines themselves.
+    """
     named = [options.names] if isinstance(options.names, Path) else []
-    return shape_in([*named, *files]) or shape_of_truth(lines, options) or shape_of_lines(lines)
+    return shape_from_yaml([*named, *files]) or shape_from_truth(lines, options) or shape_from_lines(lines)
 
 
 def split_keypoints(where: str, numbers: Sequence[float], shape: Shape) -> tuple[list[float], float | None]:
-    """x, y and visibility of each point behind the box, and the confidence where there is one."""
+    """Split the numbers behind a box into keypoints (x, y, visibility) and the confidence, if there is one."""
     count, each = shape
     wanted = count * each
     if len(numbers) not in (wanted, wanted + 1):
@@ -90,14 +102,15 @@ NAMES_FILES = ("classes.txt", "obj.names", "data.yaml", "data.yml", "dataset.yam
 LAYOUT = "cxcywh"
 
 
-def recognise(look: PathProbe) -> str | None:
-    if look.is_folder:
-        marker = next((name for name in NAMES_FILES[1:] if (look.path / name).is_file()), None)
-        folder = next((p.name for p in label_folders(look.path)), None)
+def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is YOLO: data.yaml beside `labels/`, or lines of a class number and fractions."""
+    if probe.is_folder:
+        marker = next((name for name in NAMES_FILES[1:] if (probe.path / name).is_file()), None)
+        folder = next((p.name for p in label_folders(probe.path)), None)
         if marker and folder:
             return f"a folder with {marker} and {folder}/"
-    lines = look.lines if look.with_suffix(".txt") else []
-    place, reason = confidence_place(lines) or ("", "")
+    lines = probe.lines if probe.with_suffix(".txt") else []
+    place, reason = confidence_position(lines) or ("", "")
     if place == "before" or not relative_lines(lines):
         return None
     why = "text files with a class number and fractions of the image per line"
@@ -105,14 +118,14 @@ def recognise(look: PathProbe) -> str | None:
 
 
 def label_folders(root: Path) -> list[Path]:
-    """Where a data set's root keeps its annotations: `labels` (Ultralytics) or `obj_train_data` (Darknet)."""
+    """Return the folders of annotations below a dataset: `labels` (Ultralytics) or `obj_*_data` (Darknet)."""
     if (root / "labels").is_dir():
         return [root / "labels"]
     return sorted(p for p in root.glob("obj_*_data") if p.is_dir())
 
 
 def label_files(path: Path) -> list[Path]:
-    """The annotation files of a file, a folder, or a data set's root."""
+    """Return the annotation files of a file, a folder, or a dataset."""
     if not path.is_dir():
         return [path]
     folders = label_folders(path)
@@ -121,6 +134,7 @@ def label_files(path: Path) -> list[Path]:
 
 
 def read(path: Path, options: Options) -> Annotations:
+    """Read boxes, polygons or poses of a file, a folder or a dataset."""
     files, split = files_of_split(path, label_files(path), options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
@@ -129,10 +143,10 @@ def read(path: Path, options: Options) -> Annotations:
     layout = layout_name(options.boxes or LAYOUT)
     shape = find_shape(names_files(path), first_lines(files), options)
     for file in count_files("reading", files):
-        with rows.tolerance:
+        with rows.errors:
             add_file(rows, file, layout, shape)
     if options.images is None and options.image_size is None:
-        rows.pictures_beside = pictures_beside({file.parent for file in files})
+        rows.image_files_beside = image_files_beside({file.parent for file in files})
     why = f"class names from {origin}" if names is not None else "no class names found, classes known by number"
     why = f"{split}; {why}" if split else why
     why += f"; {shape[0]} keypoints of {shape[1]} numbers behind each box" if shape is not None else ""
@@ -140,28 +154,28 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def first_lines(files: Sequence[Path]) -> list[list[str]]:
-    """The words of the first lines of some files."""
+    """Return the words of the first 20 lines of the first 20 files."""
     return [words for file in files[:20] for line in head_of(file).splitlines()[:20] if (words := line.split())]
 
 
 def add_file(rows: Rows, file: Path, layout: str, shape: Shape | None) -> None:
-    """The lines of one image."""
+    """Add the objects of one image."""
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
-            with rows.tolerance:
+            with rows.errors:
                 add_line(rows, file, number, line.split(), layout, shape)
 
 
 def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Annotations:
-    """The same for pictures whose label files are known; those without one have no objects."""
+    """Read the label files that a data.yaml lists by image; images without a label file have no objects."""
     names, _ = class_names(options)
     rows = Rows(path, options, names=names, is_numbered=True)
     layout = layout_name(options.boxes or LAYOUT)
     shape = find_shape([path], first_lines([file for file in labels.values() if file.is_file()][:20]), options)
     for picture, file in count_files("reading", list(labels.items())):
-        rows.pictures_beside.setdefault(picture.stem, []).append(picture)
-        with rows.tolerance:
+        rows.image_files_beside.setdefault(picture.stem, []).append(picture)
+        with rows.errors:
             if file.is_file():
                 add_file(rows, file, layout, shape)
             else:
@@ -170,7 +184,7 @@ def read_files(path: Path, options: Options, labels: Mapping[Path, Path]) -> Ann
 
 
 def names_files(path: Path) -> list[Path]:
-    """Files that may hold the class names: beside the annotations, then above, as far as the data set goes."""
+    """Return candidate files for the class names: beside the annotations, then above, up to the root of the dataset."""
     folder = path if path.is_dir() else path.parent
     above = [folder.parent, folder.parent.parent] if folder.parent.name == "labels" else [folder.parent]
     beside = [place / name for place in (folder, *label_folders(folder)) for name in NAMES_FILES]
@@ -179,11 +193,12 @@ def names_files(path: Path) -> list[Path]:
 
 
 def has_names(path: Path) -> bool:
+    """Tell whether a file above the annotations may hold class names: a YAML file needs the key `names`."""
     return path.suffix not in (".yaml", ".yml") or re.search(r"^names\s*:", head_of(path), re.MULTILINE) is not None
 
 
-def pictures_beside(folders: set[Path]) -> dict[str, list[Path]]:
-    """The pictures that belong to the annotations in these folders: in `images` for `labels`, else beside them."""
+def image_files_beside(folders: set[Path]) -> dict[str, list[Path]]:
+    """Return the image files of these label folders by stem: in `images` for `labels`, else beside the labels."""
     pictures: dict[str, list[Path]] = {}
     for folder in sorted(folders):
         parts = list(folder.absolute().parts)
@@ -191,13 +206,14 @@ def pictures_beside(folders: set[Path]) -> dict[str, list[Path]]:
         if is_apart:
             parts[len(parts) - 1 - parts[::-1].index("labels")] = "images"
         images = Path(*parts)
-        for stem, paths in (pictures_in(images, is_deep=is_apart) if images.is_dir() else {}).items():
+        for stem, paths in (image_files_in(images, is_deep=is_apart) if images.is_dir() else {}).items():
             known = pictures.setdefault(stem, [])
             known += [p for p in paths if p not in known]
     return pictures
 
 
 def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str, shape: Shape | None) -> None:
+    """Add one object: a box, a box with keypoints, or a polygon with its bounding box."""
     where = f"{file}:{number}"
     if len(words) < 5:
         expected = "a class and 4 numbers, 5 with a confidence, or a polygon of at least 3 points"
@@ -218,7 +234,7 @@ def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str,
 
 
 def class_number(where: str, word: str, rows: Rows) -> int:
-    """The class of a line, a whole number that has a name if there are names."""
+    """Parse the class of a line: an integer that has a name, if there are names (V206)."""
     if not word.isdecimal() or len(word) > 18:
         spelled = rows.options.spell("format", "text")
         remedy = "" if is_number(word) else f"class names belong to the text format: {spelled}"
@@ -232,7 +248,10 @@ def class_number(where: str, word: str, rows: Rows) -> int:
 
 
 def write(annotations: Annotations, path: Path) -> None:
-    """labels/*.txt and, where classes have names, data.yaml; pictures are expected in images/."""
+    """Write labels/*.txt and, where classes have names, data.yaml; the images are expected in images/.
+
+    Ultralytics ignores files that mix boxes and polygons, so boxes beside polygons are written as rectangles.
+    """
     regions = fractions(annotations, path)
     numbers = class_numbers(annotations, path)
     lines: list[list[str]] = [[] for _ in range(len(annotations.images))]
@@ -256,7 +275,7 @@ def write(annotations: Annotations, path: Path) -> None:
 
 
 def class_numbers(annotations: Annotations, path: Path) -> list[int]:
-    """Counted from 0 where classes have names; else the ids, which are all there is."""
+    """Return the number of each class: counted from 0 where classes have names, else their ids."""
     labels = annotations.labels
     if labels.names is not None or labels.ids is None:
         return list(range(len(labels)))
@@ -266,19 +285,20 @@ def class_numbers(annotations: Annotations, path: Path) -> list[int]:
 
 
 def outline(regions: Regions, row: int) -> list[float]:
-    """The one ring of a polygon; YOLO has no way to write several, nor masks."""
+    """Return the coordinates of a polygon of one ring; empty for masks and several rings, which YOLO cannot hold."""
     if regions.kinds[row] != POLYGON or regions.polygons is None or len(regions.polygons[row]) != 1:
         return []
     return [float(v) for v in regions.polygons[row][0].ravel()]
 
 
 def yaml_of(names: tuple[str, ...]) -> str:
+    """Return the text of data.yaml with these class names."""
     lines = ["train: images", "val: images", "names:"]
     lines += [f"  {i}: {json.dumps(name, ensure_ascii=False)}" for i, name in enumerate(names)]
     return "\n".join(lines) + "\n"
 
 
-HOLDS = frozenset(
+PRESERVES = frozenset(
     {
         "box apart from its mask",
         "class id without a name",
@@ -300,24 +320,26 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     write=write,
-    preserves=HOLDS,
+    preserves=PRESERVES,
     requires=frozenset({"boxes from left to right", "image size"}),
     options=FRAMES | {"label_offset", "names", "split"},
 )
 
 
-def recognise_yolo_pose(look: PathProbe) -> str | None:
-    if not label_files(look.path) if look.is_folder else look.path.suffix.lower() != ".txt":
+def recognise_yolo_pose(probe: PathProbe) -> str | None:
+    """Return why a path is YOLO pose: `kpt_shape` in data.yaml, or lines that are a box and keypoints."""
+    if not label_files(probe.path) if probe.is_folder else probe.path.suffix.lower() != ".txt":
         return None
-    shape = shape_in(names_files(look.path))
+    shape = shape_from_yaml(names_files(probe.path))
     if shape is not None:
         return f"text files beside a data.yaml with kpt_shape {list(shape)}"
-    shape = shape_of_lines(look.lines)
-    is_pose = shape is not None and all(0 <= float(word) <= 1.01 for words in look.lines for word in words[1:5])
+    shape = shape_from_lines(probe.lines)
+    is_pose = shape is not None and all(0 <= float(word) <= 1.01 for words in probe.lines for word in words[1:5])
     return f"text files with a class number, a box and {shape[0]} keypoints per line" if shape and is_pose else None
 
 
 def read_yolo_pose(path: Path, options: Options) -> Annotations:
+    """Read boxes with keypoints."""
     found = read(path, options)
     if len(found) and not found.regions.has_keypoints:
         remedy = "say how many there are as kpt_shape: [17, 3]"
@@ -327,7 +349,7 @@ def read_yolo_pose(path: Path, options: Options) -> Annotations:
 
 
 def write_yolo_pose(annotations: Annotations, path: Path) -> None:
-    """labels/*.txt and data.yaml with kpt_shape; objects without a pose have points that are not labelled."""
+    """Write labels/*.txt and data.yaml with `kpt_shape`; objects without keypoints get unlabelled ones."""
     regions, keypoints = fractions(annotations, path), annotations.regions.keypoints
     counts = set(keypoints.counts.tolist()) - {0} if keypoints is not None else set()
     if len(counts) != 1:
@@ -359,7 +381,7 @@ YOLO_POSE = Format(
     recognise=recognise_yolo_pose,
     read=read_yolo_pose,
     write=write_yolo_pose,
-    preserves=(HOLDS | {"keypoints", "box apart from its polygon"}) - {"polygon", "class id without a name"},
+    preserves=(PRESERVES | {"keypoints", "box apart from its polygon"}) - {"polygon", "class id without a name"},
     requires=frozenset({"image size", "keypoints"}),
     options=FORMAT.options,
 )

@@ -25,7 +25,7 @@ from verite.evaluation.settings import (
     PolygonRule,
     Regions,
     above_threshold,
-    highest_floor,
+    highest_threshold,
 )
 from verite.formats import Readable, read_pair
 from verite.formats.volumes import are_volumes
@@ -378,7 +378,7 @@ class LocalizationResults(Results):
         """Return the matches at the IoU threshold; ignored ground truth is not counted."""
         choose_threshold((self.settings.iou,), iou)
         found, sizes = self.matched, (len(self.truth), len(self.pred))
-        confidence = highest_floor(self.settings.confidence)
+        confidence = highest_threshold(self.settings.confidence)
         pairs = found.truth, found.pred
         return Matches.of_pairs(self.settings.iou, sizes, pairs, found.missed, found.spurious, confidence)
 

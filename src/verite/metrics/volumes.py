@@ -12,8 +12,7 @@ import numpy as np
 from verite.checks.predictions import no_predictions
 from verite.checks.regions import describe_inverted, is_inverted, name_disjoint_values, name_missing_files
 from verite.errors import BadParameter, DataError
-from verite.formats.class_names import class_names
-from verite.formats.format import Options
+from verite.formats.format import Options, class_names
 from verite.formats.volumes import pair_cases, read_volume
 from verite.metrics.localize import MASK_IMAGES, LocalizationResults, LocalizeSettings, Measured, match_objects
 from verite.metrics.metric import Metric, measure

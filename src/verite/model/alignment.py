@@ -1,4 +1,4 @@
-"""Which image and which label of the truth does a prediction speak of?"""
+"""Alignment of predictions with the ground truth: images and classes are matched by name or id."""
 
 from __future__ import annotations
 
@@ -22,10 +22,20 @@ T = TypeVar("T", bound=Images | Labels)
 
 
 def align(pred: Annotations, truth: Annotations, *, by_base_name: bool = True) -> Annotations:
-    """Predictions with the truth's images and labels; those the truth does not know are added behind.
+    """Return predictions with the images and classes of the ground truth; unknown ones are appended.
 
-    Without `by_base_name`, images of the same base name in differing folders are different images: so it is among
-    files of one dataset.
+    Parameters
+    ----------
+    pred, truth
+        Predictions and ground truth.
+    by_base_name
+        Whether images in differing folders may match by their base names. Among files of one dataset they are
+        different images.
+
+    Raises
+    ------
+    DataError
+        If an image's name is ambiguous, or a size is needed to convert coordinates and missing.
     """
     if pred.images is truth.images and pred.labels is truth.labels and pred.unit == truth.unit:
         return pred
@@ -53,12 +63,12 @@ def align(pred: Annotations, truth: Annotations, *, by_base_name: bool = True) -
 def match_images(
     mine: Images, theirs: Images, where: object = "images", *, by_base_name: bool = True
 ) -> tuple[Positions, list[str]]:
-    """For each of my images its position among theirs, by name where both have names, else by id.
+    """Return the position of each image in another table, by name if both have names, else by id, and notes.
 
     Raises
     ------
     DataError
-        If two of my names stand for one of their images, or one of mine may be several of theirs.
+        If two names stand for one image of the other table, or one name for several.
     """
     if mine.names is not None and theirs.names is not None:
         found = positions(map(theirs.index_of_name.get, mine.names))
@@ -90,15 +100,18 @@ Parts = tuple[str, ...]
 
 
 def match_path_ends(mine: Sequence[str], theirs: Sequence[str], found: Positions, where: object) -> list[str]:
-    """Fills in the images that no equal name was found for: by the end of their paths, without the suffix.
+    """Match images without an equal name by the ends of their paths, without the suffix, and fill in `found`.
 
-    The end is the base name where base names are one-to-one over all images of both sides, else with as many folders as
-    it takes to tell images apart: frame 1 of one sequence is not frame 1 of another. Returns a note that names two
-    folders whose images were matched by their base names.
+    The end is the base name if base names are unique on both sides, else it includes as many folders as make paths
+    unique: frame 1 of one sequence is not frame 1 of another. Returns a note if images in folders of different names
+    were matched by their base names.
     """
     left = np.flatnonzero(found < 0).tolist()
     paths, known = [path_parts(name) for name in mine], [path_parts(name) for name in theirs]
-    depth = depth_that_distinguishes(set(paths), set(known))
+    tables = set(paths), set(known)
+    depth, longest = 1, max((len(parts) for table in tables for parts in table), default=1)
+    while depth < longest and any(len({parts[-depth:] for parts in table}) < len(table) for table in tables):
+        depth += 1
     rows_of_end: dict[Parts, list[int]] = {}
     rows_of_base: dict[str, list[int]] = {}
     for i, parts in enumerate(known):
@@ -125,32 +138,21 @@ def match_path_ends(mine: Sequence[str], theirs: Sequence[str], found: Positions
             raise twice(where, names, repr(theirs[free[0]]))
         if len(free) > 1:
             raise ambiguous(where, repr(mine[row]), [theirs[i] for i in free])
-    apart = [row for row in left if found[row] >= 0 and are_apart(paths[row], known[found[row]])]
-    if not apart:
+    pairs = [(row, paths[row], known[found[row]]) for row in left if found[row] >= 0]
+    moved = [row for row, one, other in pairs if len(one) > 1 and len(other) > 1 and one[-2] != other[-2]]
+    if not moved:
         return []
-    first = apart[0]
+    first = moved[0]
     return [
-        f"{len(apart):,} images matched by their file names alone, in folders of other names: {mine[first]!r} with "
+        f"{len(moved):,} images matched by their file names alone, in folders of other names: {mine[first]!r} with "
         f"{theirs[found[first]]!r} of the ground truth"
     ]
 
 
-def are_apart(one: Parts, other: Parts) -> bool:
-    """Are these in folders, of which the innermost have different names?"""
-    return len(one) > 1 and len(other) > 1 and one[-2] != other[-2]
-
-
-def depth_that_distinguishes(*tables: set[Parts]) -> int:
-    """How many parts of a path, from its end, tell all paths of every table apart."""
-    depth, longest = 1, max((len(parts) for paths in tables for parts in paths), default=1)
-    while depth < longest and any(len({parts[-depth:] for parts in paths}) < len(paths) for paths in tables):
-        depth += 1
-    return depth
-
-
 def check_folders(where: object, mine: str, theirs: str, folders: Collection[str]) -> None:
-    """Equal base names are different images in folders that are counted (`seq-02` and `seq-04`), that are splits, or
-    that are both among the `folders` of the ground truth.
+    """Raise `DataError` if two images with equal base names are different images by their folders.
+
+    They are in numbered folders (`seq-02` and `seq-04`), in different splits, or in two folders of the ground truth.
     """
     one, two = (path_parts(name)[-2:-1] for name in (mine, theirs))
     if not one or not two or one == two:
@@ -166,6 +168,7 @@ def check_folders(where: object, mine: str, theirs: str, folders: Collection[str
 
 
 def twice(where: object, names: Sequence[str], image: str) -> DataError:
+    """Return the error for several names of one image."""
     return DataError(
         f"{where}: expected one name for each image, found {list_names(names)} for {image} of the ground truth; keep "
         "the predictions of other folders, sequences or detectors apart, or spell the names as the ground truth does"
@@ -173,6 +176,7 @@ def twice(where: object, names: Sequence[str], image: str) -> DataError:
 
 
 def ambiguous(where: object, name: str, images: Sequence[str]) -> DataError:
+    """Return the error for a name that may be several images."""
     return DataError(
         f"{where}: expected names that stand for one image, found {name}, which may be {list_names(images)} of the "
         "ground truth; spell the names with their folders, as the ground truth does"
@@ -180,12 +184,13 @@ def ambiguous(where: object, name: str, images: Sequence[str]) -> DataError:
 
 
 def list_names(names: Sequence[str]) -> str:
+    """Return the first two names and the number of the others."""
     shown = " and ".join(excerpt(name) for name in names[:2])
     return shown if len(names) < 3 else f"{shown} and {len(names) - 2} more"
 
 
 def match_labels(mine: Labels, theirs: Labels) -> tuple[Positions, list[str]]:
-    """For each of my labels its position among theirs, by name where both have names, else by id."""
+    """Return the position of each class in another table, by name if both have names, else by id, and notes."""
     if mine.names is not None and theirs.names is not None:
         found = positions(map(theirs.index_of_name.get, mine.names))
         if np.any(found >= 0) or theirs.ids is None or not all(name.isdecimal() for name in mine.names):
@@ -200,24 +205,24 @@ def match_labels(mine: Labels, theirs: Labels) -> tuple[Positions, list[str]]:
 
 
 def to_id(text: str) -> int | None:
-    """The number that a text is, if it can be an id: Python refuses to read thousands of digits."""
+    """Return a text as an id, None if it is none: Python refuses to read thousands of digits."""
     return int(text) if text.isdecimal() and len(text) < 19 else None
 
 
 def positions(found: object) -> Positions:
-    """An array of positions, -1 for None."""
+    """Return an array of positions, -1 for None."""
     return np.array([-1 if i is None else i for i in found], dtype=np.int32)  # type: ignore[attr-defined]
 
 
 def by_id(mine: Images | Labels, theirs: Images | Labels) -> Positions:
-    """Positions of my ids among theirs."""
+    """Return the positions of ids in another table."""
     assert mine.ids is not None
     assert theirs.ids is not None
     return positions_in(theirs.ids, mine.ids)
 
 
 def extend(theirs: T, mine: T, found: Positions, extend: Callable[[T, T, NDArray[np.int64]], T]) -> tuple[T, Positions]:
-    """Their table with my unknown rows behind it, and the new position of each of my rows."""
+    """Return a table with the unknown rows of another one appended, and the new positions of the latter's rows."""
     unknown = np.flatnonzero(found < 0)
     if not len(unknown):
         return theirs, found
@@ -227,6 +232,7 @@ def extend(theirs: T, mine: T, found: Positions, extend: Callable[[T, T, NDArray
 
 
 def extend_images(theirs: Images, mine: Images, rows: NDArray[np.int64]) -> Images:
+    """Return images with some rows of another table appended."""
     names, ids = extended_keys(theirs, mine, rows)
     return Images(
         names,
@@ -237,6 +243,7 @@ def extend_images(theirs: Images, mine: Images, rows: NDArray[np.int64]) -> Imag
 
 
 def extend_labels(theirs: Labels, mine: Labels, rows: NDArray[np.int64]) -> Labels:
+    """Return classes with some rows of another table appended, under new names or ids where they collide."""
     names, ids = extended_keys(theirs, mine, rows)
     if names is not None and len(set(names)) < len(names):  # an unknown id that reads like a known name
         names = [*names[: len(theirs)], *(f"id {name}" for name in names[len(theirs) :])]
@@ -249,7 +256,7 @@ def extend_labels(theirs: Labels, mine: Labels, rows: NDArray[np.int64]) -> Labe
 def extended_keys(
     theirs: Images | Labels, mine: Images | Labels, rows: NDArray[np.int64]
 ) -> tuple[list[str] | None, NDArray[np.int64] | None]:
-    """Names and ids of both tables: my rows get what they lack from what they have."""
+    """Return names and ids of both tables; rows without a name get their id as name, rows without an id a free one."""
     names = [*theirs.names, *(mine.name(i) for i in rows)] if theirs.names is not None else None
     if theirs.ids is None:
         return names, None
@@ -258,12 +265,18 @@ def extended_keys(
 
 
 def free_ids(taken: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Negative ids that nobody uses."""
+    """Return negative ids that are not taken."""
     return min(0, int(taken.min(initial=0))) - 1 - np.arange(count, dtype=np.int64)
 
 
 def in_unit(pred: Annotations, truth: Annotations) -> Annotations:
-    """The predictions in the truth's unit: pixels, or fractions of the image where no size is known."""
+    """Return predictions in the unit of the ground truth: pixels, or fractions of the image.
+
+    Raises
+    ------
+    DataError
+        If the size of an image is needed and missing.
+    """
     if pred.unit == truth.unit:
         return pred
     widths, heights = pred.images.widths[pred.image], pred.images.heights[pred.image]

@@ -1,4 +1,8 @@
-"""The objects of a data set, truth and predictions alike: one column per fact."""
+"""Annotations of a dataset, ground truth and predictions alike: one column per attribute of the objects.
+
+The columns (image, class, box, mask, confidence, flags …) live in the C++ core; a numpy array is a view of one of them,
+made on first use.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ Constant = tuple[str, int, int]  # what it is, how many bytes, their digest
 
 
 def digest_of(annotations: Annotations, *, with_outlines: bool) -> str:
-    """Sixteen characters that stand for every fact, polygons and masks only if asked for."""
+    """Return a digest of all columns in 16 hexadecimal characters; `with_outlines` includes polygons and masks."""
     with translate_core_errors():
         objects = annotations.columns.facts(with_outlines)
     facts = [*unit_facts(annotations), *annotations.images.table.facts(), *label_facts(annotations), *objects]
@@ -59,14 +63,13 @@ def label_facts(annotations: Annotations) -> Iterator[Constant]:
             yield fact(f"verdict {name}", getattr(annotations.verdicts, name))
 
 
-# What a file may say about an object besides where and what it is. `unscored`: a prediction without a confidence
-# among others that have one.
+# Flags of objects. `unscored`: a prediction without a confidence among others that have one.
 FLAGS = ("ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored")
 
 
 @dataclass(frozen=True)
 class Annotators:
-    """Several annotators of the same images: the key that names them, the objects of each, the images of several."""
+    """Several annotators of the same images: the key that names them, objects per annotator, images with several."""
 
     key: str
     counts: tuple[tuple[str, int], ...]
@@ -75,7 +78,7 @@ class Annotators:
 
 @dataclass(frozen=True)
 class Source:
-    """Where annotations came from, how they were read, and why so."""
+    """The file and format from which annotations were read, and what was noticed on the way."""
 
     path: str = ""
     format: str = ""
@@ -91,14 +94,53 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Annotations:
-    """Objects in images. Nothing in it can be changed; every filter returns a new one.
+    """Annotated objects of a dataset: ground truth, or predictions if there are confidences.
 
-    The objects are `columns` in the core; an array is a view of one of them, made when somebody asks.
+    Annotations are immutable: filters such as `where` return new ones. `verite.read` makes them from files and
+    `Annotations.of` from lists.
 
+    Parameters
+    ----------
+    images : Images
+        The images, also those without objects.
+    labels : Labels
+        The classes.
+    image : array of int32, shape (n,)
+        Image of each object, as a position in `images`.
+    label : array of int32, shape (n,)
+        Class of each object, as a position in `labels`.
+    regions : Regions
+        Box of each object, and its polygon, mask or keypoints.
+    confidence : array of float64, shape (n,), optional
+        Confidence of each prediction.
+    area : array of float64, shape (n,), optional
+        Area of each object as its file states it; `nan` where it does not.
+    ids : array of int64, shape (n,), optional
+        Ids of the annotations.
+    flags : mapping of str to array of bool, optional
+        Flags such as ``crowd``, ``ignore``, ``difficult`` and ``group_of``.
+    labelled : array of int32, shape (n,), optional
+        Number of labelled keypoints as the file states it; -1 where it does not.
+    verdicts : ImageLevelLabels, optional
+        Classes verified to be present or absent in whole images (LVIS, Open Images).
+    unit : {'px', 'rel'}, default 'px'
+        Coordinates in pixels, or as fractions of an image of unknown size.
+    source : Source, optional
+        The file and format from which the annotations were read.
+
+    Raises
+    ------
+    BadParameter
+        If columns differ in length, or a position or flag is unknown.
+
+    Examples
+    --------
     >>> truth = Annotations.of(["a.jpg", "a.jpg", "b.jpg"], ["cat", "dog", "cat"],
     ...                        [[0, 0, 9, 9], [5, 5, 20, 20], [1, 1, 4, 4]])
     >>> truth
     Annotations: 3 objects of 2 labels in 2 images
+    >>> truth.regions.boxes[truth.image == 1]
+    array([[1., 1., 4., 4.]])
     """
 
     images: Images
@@ -148,7 +190,7 @@ class Annotations:
         unit: Literal["px", "rel"] = "px",
         source: Source | None = None,
     ) -> Annotations:
-        """Of columns that are in the core already."""
+        """Return annotations over columns that are in the core already."""
         made = object.__new__(cls)
         vars(made).update(columns=columns, images=images, labels=labels, verdicts=verdicts, unit=unit)
         vars(made)["source"] = Source() if source is None else source
@@ -156,18 +198,19 @@ class Annotations:
         return made
 
     def check_positions(self) -> None:
+        """Raise `BadParameter` if an object's image or class is not in the tables."""
         outside = self.columns.outside(len(self.images), len(self.labels))
         if outside is not None:
             table: Images | Labels = self.images if outside == "image" else self.labels
             raise BadParameter(f"{outside}: expected positions from 0 to {len(table) - 1}")
 
     def changed(self, **changes: Any) -> Annotations:
-        """The same with other columns, images, labels, verdicts, unit or source."""
+        """Return a copy with other columns, images, labels, verdicts, unit or source."""
         kept = {name: getattr(self, name) for name in ("columns", "images", "labels", "verdicts", "unit", "source")}
         return Annotations.over(**(kept | changes))
 
     def with_source(self, source: Source) -> Annotations:
-        """The same objects with another word on where they came from."""
+        """Return a copy with another source."""
         return self.changed(source=source)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -193,9 +236,44 @@ class Annotations:
         labels: Iterable[str] = (),
         **flags: ArrayLike,
     ) -> Annotations:
-        """From plain lists: an image name, a label name and a box for each object.
+        """Return annotations from plain lists with one entry per object.
 
-        `sizes` gives (width, height) per image; `images` and `labels` name those that have no object, too.
+        Parameters
+        ----------
+        image : sequence of str
+            Name of the image of each object.
+        label : sequence of str
+            Class of each object.
+        boxes : array-like, shape (n, 4)
+            Box of each object.
+        layout : str, default 'xyxy'
+            Layout of the boxes: ``xyxy`` (corners), ``xywh`` (left, top, width, height) or ``cxcywh`` (centre).
+        confidence : array-like, shape (n,), optional
+            Confidence of each prediction; not given for ground truth.
+        sizes : mapping of str to (int, int), optional
+            Width and height of each image.
+        images : iterable of str, optional
+            Names of images, also of those without objects.
+        labels : iterable of str, optional
+            Names of classes, also of those without objects.
+        **flags : array-like of bool, shape (n,)
+            Flags such as ``crowd`` or ``difficult``.
+
+        Returns
+        -------
+        Annotations
+            The objects, with images and classes in the order in which they occur.
+
+        Raises
+        ------
+        BadParameter
+            If the lists differ in length, or a flag or the layout is unknown.
+
+        Examples
+        --------
+        >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 10, 5]], "xywh", confidence=[0.9], sizes={"a": (64, 48)})
+        >>> pred.regions.boxes, pred.confidence
+        (array([[ 0.,  0., 10.,  5.]]), array([0.9]))
         """
         image_names = list(dict.fromkeys([*images, *(sizes or {}), *image]))
         label_names = list(dict.fromkeys([*labels, *label]))
@@ -221,7 +299,7 @@ class Annotations:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """How many objects, labels and images there are."""
+        """Numbers of objects, classes and images."""
         return len(self), len(self.labels), len(self.images)
 
     def __repr__(self) -> str:
@@ -231,23 +309,23 @@ class Annotations:
         return f"Annotations: {objects} {what} of {labels} labels in {images} images{where}"
 
     def flag(self, name: str) -> NDArray[np.bool_]:
-        """A flag for every object, False where the file does not say."""
+        """Return a flag of every object, such as ``crowd``; False where the file has none."""
         found = self.flags.get(name)
         return found if found is not None else np.zeros(len(self), dtype=np.bool_)
 
     @property
     def ignore(self) -> NDArray[np.bool_]:
-        """Objects that an explicit `ignore` of the file sets aside."""
+        """Objects that their file flags as ignored."""
         return self.flag("ignore")
 
     @property
     def crowd(self) -> NDArray[np.bool_]:
-        """Regions that cover many objects (COCO)."""
+        """Crowd regions, which cover many objects (COCO)."""
         return self.flag("crowd")
 
     @property
     def difficult(self) -> NDArray[np.bool_]:
-        """Objects too hard to be asked for (Pascal VOC)."""
+        """Objects flagged as difficult (Pascal VOC)."""
         return self.flag("difficult")
 
     @property
@@ -257,21 +335,62 @@ class Annotations:
 
     @property
     def ignored(self) -> NDArray[np.bool_]:
-        """Objects that neither reward nor punish, whatever their file calls that."""
+        """Objects to ignore for any reason: `ignore`, `crowd`, `difficult` or `group_of`."""
         return self.ignore | self.crowd | self.difficult | self.group_of
 
     def take(self, rows: ArrayLike) -> Annotations:
-        """These objects, in this order; images and labels stay."""
+        """Return some objects, in the given order; images and classes stay.
+
+        Parameters
+        ----------
+        rows : array-like of int
+            Positions of the objects.
+
+        Examples
+        --------
+        >>> truth = Annotations.of(["a", "b"], ["cat", "dog"], [[0, 0, 9, 9], [1, 1, 4, 4]])
+        >>> truth.take([1]).regions.boxes
+        array([[1., 1., 4., 4.]])
+        """
         from verite.model.ragged import freeze
 
         return self.changed(columns=self.columns.take(freeze(rows, "int64")))
 
     def where(self, mask: NDArray[np.bool_]) -> Annotations:
-        """The objects for which `mask` is true."""
+        """Return the objects for which a mask is true; images and classes stay.
+
+        Parameters
+        ----------
+        mask : array of bool, shape (n,)
+            One value per object.
+
+        Examples
+        --------
+        >>> pred = Annotations.of(["a", "b"], ["cat"] * 2, [[0, 0, 9, 9]] * 2, confidence=[0.9, 0.2])
+        >>> pred.where(pred.confidence >= 0.5)
+        Annotations: 1 predictions of 1 labels in 2 images
+        """
         return self.take(np.flatnonzero(mask))
 
     def only(self, labels: Iterable[str]) -> Annotations:
-        """The objects with one of these labels; the other labels are left out of the table as well."""
+        """Return the objects of some classes, without the other classes.
+
+        Parameters
+        ----------
+        labels : iterable of str
+            Names of the classes to keep.
+
+        Raises
+        ------
+        BadParameter
+            If a class is unknown.
+
+        Examples
+        --------
+        >>> truth = Annotations.of(["a", "b"], ["cat", "dog"], [[0, 0, 9, 9], [1, 1, 4, 4]])
+        >>> truth.only(["dog"])
+        Annotations: 1 objects of 1 labels in 2 images
+        """
         from array import array
 
         names = self.labels.all_names
@@ -289,7 +408,27 @@ class Annotations:
         return self.changed(columns=columns, labels=self.labels.take(keep), verdicts=verdicts)
 
     def like(self, truth: Annotations) -> Annotations:
-        """The same objects with the truth's images and labels, found by name or id; unknown ones come after."""
+        """Return the same objects with the images and classes of the ground truth, found by name or id.
+
+        Parameters
+        ----------
+        truth : Annotations
+            The ground truth. Images and classes that it does not have come after its own.
+
+        Raises
+        ------
+        BadParameter
+            If `truth` is no annotations.
+        DataError
+            If no image or no class can be found in the ground truth.
+
+        Examples
+        --------
+        >>> truth = Annotations.of(["val/a.jpg"], ["cat"], [[0, 0, 9, 9]])
+        >>> pred = Annotations.of(["a", "a"], ["dog", "cat"], [[0, 0, 9, 9]] * 2, confidence=[0.9, 0.8])
+        >>> pred.like(truth).label
+        array([1, 0], dtype=int32)
+        """
         if not isinstance(truth, Annotations):
             raise BadParameter(f"like: expected annotations, found {excerpt(truth)}")
         if self.images is truth.images and self.labels is truth.labels and self.unit == truth.unit:
@@ -306,7 +445,22 @@ class Annotations:
 
     @classmethod
     def from_arrow(cls, table: Any, like: Annotations | None = None, **how: Any) -> Annotations:
-        """Of anything that gives an Arrow stream (polars, pyarrow, DuckDB, pandas 3); as `verite.read` does."""
+        """Return annotations from an Arrow stream, with the columns and options of `verite.read`.
+
+        Parameters
+        ----------
+        table : object with ``__arrow_c_stream__``
+            A table of polars, pyarrow, DuckDB or pandas 3.
+        like : Annotations, optional
+            The ground truth, if these are predictions.
+        **how
+            Options of `verite.read`.
+
+        Raises
+        ------
+        BadParameter
+            If the table gives no Arrow stream.
+        """
         if not hasattr(table, "__arrow_c_stream__"):
             found = type(table).__name__
             raise BadParameter(f"table: expected one with __arrow_c_stream__, found {found}; verite.read takes more")
@@ -315,37 +469,38 @@ class Annotations:
         return verite.read(table, like, **how)
 
     def to_pandas(self, *, images: bool = False) -> pandas.DataFrame:
-        """The objects as a table for pandas; `verite.read` takes it back.
+        """Return the objects as a pandas table, which `verite.read` takes back.
 
-        With `images`, sizes of the images as well, and a row without class and box for each image without objects.
+        Parameters
+        ----------
+        images : bool, default False
+            Whether to add the sizes of images, and a row without class and box for each image without objects.
         """
         from verite.model.frames import to_pandas
 
         return to_pandas(self, images=images)
 
     def to_arrow(self, *, images: bool = False) -> pyarrow.Table:
-        """The objects as an Arrow table, for pyarrow, polars and DuckDB; `images` as for `to_pandas`."""
+        """Return the objects as an Arrow table, for pyarrow, polars and DuckDB; `images` as for `to_pandas`."""
         from verite.model.frames import to_arrow
 
         return to_arrow(self, images=images)
 
     @cached_property
     def digest(self) -> str:
-        """Sixteen characters that stand for every fact in it."""
-
+        """Digest of all columns in 16 hexadecimal characters: equal annotations have equal digests."""
         return digest_of(self, with_outlines=True)
 
     @cached_property
     def box_digest(self) -> str:
-        """The same for every fact but polygons and masks: all that an evaluation of boxes depends on."""
-
+        """Digest of all columns but polygons and masks: of everything that an evaluation of boxes depends on."""
         return digest_of(self, with_outlines=False)
 
 
 def restore(
     columns: _core.Columns, images: Images, labels: Labels, verdicts: ImageLevelLabels | None, unit: Any, source: Source
 ) -> Annotations:
-    """What a pickle holds."""
+    """Return annotations from the content of a pickle."""
     return Annotations.over(columns, images, labels, verdicts=verdicts, unit=unit, source=source)
 
 
@@ -360,7 +515,7 @@ COLUMNS = {
 
 
 def lazy_column(name: str, make: Callable[[Annotations], object]) -> None:
-    """A field of annotations that is not stored, but made of the columns and kept when somebody asks for it."""
+    """Declare a field of annotations that is computed from the columns on first use and then kept."""
     made = cached_property(make)
     made.__set_name__(Annotations, name)
     setattr(Annotations, name, made)

@@ -1,4 +1,4 @@
-"""The classes objects may have."""
+"""The classes of a dataset: names and ids, hierarchies, and labels of whole images."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def whole_id(value: Any) -> int:
-    """The id of a class; 1.7 is none, and neither is NaN."""
+    """Return the id of a class as an integer; 1.7 and NaN are refused."""
     try:
         number = int(value)
         if isinstance(value, str) or number == value:
@@ -30,8 +30,26 @@ def whole_id(value: Any) -> int:
 
 
 class Labels:
-    """Names and file ids of the classes. A file that knows only ids has no names, and the reverse.
+    """The classes of a dataset: names and ids.
 
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Names. Either names or ids must be given.
+    ids : iterable of int, optional
+        Ids, such as COCO's category ids.
+    groups : sequence of str, optional
+        Group of each class: ``thing`` or ``stuff``, or LVIS's ``r``, ``c`` and ``f`` (rare, common, frequent).
+    skeletons : sequence of Skeleton, optional
+        Names, edges and sigmas of the keypoints of each class.
+
+    Raises
+    ------
+    BadParameter
+        If neither names nor ids are given, one occurs twice, or the lengths differ.
+
+    Examples
+    --------
     >>> labels = Labels(["cat", "dog"], [17, 18])
     >>> labels.name(1), labels.index_of_name["dog"], labels.index_of_id[17]
     ('dog', 1, 0)
@@ -45,10 +63,6 @@ class Labels:
         groups: Sequence[str] | None = None,
         skeletons: Sequence[Skeleton] | None = None,
     ) -> None:
-        """`groups`: a word for each class that says what kind it is, as `thing` or `stuff`; rare is `r`.
-
-        `skeletons`: what is known of the keypoints of each class.
-        """
         self.names = tuple(names) if names is not None else None
         odd = next((name for name in self.names or () if not isinstance(name, str)), "")
         if odd != "":
@@ -78,6 +92,7 @@ class Labels:
 
     @cached_property
     def ids(self) -> NDArray[np.int64] | None:
+        """Ids as an array; None if there are only names."""
         from verite.model.ragged import freeze
 
         return freeze(self.numbers, "int64") if self.numbers is not None else None
@@ -89,7 +104,7 @@ class Labels:
         return len(self.numbers)
 
     def name(self, i: int) -> str:
-        """What to print for label i: its name, or its id where the file gives no name."""
+        """Return the name of class i, or its id if there are no names."""
         if self.names is not None:
             return self.names[i]
         assert self.numbers is not None
@@ -97,26 +112,28 @@ class Labels:
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """What to print for every label."""
+        """Names of all classes; ids if there are no names."""
         return tuple(self.name(i) for i in range(len(self)))
 
     @cached_property
     def index_of_name(self) -> dict[str, int]:
+        """Position of each name."""
         return {name: i for i, name in enumerate(self.names or ())}
 
     @cached_property
     def index_of_id(self) -> dict[int, int]:
+        """Position of each id."""
         return {id: i for i, id in enumerate(self.numbers or ())}
 
     @cached_property
     def by_id(self) -> tuple[int, ...] | None:
-        """Positions in the order of their ids; None where they stand in it already."""
+        """Positions in the order of the ids; None if the classes are in that order already."""
         if self.numbers is None or all(a < b for a, b in pairwise(self.numbers)):
             return None
         return tuple(sorted(range(len(self.numbers)), key=self.numbers.__getitem__))
 
     def take(self, rows: Iterable[int]) -> Labels:
-        """These classes, in this order."""
+        """Return some classes, in the given order."""
         rows = list(rows)
         names = None if self.names is None else [self.names[i] for i in rows]
         groups = None if self.groups is None else [self.groups[i] for i in rows]
@@ -131,7 +148,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """For each class the classes above it and those below it; the root, which is everything, is no class.
+    """Class hierarchy: for each class its ancestors and descendants; the root is no class.
 
     >>> tree = Hierarchy.of([("animal", "cat"), ("animal", "dog"), ("dog", "pug")])
     >>> sorted(tree.above["pug"]), sorted(tree.below["animal"])
@@ -143,7 +160,7 @@ class Hierarchy:
 
     @classmethod
     def of(cls, pairs: list[tuple[str, str]]) -> Hierarchy:
-        """From (class, a class directly below it)."""
+        """Return a hierarchy from pairs (class, subclass)."""
         children: dict[str, list[str]] = {}
         for parent, child in pairs:
             children.setdefault(parent, []).append(child)
@@ -162,7 +179,7 @@ class Hierarchy:
 
     @classmethod
     def of_paths(cls, paths: Iterator[tuple[str, ...]]) -> Hierarchy:
-        """From every node's path, itself last. A class that stands in several places has all their ancestors."""
+        """Return a hierarchy from the path of every node. A class in several places has all their ancestors."""
         above: dict[str, set[str]] = {}
         below: dict[str, set[str]] = {}
         for *ancestors, name in paths:
@@ -178,7 +195,7 @@ class Hierarchy:
         return cls({k: frozenset(v) for k, v in above.items()}, {k: frozenset(v) for k, v in below.items()})
 
     def need(self, name: str, where: str) -> None:
-        """The class must be in the hierarchy."""
+        """Raise `DataError` if a class is not in the hierarchy."""
         if name not in self.above:
             near = did_you_mean(name, self.above)
             raise DataError(f"{where}: expected classes of the hierarchy, found {name!r}, which is not in it{near}")
@@ -187,7 +204,7 @@ class Hierarchy:
         return len(self.above)
 
 
-# PRESENT and ABSENT: somebody looked, and it is there or not. INCOMPLETE: not every object of the class is marked.
+# PRESENT and ABSENT: verified in this image. INCOMPLETE: the annotation of the class is not exhaustive.
 # EXCLUDED: the class does not count in this image.
 PRESENT, ABSENT, INCOMPLETE, EXCLUDED = 0, 1, 2, 3
 
@@ -196,7 +213,9 @@ KINDS = ("present", "absent", "incomplete", "excluded")
 
 @dataclass(frozen=True, eq=False)
 class ImageLevelLabels:
-    """Statements about a class in an image, a row each; positions as in the tables of the annotations they belong to.
+    """Labels of whole images: a class verified present or absent, not exhaustively annotated, or excluded.
+
+    Each row has the positions of an image and a class in the tables of the annotations, and a kind.
 
     >>> said = ImageLevelLabels(np.array([0, 0]), np.array([1, 2]), np.array([PRESENT, ABSENT]))
     >>> said.cells(3, ABSENT)
@@ -218,7 +237,7 @@ class ImageLevelLabels:
 
     @staticmethod
     def of(rows: Iterable[tuple[int, int, int]]) -> ImageLevelLabels:
-        """From (image, label, kind)."""
+        """Return labels from rows (image, class, kind)."""
         table = np.array(list(rows), dtype=np.int64).reshape(-1, 3)
         return ImageLevelLabels(*(table[:, i] for i in range(3)))  # type: ignore[arg-type]
 
@@ -226,19 +245,19 @@ class ImageLevelLabels:
         return len(self.kind)
 
     def cells(self, labels: int, *kinds: int) -> NDArray[np.int64]:
-        """image × labels + label of the statements of these kinds, each once, rising."""
+        """Return image × labels + label of the rows of these kinds: unique and sorted."""
         rows = np.isin(self.kind, kinds)
         return np.unique(self.image[rows].astype(np.int64) * labels + self.label[rows])
 
     def move(self, image: ArrayLike, label: ArrayLike) -> ImageLevelLabels:
-        """With new positions of images and labels; those that get -1 are left out."""
+        """Return a copy with new positions of images and classes; rows that get -1 are dropped."""
         images, labels = np.asarray(image)[self.image], np.asarray(label)[self.label]
         kept = (images >= 0) & (labels >= 0)
         return ImageLevelLabels(images[kept], labels[kept], self.kind[kept])
 
 
 def is_in(cells: NDArray[np.int64], image: NDArray[Any], label: NDArray[Any], labels: int) -> NDArray[np.bool_]:
-    """Which objects are in one of these cells, given as by :meth:`Verdicts.cells`."""
+    """Return which objects are in one of the cells that :meth:`ImageLevelLabels.cells` gives."""
     mine = image.astype(np.int64) * labels + label
     if not len(cells):
         return np.zeros(len(mine), dtype=np.bool_)

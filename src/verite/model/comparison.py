@@ -1,4 +1,4 @@
-"""Several systems on the same truth by the same rules: who is better, and where?"""
+"""Comparison of several detectors on the same ground truth with the same settings: scores side by side."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_CLASSES = 8  # that are columns beside systems in rows
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much one system is ahead of another, and between which numbers that lies."""
+    """Difference of a score between two detectors, with its 95 % confidence interval."""
 
     first: str
     second: str
@@ -35,10 +35,10 @@ class Difference:
 
 
 class Comparison(Display):
-    """Several systems on the same truth by the same rules, side by side; many of them one below the other."""
+    """Several detectors on the same ground truth with the same settings: columns of a table, or rows if many."""
 
     def __init__(self, results: Sequence[Results], differences: Sequence[Difference] = ()) -> None:
-        """`differences` are those that somebody knows intervals of."""
+        """`differences` are those whose confidence intervals are known."""
         if not results:
             raise BadParameter("compare: expected at least one result, found none")
         first = results[0]
@@ -49,11 +49,11 @@ class Comparison(Display):
 
     @property
     def headline(self) -> str:
-        """The score that systems are ordered by."""
+        """The score by which detectors are ranked."""
         return next(iter(self.results[0].scores))
 
     def table(self, score: str | None = None) -> Table:
-        """A row for each class and a column for each system; with two systems also their difference."""
+        """Return a score with a row per class and a column per detector; with two detectors also their difference."""
         chosen = self.results[0][score or self.headline].name
         classes = list(dict.fromkeys(name for r in self.results for name in r.class_names))
         columns: dict[str, list[float]] = {}
@@ -72,7 +72,7 @@ class Comparison(Display):
         return self.table()
 
     def summary(self) -> Table:
-        """A row for each score and a column for each system; with two systems also their difference."""
+        """Return a row per score and a column per detector; with two detectors also their difference."""
         keys = list(self.results[0].scores)
         columns = {
             name: [result.scores[key].value for key in keys]
@@ -84,7 +84,7 @@ class Comparison(Display):
         return Table.of("score", keys, columns)
 
     def standing_table(self) -> Table:
-        """A row for each system, the best first, with its place; systems that are level share one."""
+        """Return a row per detector, the best first, with its rank; tied detectors share one."""
         order, places = self.order()
         columns: dict[str, list[Any]] = {"place": places}
         for key in self.results[0].scores:
@@ -92,7 +92,7 @@ class Comparison(Display):
         return Table.of("system", [self.names[i] for i in order], columns)
 
     def order(self) -> tuple[list[int], list[str]]:
-        """Where each system stands by the first score, and its place in words."""
+        """Return the order of the detectors by the first score, and the rank of each as text."""
         first, values = self.results[0], [result.scores[self.headline].value for result in self.results]
         penalties = [value if first.is_error(self.headline) else -value for value in values]
         order = sorted(range(len(values)), key=lambda i: (isnan(penalties[i]), penalties[i]))
@@ -104,7 +104,7 @@ class Comparison(Display):
         return order, places
 
     def turned_table(self) -> Table:
-        """The first score with a row for each system, the best first, and a column for each class."""
+        """Return the first score with a row per detector, the best first, and a column per class."""
         table, (order, _) = self.table(), self.order()
         names = [self.names[i] for i in order]
         at = {name: table.head.index(name) for name in names}
@@ -112,7 +112,7 @@ class Comparison(Display):
         return Table.of("system", names, columns, title=f"{self.headline} of each class")
 
     def difference_table(self) -> Table:
-        """A row for each difference, with its interval over the choice of images."""
+        """Return a row per difference, with its confidence interval from the bootstrap of images."""
         several = len(self.results) > 2
         names = [f"{d.second} - {d.first}: {d.score}" if several else d.score for d in self.differences]
         columns = {key: [getattr(d, at) for d in self.differences] for key, at in DIFFERENCE}
@@ -142,7 +142,7 @@ class Comparison(Display):
         return Table(table.head, table.rows, table.mean, title=score)
 
     def plot(self, kind: str | None = None, ax: Any = None) -> Any:
-        """The first score of each class and system on matplotlib's axes, which are returned."""
+        """Plot the first score per class and detector on matplotlib's axes, and return them."""
         return verite.plot(self, kind, ax)
 
     def to_dict(self) -> dict[str, Any]:
@@ -158,21 +158,46 @@ class Comparison(Display):
 
 
 def compare(*results: Results) -> Comparison:
-    """Put results side by side; an error says why where they do not compare.
+    """Compare the results of several detectors on the same ground truth.
 
-    >>> print(compare(vt.voc(truth, a), vt.voc(truth, b)))    # doctest: +SKIP
+    Parameters
+    ----------
+    *results : Results
+        Results of one protocol with the same settings.
+
+    Returns
+    -------
+    Comparison
+        Tables with a column per detector; with two detectors also their difference.
+
+    Raises
+    ------
+    BadParameter
+        If there are no results.
+    NotComparable
+        If settings or ground truth differ; the message names what differs.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
+    >>> one = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
+    >>> two = vt.Annotations.of(["a"] * 2, ["cat"] * 2, [[0, 0, 9, 9], [20, 20, 29, 29]], confidence=[0.9, 0.8])
+    >>> comparison = vt.compare(vt.voc(truth, one, name="one"), vt.voc(truth, two, name="two"))
+    >>> comparison.summary().rows
+    (('mAP', 0.5, 1.0, 0.5),)
     """
     return Comparison(results)
 
 
 def check_comparable(first: Results, other: Results) -> None:
-    """Two results compare if they measure the same thing on the same truth."""
+    """Raise `NotComparable` unless two results have the same settings and ground truth."""
     digests = [digest_for(first.signature, result.truth) for result in (first, other) if first.truth is not other.truth]
     check_alike((first.name, other.name), (first.signature, other.signature), digests)
 
 
 def check_alike(names: Sequence[str], signatures: tuple[Signature, Signature], digests: Sequence[str]) -> None:
-    """Two signatures and two truths must not differ; what differs is named."""
+    """Raise `NotComparable` if two signatures or the digests of two ground truths differ."""
     differences = signatures[0].differences(signatures[1])
     if differences:
         listed = ", ".join(f"{key} ({a} / {b})" for key, (a, b) in differences.items())
@@ -184,7 +209,7 @@ def check_alike(names: Sequence[str], signatures: tuple[Signature, Signature], d
 
 
 def distinct_names(names: Sequence[str]) -> list[str]:
-    """Names that can head columns: repeated ones get a number.
+    """Return names that can head columns: repeated ones get a number.
 
     >>> distinct_names(["a", "b", "a"])
     ['a', 'b', 'a (2)']

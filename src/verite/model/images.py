@@ -1,4 +1,4 @@
-"""The pictures that were annotated: what they are called and how large they are."""
+"""The images of a dataset: their names, ids and sizes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SMALL = 1 << 20
 
 
 def positions_in(table: Ids, ids: Ids) -> Positions:
-    """The position of each id in a table of distinct ids; -1 where it is not there.
+    """Return the position of each id in a table of distinct ids; -1 where it is not there.
 
     >>> positions_in(np.array([7, 3]), np.array([3, 7, 5]))
     array([ 1,  0, -1], dtype=int32)
@@ -52,7 +52,7 @@ SPLITS = {
 
 
 def stem(name: str) -> str:
-    """A picture's name without folders and without the suffix of an image file.
+    """Return an image's name without folders and without the suffix of an image file.
 
     >>> stem("val/0042.jpg"), stem("0042"), stem("v1.2")
     ('0042', '0042', 'v1.2')
@@ -62,7 +62,7 @@ def stem(name: str) -> str:
 
 
 def path_parts(name: str) -> tuple[str, ...]:
-    """The folders of an image's name and its stem.
+    """Return the folders of an image's name and its stem.
 
     >>> path_parts("val/0042.jpg"), path_parts("C:\\\\photos\\\\0042")
     (('val', '0042'), ('C:', 'photos', '0042'))
@@ -72,7 +72,7 @@ def path_parts(name: str) -> tuple[str, ...]:
 
 
 def split_of(folder: str) -> str | None:
-    """The part of a dataset that a folder is named after, if it is.
+    """Return the split of a dataset (train, val, test …) after which a folder is named, if any.
 
     >>> split_of("val2017"), split_of("VisDrone2019-DET-train"), split_of("test-dev"), split_of("images")
     ('val', 'train', 'test-dev', None)
@@ -82,7 +82,28 @@ def split_of(folder: str) -> str | None:
 
 
 class Images:
-    """Names, file ids and sizes. A size of 0 × 0 is not known; names or ids may be missing, not both."""
+    """The images of a dataset: names, ids and sizes.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        File names. Either names or ids must be given.
+    ids : array-like of int, optional
+        Ids, such as COCO's.
+    widths, heights : array-like of int, optional
+        Sizes in pixels; 0 where a size is not known.
+
+    Raises
+    ------
+    BadParameter
+        If neither names nor ids are given, a name or id occurs twice, or the lengths differ.
+
+    Examples
+    --------
+    >>> images = Images(["a.jpg", "b.jpg"], widths=[640, 320], heights=[480, 240])
+    >>> len(images), images.find("val/b.png"), images.sized
+    (2, 1, True)
+    """
 
     def __init__(
         self,
@@ -108,7 +129,7 @@ class Images:
 
     @classmethod
     def over(cls, table: _core.Images) -> Images:
-        """Of a table that is in the core already."""
+        """Return images over a table that is in the core already."""
         made = object.__new__(cls)
         made.table = table
         return made
@@ -124,43 +145,49 @@ class Images:
 
     @property
     def has_names(self) -> bool:
+        """Whether images have names, rather than ids alone."""
         return self.table.has_names
 
     @cached_property
     def names(self) -> tuple[str, ...] | None:
+        """File names; None if there are only ids."""
         return tuple(self.table.names()) if self.has_names else None
 
     @cached_property
     def ids(self) -> NDArray[np.int64] | None:
+        """Ids; None if there are only names."""
         return self.table.ids
 
     @cached_property
     def widths(self) -> NDArray[np.int32]:
+        """Widths in pixels; 0 where not known."""
         return self.table.widths
 
     @cached_property
     def heights(self) -> NDArray[np.int32]:
+        """Heights in pixels; 0 where not known."""
         return self.table.heights
 
     def __len__(self) -> int:
         return len(self.table)
 
     def name(self, i: int) -> str:
-        """What to print for image i: its name, or its id where the file gives no name."""
+        """Return the name of image i, or its id if there are no names."""
         return self.table.name(i)
 
     @property
     def sized(self) -> bool:
-        """Is the size of every image known?"""
+        """Whether the size of every image is known."""
         return self.table.sized
 
     @cached_property
     def index_of_name(self) -> dict[str, int]:
+        """Position of each name."""
         return {name: i for i, name in enumerate(self.names or ())}
 
     @cached_property
     def index_of_stem(self) -> dict[str, int]:
-        """Index by stem; a stem that occurs twice is left out, because it names no single image."""
+        """Position of each stem; a stem that occurs twice is left out, because it names no single image."""
         index: dict[str, int] = {}
         for i, name in enumerate(self.names or ()):
             key = stem(name)
@@ -169,10 +196,11 @@ class Images:
 
     @cached_property
     def index_of_id(self) -> dict[int, int]:
+        """Position of each id."""
         return {int(id): i for i, id in enumerate(self.ids)} if self.ids is not None else {}
 
     def find(self, name: str) -> int | None:
-        """The image of this name, folders and suffix aside if need be."""
+        """Return the position of an image by its name, or by its stem if that is unique; None if there is none."""
         found = self.index_of_name.get(name)
         return found if found is not None else self.index_of_stem.get(stem(name))
 
@@ -181,5 +209,5 @@ class Images:
 
 
 def known_images(truth: Annotations, pred: Annotations) -> Images:
-    """The images of both; predictions that are aligned may know more of them than the truth."""
+    """Return the images of both sides; aligned predictions may have more of them than the ground truth."""
     return pred.images if len(pred.images) > len(truth.images) else truth.images

@@ -1,4 +1,4 @@
-"""What became of every object? A row for each truth and each prediction of an evaluation, for tables of other tools."""
+"""Outcome of every object of an evaluation: one row per ground-truth object and prediction, for pandas and polars."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FOUND, MISSED, NOT_ASKED, RIGHT, WRONG, LEFT_OUT = range(6)
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """Values, or positions in a list of names; some may be absent."""
+    """A column: values, or positions in a list of names; some may be absent."""
 
     values: NDArray[Any]
     names: tuple[str, ...] | None = None
@@ -48,7 +48,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class ObjectOutcomes(Display):
-    """Every truth (found, missed, not asked for) and every prediction (right, wrong, left out), a row each.
+    """One row per ground-truth object (found, missed, ignored) and per prediction (TP, FP, ignored).
 
     `row` is its place in its file, `partner` the row of the object on the other side that it was matched with. What is
     left out neither rewards nor punishes: a prediction on an ignored truth, or one that was not looked at.
@@ -68,7 +68,7 @@ class ObjectOutcomes(Display):
         return [f"{len(self):,} objects at {self.overlap} {self.iou:g}", Table.of("fate", FATES, shown)]
 
     def to_pandas(self) -> Any:
-        """As a pandas DataFrame; names are categories, numbers are not copied."""
+        """Return a pandas DataFrame; names are categories, numbers are not copied."""
         try:
             import pandas
         except ImportError:
@@ -78,14 +78,14 @@ class ObjectOutcomes(Display):
     to_frame = to_pandas
 
     def to_arrow(self) -> Any:
-        """As an Arrow table; names are dictionaries, numbers are not copied."""
+        """Return an Arrow table; names are dictionaries, numbers are not copied."""
         from verite.model.frames import import_pyarrow
 
         pyarrow = import_pyarrow()
         return pyarrow.table({name: column.to_arrow(pyarrow) for name, column in self.columns.items()})
 
     def to_polars(self) -> Any:
-        """As a polars DataFrame."""
+        """Return a polars DataFrame."""
         try:
             import polars
         except ImportError:
@@ -93,12 +93,12 @@ class ObjectOutcomes(Display):
         return polars.from_arrow(self.to_arrow())
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """What polars, DuckDB and others ask for to take it as it is."""
+        """Return an Arrow stream, for polars, DuckDB and others."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
 def fates_of(results: Results, iou: float | None = None) -> ObjectOutcomes:
-    """The one place that asks an evaluation what became of its objects."""
+    """Return the outcome of every object of an evaluation at one IoU threshold."""
     if results.truth.source.format == "part":
         raise BadParameter("objects: expected an evaluation of annotations, found merged parts, which hold no objects")
     matches, truth, pred = results.matches(iou), results.truth, results.pred
@@ -131,7 +131,7 @@ def image_names(side: Annotations) -> list[str]:
 
 
 def join_names(one: tuple[Any, NDArray[Any]], two: tuple[Any, NDArray[Any]]) -> Column:
-    """Positions in two lists of names as positions in one; mostly one list begins with the other."""
+    """Return positions in two lists of names as positions in one; mostly one list begins with the other."""
     mine, theirs = (tuple(names) for names, _ in (one, two))
     longer = max(mine, theirs, key=len)
     if longer[: len(mine)] == mine and longer[: len(theirs)] == theirs:
@@ -145,7 +145,7 @@ MOST_OBJECTS, MOST_LABELS = 20, 8
 
 
 def show_annotations(annotations: Annotations) -> list[Part]:
-    """What is in annotations: how much of what, and the first objects."""
+    """Return a summary of annotations for notebooks: counts, and the first objects."""
     counts = np.bincount(annotations.label, minlength=len(annotations.labels))
     order = np.argsort(-counts, kind="stable")
     names = annotations.labels.all_names

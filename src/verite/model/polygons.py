@@ -1,4 +1,4 @@
-"""Polygons and run-length masks, object by object, as arrays."""
+"""Polygons and run-length encoded (RLE) masks of many objects, as flat arrays with offsets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Polygons:
-    """Outlines: `points` in rings, rings in objects. An object without an outline has no ring."""
+    """Polygons of many objects. An object may have several rings, or none if it has no polygon.
+
+    Parameters
+    ----------
+    points : array of float64, shape (p, 2)
+        x and y of the points of all rings.
+    rings : array of int64
+        Offsets: ring r has the points ``rings[r]`` to ``rings[r + 1]``.
+    objects : array of int64
+        Offsets: object i has the rings ``objects[i]`` to ``objects[i + 1]``.
+
+    Examples
+    --------
+    >>> polygons = Polygons.of([[[0, 0, 4, 0, 4, 4]], []])
+    >>> len(polygons), polygons[0], polygons[1]
+    (2, [array([[0., 0.],
+           [4., 0.],
+           [4., 4.]])], [])
+    """
 
     points: Floats  # [p, 2]
     rings: Ints  # ring r has the points rings[r] .. rings[r + 1]
@@ -30,12 +48,12 @@ class Polygons:
         return len(self.objects) - 1
 
     def __getitem__(self, i: int) -> list[Floats]:
-        """The rings of object i."""
+        """Return the rings of object i, each an array of shape (points, 2)."""
         first, last = self.objects[i], self.objects[i + 1]
         return [self.points[self.rings[r] : self.rings[r + 1]] for r in range(first, last)]
 
     def take(self, rows: NDArray[np.integer]) -> Polygons:
-        """The outlines of these objects."""
+        """Return the polygons of some objects, in the given order."""
         if is_every(rows, len(self)):
             return self
         chosen, objects = gather(self.objects, rows)
@@ -43,13 +61,13 @@ class Polygons:
         return Polygons(self.points[points], rings, objects)
 
     def move(self, change: Callable[[Floats, Ints], Floats]) -> Polygons:
-        """The outlines with `change(points, object of each point)` for their points."""
+        """Return polygons whose points are ``change(points, object of each point)``."""
         owner = np.repeat(np.repeat(np.arange(len(self)), np.diff(self.objects)), np.diff(self.rings))
         return Polygons(change(self.points, owner), self.rings, self.objects)
 
     @staticmethod
     def of(objects: list[list[Any]]) -> Polygons:
-        """From nested lists: objects, their rings, each a flat or an [n, 2] list of numbers."""
+        """Return polygons from nested lists: objects, their rings, each flat (x, y, x, y, …) or of shape (n, 2)."""
         rings = [np.asarray(ring, dtype=np.float64).reshape(-1, 2) for rings in objects for ring in rings]
         points = np.concatenate(rings) if rings else np.empty((0, 2))
         lengths = np.array([len(r) for r in rings], dtype=np.int64)
@@ -59,9 +77,24 @@ class Polygons:
 
 @dataclass(frozen=True, eq=False)
 class RLEMasks:
-    """Run-length masks as COCO writes them: column by column, the first run counts background.
+    """Run-length encoded masks of many objects, as COCO has them: by columns, the first run counts background.
 
-    An object without a mask has no run and the size 0 × 0.
+    An object without a mask has no runs and the size 0 × 0.
+
+    Parameters
+    ----------
+    counts : array of uint32
+        Lengths of the runs of all masks.
+    objects : array of int64
+        Offsets: object i has the runs ``objects[i]`` to ``objects[i + 1]``.
+    sizes : array of int32, shape (n, 2)
+        Height and width of the image of each mask.
+
+    Examples
+    --------
+    >>> masks = RLEMasks.of([([0, 8, 8], (4, 4)), None])  # the left half of 4 × 4 pixels, and no mask
+    >>> len(masks), masks[0], masks[1].size
+    (2, array([0, 8, 8], dtype=uint32), 0)
     """
 
     counts: NDArray[np.uint32]
@@ -77,13 +110,15 @@ class RLEMasks:
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint32], Ints, NDArray[np.int32]]:
+        """`counts`, `objects` and `sizes`, as the core takes them."""
         return self.counts, self.objects, self.sizes
 
     def __getitem__(self, i: int) -> NDArray[np.uint32]:
+        """Return the runs of object i."""
         return self.counts[self.objects[i] : self.objects[i + 1]]
 
     def take(self, rows: NDArray[np.integer]) -> RLEMasks:
-        """The masks of these objects."""
+        """Return the masks of some objects, in the given order."""
         if is_every(rows, len(self)):
             return self
         counts, objects = gather(self.objects, rows)
@@ -91,7 +126,7 @@ class RLEMasks:
 
     @staticmethod
     def of(objects: Sequence[tuple[list[int] | NDArray[np.uint32], tuple[int, int]] | None]) -> RLEMasks:
-        """From (counts, (height, width)) per object, None where an object has no mask."""
+        """Return masks from (counts, (height, width)) per object; None for an object without a mask."""
         counts = [np.asarray(o[0] if o else [], dtype=np.uint32) for o in objects]
         sizes = np.array([o[1] if o else (0, 0) for o in objects], dtype=np.int32).reshape(-1, 2)
         lengths = np.array([len(c) for c in counts], dtype=np.int64)

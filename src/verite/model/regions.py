@@ -1,4 +1,4 @@
-"""Where the objects are: a box each, and for some a polygon, a run-length mask, or keypoints."""
+"""Regions of objects: a bounding box each, and for some a polygon, a run-length mask or keypoints."""
 
 from __future__ import annotations
 
@@ -21,8 +21,32 @@ BOX, POLYGON, MASK = 0, 1, 2
 
 
 class Regions:
-    """One region per object. Boxes are continuous coordinates; pixel rules belong to the protocols.
+    """Bounding boxes of objects, and the polygons, masks and keypoints of those that have them.
 
+    Boxes are continuous coordinates; whether a width is x2 − x1 or x2 − x1 + 1 is a setting of the protocols.
+
+    Parameters
+    ----------
+    boxes : array-like, shape (n, 4)
+        Bounding box of each object.
+    layout : str, default 'xyxy'
+        Layout of the boxes: ``xyxy`` (corners), ``xywh`` (left, top, width, height) or ``cxcywh`` (centre).
+    polygons : Polygons, optional
+        Polygons of n objects.
+    runs : RLEMasks, optional
+        Masks of n objects.
+    boxed : array of bool, shape (n,), optional
+        Which objects came with a box; the boxes of the others were computed from their shapes. All by default.
+    keypoints : Keypoints, optional
+        Keypoints of n objects.
+
+    Raises
+    ------
+    BadParameter
+        If the boxes have another shape, the layout is unknown, or the lengths differ.
+
+    Examples
+    --------
     >>> r = Regions([[10, 20, 30, 40]], "xywh")
     >>> r.boxes
     array([[10., 20., 40., 60.]])
@@ -38,7 +62,6 @@ class Regions:
         boxed: NDArray[np.bool_] | None = None,
         keypoints: Keypoints | None = None,
     ) -> None:
-        """`boxed` says which objects came with a box; those of the others were put around what they have."""
         from verite.model.ragged import freeze
 
         values, kept = lay_out(boxes, layout)
@@ -56,7 +79,7 @@ class Regions:
 
     @classmethod
     def over(cls, native: _core.Regions) -> Regions:
-        """Of columns that are in the core already."""
+        """Return regions over columns that are in the core already."""
         made = object.__new__(cls)
         made.native = native
         return made
@@ -75,27 +98,27 @@ class Regions:
 
     @property
     def kept(self) -> Kept:
-        """What the four numbers of a box are."""
+        """The layout in which the boxes are stored."""
         return self.native.layout  # type: ignore[return-value]
 
     @cached_property
     def values(self) -> Floats:
-        """Four numbers a box, as they are kept."""
+        """The four numbers of each box as they are stored, in the layout `kept`."""
         return self.native.boxes
 
     @cached_property
     def boxes(self) -> Floats:
-        """Corners x1, y1, x2, y2."""
+        """Corners x1, y1, x2, y2 of each box, shape (n, 4)."""
         return self.native.boxes_as("xyxy")
 
     @cached_property
     def sizes(self) -> Floats:
-        """Left, top, width, height; exactly the file's numbers where the file has them."""
+        """Left, top, width and height of each box, shape (n, 4): exactly the file's numbers if it has them."""
         return self.native.boxes_as("xywh")
 
     @cached_property
     def outlines(self) -> tuple[Polygons | None, RLEMasks | None]:
-        """Polygons and run-length masks, of those objects that have them."""
+        """Polygons and run-length masks of the objects that have them."""
         from verite.model.polygons import Polygons, RLEMasks
 
         with translate_core_errors():
@@ -104,59 +127,64 @@ class Regions:
 
     @property
     def polygons(self) -> Polygons | None:
+        """Polygons; None if no object has one."""
         return self.outlines[0]
 
     @property
     def runs(self) -> RLEMasks | None:
+        """Run-length masks; None if no object has one."""
         return self.outlines[1]
 
     @property
     def has_only_boxes(self) -> bool:
-        """Is there no polygon and no mask at all? Known without reading them."""
+        """Whether no object has a polygon or a mask; known without decoding them."""
         return self.native.has_only_boxes
 
     @cached_property
     def kinds(self) -> NDArray[np.uint8]:
-        """What each object has best: BOX, POLYGON or MASK. Known without reading them."""
+        """Most detailed shape of each object: BOX, POLYGON or MASK; known without decoding them."""
         return self.native.kinds
 
     @cached_property
     def boxed(self) -> NDArray[np.bool_] | None:
-        """Which objects came with a box; None: all."""
+        """Which objects came with a box; None if all did."""
         return self.native.boxed
 
     @property
     def has_keypoints(self) -> bool:
-        """Has any object keypoints?"""
+        """Whether any object has keypoints."""
         return self.native.has_keypoints
 
     @cached_property
     def keypoints(self) -> Keypoints | None:
-        """x, y and visibility of points, of those objects that have them."""
+        """x, y and visibility of the keypoints; None if no object has any."""
         from verite.model.keypoints import Keypoints
 
         found = self.native.keypoints
         return Keypoints(found[0], found[1] // 3) if found is not None else None
 
     def take(self, rows: ArrayLike) -> Regions:
-        """The regions of these objects."""
+        """Return the regions of some objects, in the given order."""
         from verite.model.ragged import freeze
 
         return Regions.over(self.native.take(freeze(rows, "int64")))
 
     def scale(self, factors: ArrayLike) -> Regions:
-        """Boxes, polygons, keypoints of object i stretched by factors[i] = (x, y). Masks are of pixels and stay."""
+        """Return regions with boxes, polygons and keypoints of object i scaled by ``factors[i]`` = (x, y).
+
+        Masks consist of pixels and stay as they are.
+        """
         from verite.model.ragged import freeze
 
         return Regions.over(self.native.scale(freeze(factors, "float64")))
 
     def with_boxes(self, boxes: ArrayLike, layout: str) -> Regions:
-        """The same polygons, masks and keypoints with other boxes."""
+        """Return the same polygons, masks and keypoints with other boxes."""
         return Regions.over(self.native.with_boxes(*lay_out(boxes, layout)))
 
 
 def lay_out(boxes: ArrayLike, layout: str) -> tuple[Floats, Kept]:
-    """Boxes of any layout in one that is kept."""
+    """Return boxes of any layout in one that is stored, and the name of that layout."""
     from verite.model.ragged import freeze
 
     values = np.asarray(boxes, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""What came out: scores with their signatures, and whether two of them may be compared."""
+"""Results of an evaluation: scores with their signatures, tables, matches and JSON."""
 
 from __future__ import annotations
 
@@ -25,30 +25,70 @@ if TYPE_CHECKING:
     from verite.model.outcomes import ObjectOutcomes
 
 
-@dataclass(frozen=True)
-class Score:
-    """A number, what exactly it measures, and of what."""
+class Score(float):
+    """A number with its signature: what exactly it measures, on which ground truth and predictions.
+
+    A score is a `float`: it can be compared, rounded, formatted and put into numpy arrays. Printed, it shows its
+    signature.
+
+    Parameters
+    ----------
+    name : str
+        Name of the score, such as ``AP50``.
+    value : float
+        Its value; `nan` if it is absent, for example AP of a class without objects.
+    signature : Signature
+        Every setting that can change the value.
+    truth : Annotations
+        The ground truth.
+    pred : Annotations
+        The predictions.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
+    >>> score = vt.voc(truth, pred)["mAP"]
+    >>> score, score > 0.4, f"{score:.3f}", round(score, 2)
+    (Score('mAP', 0.5), True, '0.500', 0.5)
+    """
 
     name: str
-    value: float  # not a number: absent
     signature: Signature
     truth: Annotations
     pred: Annotations
 
+    def __new__(cls, name: str, value: float, signature: Signature, truth: Annotations, pred: Annotations) -> Score:
+        score = super().__new__(cls, value)
+        score.name, score.signature, score.truth, score.pred = name, signature, truth, pred
+        return score
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Score, (self.name, self.value, self.signature, self.truth, self.pred)
+
+    @property
+    def value(self) -> float:
+        """The number alone; `nan` if the score is absent."""
+        return float(self)
+
     @property
     def version(self) -> str:
+        """The version of verite that computed it."""
         return verite.__version__
 
     @property
     def truth_digest(self) -> str:
+        """Digest of the ground truth, as far as the score depends on it."""
         return digest_for(self.signature, self.truth)
 
     @property
     def pred_digest(self) -> str:
+        """Digest of the predictions, as far as the score depends on them."""
         return digest_for(self.signature, self.pred)
 
-    def __float__(self) -> float:
-        return self.value
+    def __repr__(self) -> str:
+        return f"Score({self.name!r}, {self.value:.6g})"
 
     def __str__(self) -> str:
         return f"{self.name} = {show_cell(self.value)}  [{self.signature}]"
@@ -103,11 +143,11 @@ class Matches:
         return cls(iou, counted_truth, matched_pred, confidence_threshold, counted_pred)
 
 
-CUT = "V308"  # predictions cut at a confidence threshold: said wherever AP is printed
+CUT = "V308"  # predictions cut at a confidence threshold: noted wherever AP is printed
 
 
 def describe_cuts(findings: Mapping[str, Sequence[Any]]) -> list[str]:
-    """One line per confidence threshold at which predictions were cut; `findings` by the name of the detector."""
+    """Return one line per confidence threshold at which predictions were cut; `findings` are by detector."""
     names: dict[str, list[str]] = {}
     for name, found in findings.items():
         for finding in found:
@@ -119,12 +159,39 @@ def describe_cuts(findings: Mapping[str, Sequence[Any]]) -> list[str]:
 
 
 class Results(Display):
-    """The scores of one evaluation. Each protocol adds what it has per class, and its keys for JSON.
+    """Results of one evaluation: scores, tables per class, matches, JSON.
 
-    `results["AP"]` is one of the scores.
+    The protocols return subclasses of it. ``results["AP"]`` is one of the scores, ``for name in results`` goes through
+    their names, ``print(results)`` shows them with the table per class.
+
+    Parameters
+    ----------
+    protocol : str
+        Name of the protocol.
+    signature : Signature
+        Every setting that can change a score.
+    scores : mapping of str to (float, Signature)
+        Value and signature of each score.
+    truth, pred : Annotations
+        Ground truth and predictions.
+    name : str, optional
+        Name of the detector; by default that of the predictions' file.
+    findings : sequence of Finding, optional
+        Findings of the checks.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
+    >>> results = vt.voc(truth, pred)
+    >>> list(results), results["mAP"].value, results.class_names
+    (['mAP'], 0.5, ['cat'])
+    >>> results.flat("val/")
+    {'val/mAP': 0.5, 'val/mAP/cat': 0.5}
     """
 
-    threshold_note = ""  # how many predictions a confidence threshold leaves, where one was asked for
+    threshold_note = ""  # how many predictions reach the confidence threshold, if there is one
     SLACK = 0.0  # added to the number of predictions that precision divides by
 
     def __init__(
@@ -144,6 +211,7 @@ class Results(Display):
         self.findings = tuple(findings)
 
     def __getitem__(self, score: str) -> Score:
+        """Return a score by its name, or raise `UnknownMetric`."""
         if score not in self.scores:
             known = ", ".join(self.scores)
             raise UnknownMetric(f"score: expected one of {known}, found {score!r}{did_you_mean(score, self.scores)}")
@@ -154,38 +222,40 @@ class Results(Display):
 
     @property
     def words(self) -> Words:
-        """What the compared objects and their overlaps are called."""
+        """Words for the compared objects and their similarity: boxes and IoU, keypoints and OKS."""
         return words_of(str(dict(self.signature).get("on", "box")))
 
     def is_error(self, score: str) -> bool:
-        """Whether less of this score is better."""
+        """Return whether a lower value of this score is better."""
         return False
 
     @property
     def class_names(self) -> list[str]:
+        """Names of the classes, in the order of `class_scores`."""
         raise NotImplementedError
 
     def class_scores(self) -> dict[str, list[float]]:
-        """For each score its value for every class."""
+        """Return for each score its value per class, in the order of `class_names`."""
         raise NotImplementedError
 
     def class_table(self) -> Table:
-        """What a person wants to see per class."""
+        """Return the table with a row per class."""
         raise NotImplementedError
 
     def summary(self) -> Table:
-        """A row for each score."""
+        """Return a table with a row per score."""
         return Table.of("score", list(self.scores), {self.name: [score.value for score in self.scores.values()]})
 
     def main_table(self) -> Table:
+        """Return the table that CSV and LaTeX output show."""
         return self.class_table()
 
     def tables(self) -> dict[str, Table]:
-        """All tables, by the names of the files they are kept in."""
+        """Return all tables, by the names of the files to which they are written."""
         return {"classes": self.class_table()}
 
     def details(self) -> dict[str, Any]:
-        """The protocol's own keys of the JSON document."""
+        """Return the protocol's own keys of the JSON document."""
         raise NotImplementedError
 
     def matches(self, iou: float | None = None) -> Matches:
@@ -213,46 +283,74 @@ class Results(Display):
         return self.matches(iou)
 
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
-        """How many right predictions each recall needs at which precision is read; AP of a class is its mean there."""
+        """Return the true positives needed for each recall at which precision is interpolated, for `truths` objects."""
         raise BadParameter(
             f"results: expected evaluations that read precision at recalls, such as vt.coco's, found {self.protocol}"
         )
 
     def draw_scores(self, scores: Sequence[str], weights: NDArray[np.float64], label: str | None = None) -> Any:
-        """Scores, of all classes or of one, as if each image were there so often: [draw, score], from [draw, image]."""
+        """Return scores on bootstrap samples of the images, for all classes or one.
+
+        Parameters
+        ----------
+        scores : sequence of str
+            Names of the scores.
+        weights : array of float64, shape (samples, images)
+            How often each image occurs in each bootstrap sample.
+        label : str, optional
+            One class.
+
+        Returns
+        -------
+        array of float64, shape (samples, scores)
+        """
         raise BadParameter(
             f"sure: expected results whose images can be drawn again, found {self.protocol}, which are of one piece"
         )
 
     def draw_class_scores(self, score: str, weights: NDArray[np.float64], labels: Sequence[str]) -> Any:
-        """A score of each of these classes on drawn images, [draw, class]."""
+        """Return a score of some classes on bootstrap samples of the images: [sample, class]."""
         return np.stack([self.draw_scores([score], weights, label)[:, 0] for label in labels], axis=1)
 
     def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Sequence[tuple[float, float]] = ()) -> Any:
-        """The first score of the objects in each bin, of which every object has the number; `areas`: in ranges."""
+        """Return the first score of the objects in each bin; `of_truths` and `of_preds` give the bin of each object."""
         raise BadParameter(f"slices: expected evaluations that match objects, found {self.protocol}")
 
     def analyse(self, **settings: Any) -> Any:
-        """Why the number is what it is: costs of errors that add up, and all that :func:`verite.analyse` tells.
+        """Analyse the errors behind the score; see :func:`verite.analyse`. The evaluation is not repeated.
 
-        The evaluation is not made again.
+        Parameters
+        ----------
+        **settings
+            Settings of :func:`verite.analyse`.
         """
         return verite.analyse(self, **settings)
 
     def objects(self, iou: float | None = None) -> ObjectOutcomes:
-        """What became of every truth and every prediction, at one of the thresholds; for pandas, polars and Arrow."""
+        """Return a table with one row per object: TP, FP, FN or ignored, for pandas, polars and Arrow.
+
+        Parameters
+        ----------
+        iou : float, optional
+            One of the IoU thresholds; may be left out if there is only one.
+        """
         from verite.model.outcomes import fates_of
 
         return fates_of(self, iou)
 
     def part(self, about: Callable[[Labels], str]) -> Any:
-        """What became of these images, to be merged with others that are `about` the same classes and settings."""
+        """Return the partial result of these images; `about` describes the settings that must agree in a merge."""
         raise BadParameter(f"parts: expected a protocol that can be merged, found {self.protocol}")
 
     def flat(self, prefix: str = "") -> dict[str, float]:
-        """Every score, and the first one of each class, by names that W&B, MLflow and TensorBoard take.
+        """Return all scores, and the first one per class, by names that W&B, MLflow and TensorBoard take.
 
-        `wandb.log(results.flat("val/"))`, `mlflow.log_metrics(results.flat())`; what is absent is not a number.
+        ``wandb.log(results.flat("val/"))``, ``mlflow.log_metrics(results.flat())``; an absent score is `nan`.
+
+        Parameters
+        ----------
+        prefix : str, default ''
+            Text before each name, such as ``val/``.
         """
         found = {key: score.value for key, score in self.scores.items()}
         headline = next(iter(self.scores))
@@ -260,18 +358,23 @@ class Results(Display):
         return name_flatly(prefix, [*found.items(), *((f"{headline}/{name}", value) for name, value in by_class)])
 
     def plot(self, kind: str | None = None, ax: Any = None) -> Any:
-        """A picture on matplotlib's axes, which are returned.
+        """Plot the results on matplotlib's axes, and return them.
 
-        `kind` is pr, f1 or classes, and where an analysis can tell errors, froc, confusion, calibration or slices.
+        Parameters
+        ----------
+        kind : {'pr', 'f1', 'classes', 'froc', 'confusion', 'calibration', 'slices'}, optional
+            The plot; the last four need results that can be analysed.
+        ax : matplotlib.axes.Axes, optional
+            The axes; new ones by default.
         """
         return verite.plot(self, kind, ax)
 
     @property
     def notes(self) -> list[str]:
-        """What is printed below the numbers."""
+        """Notes that are printed below the scores."""
         cut = describe_cuts({"": self.findings})
         count = len(self.findings) - len(cut)
-        # Merged parts have scores, and no objects any more.
+        # Merged partial results have scores, but no objects.
         has_nothing = not self.truth.counts[0] and all(isnan(score.value) for score in self.scores.values())
         is_upright = self.protocol in ("coco", "voc") and self.words is BOXES
         is_rotated = is_turned(self.truth) or is_turned(self.pred)
@@ -289,7 +392,7 @@ class Results(Display):
         return [f"{self.name}   {headline}", self.class_table(), self.signature, *self.notes]
 
     def breakdown(self) -> list[Part]:
-        """What is missing, type of error by type, where the objects are there to ask."""
+        """Return the costs of the error types in AP, if the objects are at hand."""
         evaluation = getattr(self, "evaluation", None)
         if evaluation is None or not evaluation.has_objects:
             return []
@@ -303,7 +406,7 @@ class Results(Display):
         return render_notebook([first, *self.breakdown(), *others])
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything, as plain values; the keys are documented and stay."""
+        """Return everything as plain values, with the documented keys."""
         return {
             "protocol": self.protocol,
             "signature": str(self.signature),
@@ -316,21 +419,21 @@ class Results(Display):
         }
 
     def to_json(self, *, indent: int = 0) -> str:
-        """One JSON document; what is absent is null."""
+        """Return one JSON document; absent values are null. `indent` is the number of spaces per level."""
         return to_json(self.to_dict(), indent=indent)
 
     def to_frame(self) -> Any:
-        """The table per class as a pandas DataFrame (pandas must be installed)."""
+        """Return the table per class as a pandas DataFrame (pandas must be installed)."""
         return self.class_table().to_frame()
 
 
 def digest_for(signature: Signature, annotations: Annotations) -> str:
-    """The digest of what a score depends on: an evaluation of boxes does not look at polygons and masks."""
+    """Return the digest of everything a score depends on: an evaluation of boxes ignores polygons and masks."""
     return annotations.box_digest if dict(signature).get("on") == "box" else annotations.digest
 
 
 def choose_threshold(thresholds: Sequence[float], iou: float | None) -> int:
-    """Which of several thresholds is meant.
+    """Return the position of an IoU threshold; None stands for the only one.
 
     >>> choose_threshold((0.5, 0.75), 0.75), choose_threshold((0.5,), None)
     (1, 0)
@@ -349,7 +452,7 @@ def choose_threshold(thresholds: Sequence[float], iou: float | None) -> int:
 
 
 def name_flatly(prefix: str, values: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """Names of letters, digits and `_ - . /` alone, each once; classes come after a slash.
+    """Return values by unique names of letters, digits and `_ - . /`; classes come after a slash.
 
     >>> name_flatly("", [("mAP@0.50", 0.5), ("AP/a/b", 0.25), ("AP/a b", 1.0), ("AP/..", 0.0)])
     {'mAP_0.50': 0.5, 'AP/a_b': 0.25, 'AP/a_b_2': 1.0, 'AP/_': 0.0}
@@ -367,12 +470,12 @@ def name_flatly(prefix: str, values: Sequence[tuple[str, float]]) -> dict[str, f
 
 
 def system_name(pred: Annotations) -> str:
-    """What to call a system: the name of the file its predictions came from."""
+    """Return the name of a detector: that of the file with its predictions."""
     return without_suffix(pred.source.path).name or "predictions"
 
 
 def to_json(document: Any, *, indent: int = 0) -> str:
-    """Strict JSON: a number that is not one becomes null."""
+    """Return strict JSON: NaN becomes null."""
     import msgspec
 
     data = msgspec.json.encode(document)
@@ -380,7 +483,7 @@ def to_json(document: Any, *, indent: int = 0) -> str:
 
 
 def to_small_json(document: Any, *, indent: int = 0) -> str:
-    """The same for documents without long lists, for which loading a fast encoder would take longer than encoding."""
+    """Return strict JSON of a short document, for which importing msgspec takes longer than encoding."""
     import json
 
     separators = (",", ": ") if indent else (",", ":")
@@ -388,7 +491,7 @@ def to_small_json(document: Any, *, indent: int = 0) -> str:
 
 
 def without_nan(value: Any) -> Any:
-    """Plain values with None for every number that is not one."""
+    """Return plain values with None instead of NaN and infinity."""
     if isinstance(value, dict):
         return {key: without_nan(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):

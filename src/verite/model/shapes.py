@@ -1,4 +1,4 @@
-"""What may a person hand over as a region? Four numbers, points, a mask, a contour, COCO's runs: all become columns."""
+"""Regions as users give them (boxes, polygons, masks, contours, COCO RLE, volumes), converted to columns."""
 
 from __future__ import annotations
 
@@ -71,15 +71,44 @@ class Spacing:
 
 @dataclass(frozen=True, eq=False)
 class Volume:
-    """A mask or labels in three dimensions, how far apart voxels lie along each axis of the array, and where."""
+    """A mask or label map in three dimensions, with the spacing of its voxels.
+
+    Parameters
+    ----------
+    values : array of bool or int, shape (planes, rows, columns)
+        The voxels: True inside the object, or the number of the object.
+    spacing : Spacing, optional
+        Distance between neighbouring voxels along each axis.
+    affine : array of float64, shape (4, 4), optional
+        Transform from voxels to millimetres, as in NIfTI.
+
+    Examples
+    --------
+    >>> volume = Volume.of(np.ones((2, 3, 4), dtype=bool), spacing=(5, 0.7, 0.7))
+    >>> volume.steps, str(volume.spacing)
+    ((5.0, 0.7, 0.7), '5,0.7,0.7mm')
+    """
 
     values: NDArray[Any]
     spacing: Spacing | None = None
-    affine: NDArray[np.float64] | None = None  # from voxels to millimetres, as NIfTI says; None where nobody does
+    affine: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, given: Any, spacing: Any = None) -> Volume:
-        """From an array of truth values or whole numbers; one number for the spacing serves all axes."""
+        """Return a volume from an array, or from another volume with a new spacing.
+
+        Parameters
+        ----------
+        given : array-like of bool or int, or Volume
+            The voxels [plane, row, column].
+        spacing : float, sequence of float or str, optional
+            Distance between voxels, one number for all axes or one per axis: ``(5, 0.7, 0.7)`` or ``"5,0.7,0.7 mm"``.
+
+        Raises
+        ------
+        BadParameter
+            If the array has another shape or type, or the spacing is no positive number.
+        """
         apart = None if spacing is None else Spacing.of(spacing)
         if isinstance(given, Volume):
             return given if apart is None else cls(given.values, apart, given.affine)
@@ -91,12 +120,12 @@ class Volume:
 
     @property
     def steps(self) -> tuple[float, float, float]:
-        """How far apart voxels lie along each axis, 1 where nobody says."""
+        """Distance between voxels along each axis; 1 if no spacing is known."""
         plane, row, column = (1.0, 1.0, 1.0) if self.spacing is None else self.spacing.along(3)
         return plane, row, column
 
     def is_beside(self, other: Volume) -> bool:
-        """Do the voxels of both lie at the same places, as far as anybody said?"""
+        """Return whether the voxels of both lie at the same positions; True if an affine is missing."""
         if self.affine is None or other.affine is None:
             return True
         return np.allclose(self.affine, other.affine, rtol=1e-4, atol=1e-2)
@@ -108,10 +137,26 @@ LABEL_METRICS = "gce, lce, hamming, hafiane1, hafiane2 or vinet"
 
 
 class Contour:
-    """The outline of an object, pixel by pixel: an image of it, or its points x, y and the image's width and height.
+    """The contour of an object as pixels.
 
-    A contour metric takes the pixels as they are; a region metric fills what they enclose.
+    A contour metric takes the pixels as they are; a region metric fills the area that they enclose.
 
+    Parameters
+    ----------
+    pixels : array-like
+        A binary image of the contour, or its points x, y with shape (n, 2) if `size` is given.
+    size : (int, int), optional
+        Width and height of the image.
+
+    Raises
+    ------
+    BadParameter
+        If the array has the wrong shape.
+    DataError
+        If the image has more than two values, or a point lies outside of it.
+
+    Examples
+    --------
     >>> ring = Contour([[1, 1], [2, 1], [3, 1], [3, 2], [3, 3], [2, 3], [1, 3], [1, 2]], size=(5, 5))
     >>> int(ring.image.sum()), int(ring.filled.sum())
     (8, 9)
@@ -123,7 +168,7 @@ class Contour:
 
     @property
     def filled(self) -> NDArray[np.bool_]:
-        """The contour and everything inside it."""
+        """The contour and everything inside it, as a boolean image."""
         from verite.model.rasters import array_of
 
         return array_of(fill(runs_of(self.image[None])), 0)

@@ -1,4 +1,4 @@
-"""Rows and columns: what does a table hold? How it looks, in text, Markdown, LaTeX, CSV and HTML, is in styles."""
+"""Tables of results, and the base class of everything that prints; `styles` renders text, Markdown, LaTeX and HTML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STYLES = ("text", "markdown", "latex", "csv", "html")
 
 
 class Verbatim(str):
-    """Text that was laid out with spaces and lines."""
+    """Preformatted text, with spaces and line breaks as they are."""
 
     __slots__ = ()
 
@@ -32,15 +32,14 @@ Part: TypeAlias = "str | Signature | Table"
 
 
 class Display:
-    """Whatever has contents can be printed, put into a paper or a web page, and looked at in a notebook."""
+    """Base class of results: prints as text, Markdown, LaTeX, CSV and HTML, and shows in notebooks."""
 
     def contents(self) -> Iterable[Part]:
-        """Sentences, tables and signatures in the order a person reads them."""
+        """Return sentences, tables and signatures in reading order."""
         raise NotImplementedError
 
     def main_table(self) -> Table:
-        """The table that stands for all where there may be only one, as in CSV."""
-
+        """Return the table for styles that have only one, such as CSV."""
         return next((part for part in self.contents() if isinstance(part, Table)), Table((), ()))
 
     def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
@@ -71,23 +70,23 @@ class Display:
         return str(self)
 
     def to_csv(self, *, safe: bool = False) -> str:
-        """The main table as comma-separated values, full precision; `safe` keeps spreadsheets from computing."""
+        """Return the main table as CSV with full precision; `safe` escapes cells that spreadsheets would compute."""
         return self.main_table().to_csv(safe=safe)
 
     def to_markdown(self) -> str:
-        """All of it as Markdown, with names that cannot link, call or load anything."""
+        """Return everything as Markdown, with names escaped so that they cannot link or load anything."""
         from verite.model.styles import render
 
         return render(self.contents(), "markdown") + "\n"
 
     def to_latex(self) -> str:
-        """All tables as tabulars, the rest as comments."""
+        """Return all tables as LaTeX tabulars, everything else as comments."""
         from verite.model.styles import render
 
         return render(self.contents(), "latex") + "\n"
 
     def to_html(self) -> str:
-        """All of it as one element of a web page; no script, nothing loaded."""
+        """Return everything as one HTML element without scripts or external resources."""
         from verite.model.styles import render
 
         return render(self.contents(), "html") + "\n"
@@ -98,7 +97,7 @@ class Display:
         return render_notebook(self.contents())
 
     def in_style(self, style: str) -> str:
-        """As text, markdown, latex, csv or html."""
+        """Return everything in a style: text, markdown, latex, csv or html."""
         if style not in STYLES:
             raise BadParameter(
                 f"style: expected one of {', '.join(STYLES)}, found {style!r}{did_you_mean(style, STYLES)}"
@@ -114,7 +113,7 @@ MOST_BLOCKS = 24  # of the longest bar
 
 
 class Bar(float):
-    """A share from 0 to 1 that is drawn: of blocks in text, as a picture in HTML, as a rule in LaTeX; NaN is none.
+    """A share from 0 to 1, shown as a bar: of blocks in text, as an SVG in HTML, as a rule in LaTeX; NaN is none.
 
     >>> str(Bar(0.5)), Bar(0.5) + 0.25
     ('████████████            ', 0.75)
@@ -124,7 +123,7 @@ class Bar(float):
 
     @property
     def share(self) -> float:
-        """What is drawn."""
+        """The share, clipped to 0 to 1; 0 for NaN."""
         return max(0.0, min(float(self), 1.0)) if self == self else 0.0
 
     def __str__(self) -> str:
@@ -134,7 +133,7 @@ class Bar(float):
 
 @dataclass(frozen=True)
 class Table(Display):
-    """A head and rows; the first column is text, the others numbers. A `mean` row is set apart at the end.
+    """A header and rows; the first column is text, the others numbers. A `mean` row comes last, below a rule.
 
     >>> print(Table.of("class", ["cat", "dog"], {"AP": [0.5, float("nan")], "truths": [3, 0]}))
     class      AP  truths
@@ -157,19 +156,19 @@ class Table(Display):
         mean: Mapping[str, Any] | None = None,
         title: str = "",
     ) -> Table:
-        """From columns; `mean` may leave columns out."""
+        """Return a table from columns; `mean` may leave columns out."""
         rows = tuple(zip(names, *columns.values(), strict=True))
         last = ("all", *(mean.get(name, "") for name in columns)) if mean is not None else None
         return cls((key, *columns), rows, last, title)
 
     @property
     def all_rows(self) -> tuple[tuple[Any, ...], ...]:
-        """The rows, and the mean after them."""
+        """The rows, and the mean row after them."""
         return (*self.rows, self.mean) if self.mean else self.rows
 
     @property
     def is_left(self) -> list[bool]:
-        """Which columns begin at the left: the first, and those of bars."""
+        """Which columns are aligned left: the first, and those of bars."""
         drawn = {i for row in self.rows for i, value in enumerate(row) if isinstance(value, Bar)}
         return [i == 0 or i in drawn for i in range(len(self.head))]
 
@@ -213,19 +212,19 @@ class Table(Display):
         return "\n".join([*([one_line(self.title)] if self.title else []), "\n\n".join(blocks)])
 
     def to_csv(self, *, safe: bool = False) -> str:
-        """Comma-separated values, full precision, absent values empty; `safe` keeps spreadsheets from computing."""
+        """Return CSV with full precision, absent values empty; `safe` escapes cells that spreadsheets would compute."""
         from verite.model.styles import csv_table
 
         return csv_table(self, safe=safe)
 
     def to_latex(self, *, booktabs: bool = False) -> str:
-        """A tabular, to be put into a table; with `booktabs`, the rules of that package."""
+        """Return a LaTeX tabular; with `booktabs`, the rules of that package."""
         from verite.model.styles import latex_table
 
         return latex_table(self, booktabs=booktabs) + "\n"
 
     def to_frame(self) -> Any:
-        """As a pandas DataFrame (pandas must be installed)."""
+        """Return the table as a pandas DataFrame (pandas must be installed)."""
         try:
             import pandas
         except ImportError:
@@ -234,7 +233,7 @@ class Table(Display):
 
 
 def show_cell(value: Any) -> str:
-    """A value as a person reads it.
+    """Return a cell as text: four decimals, thousands separators, a dash for absent values.
 
     >>> [show_cell(value) for value in (0.25, float("nan"), None, 1200, "cat")]
     ['0.2500', '–', '–', '1,200', 'cat']
@@ -284,7 +283,7 @@ def column_groups(widths: Sequence[int], width: int | None) -> list[list[int]]:
 
 
 def align(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Text to the left, numbers to the right."""
+    """Return a line with text aligned left and numbers aligned right."""
     padded = []
     for i, (text, width) in enumerate(zip(cells, widths, strict=True)):
         gap = " " * (width - count_columns(text))

@@ -1,4 +1,4 @@
-"""The competitions' rules: which protocols are there, and where is each declared?"""
+"""Evaluation protocols of the challenges (COCO, VOC, LVIS, Open Images, ImageNet …), imported on first use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REGISTRY = {
 
 
 def protocol_named(verb: str) -> Protocol[Any, Any]:
-    """The protocol of this verb; its module is imported when it is first asked for."""
+    """Return the protocol of a command; its module is imported on first use."""
     from verite.protocols.protocol import Protocol
 
     with importing():

@@ -1,4 +1,8 @@
-"""COCO: average precision and recall over thresholds, sizes and numbers of predictions, as pycocotools has them."""
+"""COCO protocol: average precision and recall over IoU thresholds, object sizes and numbers of predictions.
+
+The numbers are those of pycocotools to the last bit. `evaluate` matches, `CocoResults` reads the scores off the
+accumulated precision and recall.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +50,7 @@ if TYPE_CHECKING:
 
 
 def outline_arrays_of(side: Annotations) -> tuple[Any, Any, Any, Any, Any, Any]:
-    """What is known of the shape of every object, as the core takes it: masks, polygons, boxes, sizes of images."""
+    """Return masks, polygons, boxes and image sizes of all objects, as the core rasterises them."""
     regions = side.regions
     runs, polygons = regions.runs, regions.polygons
     sizes = np.stack([side.images.heights, side.images.widths], axis=1)[side.image]
@@ -65,7 +69,7 @@ def outline_arrays_of(side: Annotations) -> tuple[Any, Any, Any, Any, Any, Any]:
 
 
 def masks_of(side: Annotations, threads: int) -> RLEMasks:
-    """The mask of every object."""
+    """Return the mask of every object; polygons and boxes are rasterised."""
     runs = side.regions.runs
     if runs is not None and bool(np.all(runs.objects[1:] > runs.objects[:-1])):
         return runs
@@ -99,13 +103,13 @@ AREAS = {
 
 LIMITS = (1, 10, 100)
 
-# Keypoints are not asked of small objects, and at most twenty predictions count.
+# COCO evaluates no keypoints of small objects, and at most twenty predictions per image.
 KEYPOINT_DEFAULTS: dict[str, Any] = {
     "areas": tuple((name, *AREAS[name]) for name in ("all", "medium", "large")),
     "max_dets": (20,),
 }
 
-# What torchmetrics does otherwise where nobody tells it of crowds and areas, images coming in the order of the file.
+# Settings that emulate torchmetrics without `iscrowd` and `area`, with images in the order of the file.
 TORCHMETRICS: dict[str, Any] = {"ignored": "count", "area_from": "box", "ties": "file"}
 
 # The reference matches at min(threshold, 1 - 1e-10), so that a threshold of 1 can be reached.
@@ -113,22 +117,24 @@ HIGHEST = 1 - 1e-10
 
 MOST_AREAS = 24
 
-# Formats that mark objects which their own protocols ignore; COCO has no say in them.
+# Formats with flags for objects that their own protocols ignore; COCO has no such flag.
 MARK_IGNORED = ("mot", "kitti", "visdrone")
 
 
 class CocoThresholds(Thresholds[float | Sequence[float] | None, tuple[float, ...]]):
+    """IoU thresholds, COCO's ten by default."""
+
     def __init__(self) -> None:
         text = "IoU threshold of a match; may be repeated."
         super().__init__(THRESHOLDS, text, short="-t", default_text="0.5 to 0.95 by 0.05")
 
     def format(self, value: Sequence[float]) -> object:
-        """COCO's ten in short, others one by one."""
+        """Return COCO's ten thresholds in short form, others one by one."""
         return "0.50:0.05:0.95" if tuple(value) == THRESHOLDS else list(value)
 
 
 class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple[Area, ...]]):
-    """Named ranges of areas."""
+    """Named area ranges in square pixels, limits included."""
 
     kind = "area"
     is_repeated = True
@@ -151,7 +157,7 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
 
 
 class CocoSettings(RankedSettings):
-    """What is compared, from which overlap, for objects of which size, and how many predictions count."""
+    """Settings of the COCO protocol."""
 
     on: Option[On] = on_setting()
     iou: CocoThresholds = CocoThresholds()
@@ -208,13 +214,13 @@ class CocoSettings(RankedSettings):
         return {**usual, **TORCHMETRICS} if given.get("quirks") == "torchmetrics" else usual
 
     def for_truth(self, truth: Annotations) -> CocoSettings:
-        """`ignored` is explicit for formats whose own rules ignore some objects: MOT's flag 0, KITTI's DontCare, …"""
+        """Set `ignored` to explicit for formats with ignored objects: MOT's flag 0, KITTI's DontCare, …"""
         if self.ignored == "crowd" and self.quirks == "none" and truth.source.format in MARK_IGNORED:
             return self.change(ignored="explicit")
         return self
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
-        """Both sides with what is asked for alone; areas that are not asked for are forgotten."""
+        """Return both sides with the chosen classes, and the areas that `area_from` asks for."""
         truth, pred = super().choose(truth, pred)
         if self.ignored == "drop":
             truth = truth.where(~truth.ignored)
@@ -224,31 +230,33 @@ class CocoSettings(RankedSettings):
 
     @property
     def is_exact(self) -> bool:
+        """Whether to emulate the bugs of pycocotools."""
         return self.quirks == "pycocotools"
 
     @property
     def thresholds(self) -> tuple[float, ...]:
-        """Of overlaps, as they are compared."""
+        """IoU thresholds as they are compared: in single precision for torchmetrics."""
         return tuple(map(single, self.iou)) if self.quirks == "torchmetrics" else self.iou
 
     @property
     def recalls(self) -> tuple[float, ...]:
-        """Where precision is read."""
+        """Recalls at which precision is interpolated."""
         return spread_in_single(0, 1, len(RECALLS)) if self.quirks == "torchmetrics" else RECALLS
 
     @property
     def area_names(self) -> tuple[str, ...]:
+        """Names of the area ranges."""
         return tuple(name for name, _, _ in self.areas)
 
 
 def spell_area(area: Area) -> str:
-    """The name of a range; one that is not COCO's own with its limits."""
+    """Return the name of an area range, with its limits unless it is one of COCO's."""
     name, low, high = area
     return name if AREAS.get(name) == (low, high) else f"{name}={low:g}..{high:g}"
 
 
 def number_images(truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
-    """The same with ids of images in the order of the truth's file."""
+    """Return both sides with image ids in the order of the ground-truth file."""
     from verite.model.images import Images
 
     old = truth.images
@@ -258,14 +266,14 @@ def number_images(truth: Annotations, pred: Annotations) -> tuple[Annotations, A
 
 
 def single(value: float) -> float:
-    """The nearest number of single precision, in which torch computes by default."""
+    """Return the nearest number of single precision, in which torch computes by default."""
     from array import array
 
     return array("f", [value])[0]
 
 
 def spread_in_single(first: float, last: float, count: int) -> tuple[float, ...]:
-    """Evenly spaced numbers as torch's linspace has them: from either end to the middle, rounded once."""
+    """Return evenly spaced numbers as torch's linspace computes them: from both ends to the middle, rounded once."""
     first, last = single(first), single(last)
     step = single(single(last - first) / (count - 1))
     rising = [single(first + step * i) for i in range(count // 2)]
@@ -286,29 +294,33 @@ verite coco truth.json pred.json -t 0.5 --areas all:0:1e10 --areas tiny:0:256
 verite coco truth.json pred.json --per image -o results/""",
 )
 def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoResults:
-    """COCO's twelve numbers, for boxes or masks, and everything behind them.
+    """COCO average precision and recall: the twelve numbers of pycocotools.
 
-    Predictions per class and image are taken by falling confidence, at most ``max(max_dets)`` of them. Each takes
-    the truth it overlaps most among those still free; crowds and truths outside an area range neither reward nor
-    punish. Precision is read at 101 recalls and averaged over ten thresholds and all classes.
+    Per class and image, predictions are matched in order of falling confidence, at most ``max(max_dets)`` of them. Each
+    is matched with the unmatched ground-truth object of highest IoU, if that reaches the IoU threshold. Crowds and
+    objects outside the area range are ignored, and so are predictions matched with them. Precision is interpolated at
+    101 recalls and averaged over ten IoU thresholds and all classes.
 
-    ``on``: boxes, masks, masks and their boundaries, or keypoints, which have ten numbers of their own, and whose
-    ``sigmas`` are given, stated by the truth's file, or those of COCO or CrowdPose. ``iou``, ``areas`` and
-    ``max_dets`` replace COCO's own thresholds, area ranges ``{"all": (0, 1e10), "small": (0, 1024), …}`` (the first
-    one is the headline) and numbers of predictions; AP follows the largest of them. ``ignored="explicit"`` also
-    honours the `ignore` of annotations, which COCO overwrites by `iscrowd`; with ``"count"`` crowds are objects like
-    others, with ``"drop"`` they are not there. ``class_agnostic=True`` asks only where objects are, not what they are.
-    ``quirks="pycocotools"`` repeats the reference's odd ways, too (see the page on deviations); on sound files they
-    change no bit. ``quirks="torchmetrics"`` is what its `MeanAveragePrecision` says when nobody tells it of crowds and
-    areas. ``per`` says what the printed table has a row for; ``"image"`` also puts images into the JSON.
+    Keypoints are compared by object keypoint similarity (OKS) and have ten numbers of their own. `areas` maps names to
+    ranges, ``{"all": (0, 1e10), "small": (0, 1024), …}``; the first one is the headline. AP is computed at the largest
+    of `max_dets`. ``ignored="explicit"`` also honours the `ignore` flag of annotations, which COCO overwrites by
+    `iscrowd`. ``quirks="pycocotools"`` repeats the bugs of pycocotools, which change no bit on sound files;
+    ``quirks="torchmetrics"`` gives the numbers of its `MeanAveragePrecision` without crowds and areas.
 
+    References
+    ----------
     Lin et al., Microsoft COCO: Common Objects in Context, ECCV 2014.
 
-    >>> from verite import Annotations
-    >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
-    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
-    >>> round(coco(truth, pred).scores["AP"].value, 4), coco(truth, pred).scores["AR100"].value
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> results = vt.coco(truth, pred)
+    >>> round(results["AP"], 4), results["AR100"].value
     (0.505, 0.5)
+    >>> vt.coco(truth, pred, iou=0.5, on="box").signature.name
+    'coco'
     """
     evaluation, findings = evaluate(truth, pred, settings)
     settings = settings.change(sigmas=name_sigmas(settings.sigmas, evaluation.rules.sigmas))
@@ -316,7 +328,7 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
 
 
 def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> tuple[Evaluation, list[Finding]]:
-    """Truth and predictions by COCO's rules, and what is suspicious about them."""
+    """Match ground truth and predictions by COCO's rules; return the evaluation and the findings of the checks."""
     truth, pred, findings = prepare(truth, pred, settings.checks, is_exact=settings.is_exact)
     if truth.unit != pred.unit or truth.unit == "rel":
         raise DataError(
@@ -331,7 +343,7 @@ def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> t
 
 
 def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ()) -> Rules:
-    """What COCO's settings say to an evaluation; `sigmas` are those of each class, where keypoints are compared."""
+    """Return the matching rules of COCO's settings; `sigmas` are the keypoint sigmas of each class."""
     return Rules(
         thresholds=tuple(min(t, HIGHEST) for t in settings.thresholds),
         similarity=settings.on,
@@ -348,7 +360,32 @@ def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ())
 
 
 class CocoResults(Results):
-    """The twelve numbers, and on demand the same by class, by threshold and by image, and the arrays they come from."""
+    """Results of the COCO protocol: the twelve numbers, the same per class, IoU threshold and image, and the arrays.
+
+    Returned by :func:`verite.coco`.
+
+    Parameters
+    ----------
+    numbers : Evaluation or MergedNumbers
+        Accumulated precision and recall.
+    settings : CocoSettings
+        The settings of COCO.
+    asked : EvaluationSettings
+        The settings of the protocol, for signatures; those of LVIS differ from COCO's.
+    findings : sequence of Finding, optional
+        Findings of the checks.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> results = vt.coco(truth, pred)
+    >>> list(results)[:3], results.precision.shape
+    (['AP', 'AP50', 'AP75'], (10, 101, 1, 4, 3))
+    >>> [round(ap, 3) for ap in results.class_scores()["AP"]]
+    [0.505]
+    """
 
     PROTOCOL = "coco"
     SLACK = 2.0**-52
@@ -360,7 +397,7 @@ class CocoResults(Results):
         asked: EvaluationSettings,
         findings: Sequence[Any] = (),
     ) -> None:
-        """`settings` are COCO's, `asked` those of the protocol, which may be another one."""
+        """Compute the scores."""
         self.numbers, self.settings, self.asked = numbers, settings, asked
         super().__init__(
             protocol=self.PROTOCOL,
@@ -373,30 +410,33 @@ class CocoResults(Results):
         )
 
     def part(self, about: Callable[[Labels], str]) -> Part:
+        """Return the partial result of these images; see `Results.part`."""
         return self.evaluation.part(about(self.truth.labels))
 
     @classmethod
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> CocoResults:
-        """Of what became of all images."""
+        """Return the results of merged partial results."""
         settings = settings.change(sigmas=name_sigmas(settings.sigmas, dict(numbers.notes.sigmas).values()))
         numbers.expect_rules(rules_of(settings))
         return cls(numbers, settings, settings)
 
     @property
     def per(self) -> str:
+        """What the printed table has a row for: class, threshold or image."""
         return self.settings.per
 
     @cached_property
     def parts(self) -> dict[str, tuple[str, int | None, int, int]]:
-        """What each score is made of: precision or recall, which threshold (None: all), area range and limit."""
+        """Each score as a mean: of precision or recall, at an IoU threshold (None: all), area range and limit."""
         names, limits = self.settings.area_names, self.settings.max_dets
         last = len(limits) - 1
-        # The reference reads AP, and nothing else, at 100 predictions, whatever the largest number is.
+        # pycocotools reads AP, and nothing else, at 100 predictions, whatever the largest number is.
         is_fixed = self.settings.is_exact and self.settings.on != "keypoints" and 100 in limits
         first = limits.index(100) if is_fixed else last
         found: dict[str, tuple[str, int | None, int, int]] = {"AP": ("precision", None, 0, first)}
         for key, threshold in (("AP50", 0.5), ("AP75", 0.75)):
-            found[key] = ("precision", index_of(self.settings.iou, threshold), 0, last)
+            at = self.settings.iou.index(threshold) if threshold in self.settings.iou else -1
+            found[key] = ("precision", at, 0, last)
         for a, name in enumerate(names[1:], 1):
             found[f"AP{SHORT.get(name, name)}"] = ("precision", None, a, last)
         if self.settings.on == "keypoints":
@@ -410,7 +450,7 @@ class CocoResults(Results):
         return found
 
     def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
-        """What a score (also AP@0.50), of all classes or of one, is made of: what draws of the evaluation ask for."""
+        """Return the mean behind a score (also AP@0.50), of all classes or one, as the bootstrap takes it."""
         key, _, iou = score.partition("@")
         part: tuple[str, int | None, int, int]
         if iou and key in ("AP", "AR"):
@@ -421,22 +461,25 @@ class CocoResults(Results):
         return part if label is None else (*part[:4], flag_class(self.class_names, label))
 
     def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
+        """Return scores on bootstrap samples of the images; see `Results.draw_scores`."""
         return self.evaluation.bootstrap_means([self.mean_query(score, label) for score in scores], weights)
 
     def draw_class_scores(self, score: str, weights: Floats, labels: Sequence[str]) -> Floats:
+        """Return a score of some classes on bootstrap samples of the images: [sample, class]."""
         return self.evaluation.bootstrap_means([self.mean_query(score, label) for label in labels], weights)
 
     def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
+        """Return the first score of the objects in each bin; see `Results.bin_means`."""
         part = self.mean_query(next(iter(self.scores)))
         return self.evaluation.bin_means(part, of_truths, of_preds, bins, areas)
 
     @cached_property
     def evaluation(self) -> Evaluation:
-        """Everything the numbers are made of; of merged parts only what does not need boxes."""
+        """The evaluation; for merged partial results only methods that need no boxes work."""
         return self.numbers  # type: ignore[return-value]
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
-        """The mean over everything present."""
+        """Return the mean of precision or recall over all classes with objects."""
         if (
             self.settings.is_exact
         ):  # the reference reads AP at 100 predictions, and all of keypoints at 20, or not at all
@@ -446,6 +489,7 @@ class CocoResults(Results):
         return self.numbers.mean(kind, threshold, area, limit)
 
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int) -> Signature:
+        """Return the signature of one score: its own threshold, area range and limit."""
         one: dict[str, object] = {"areas": spell_area(self.settings.areas[area])}
         if threshold is not None:
             one["iou"] = self.settings.iou[threshold] if threshold >= 0 else nan
@@ -458,10 +502,12 @@ class CocoResults(Results):
         return self.evaluation.matches(self.settings.iou, iou, self.settings.confidence)
 
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
+        """Return the true positives needed for each of the 101 recalls, for `truths` objects."""
         return np.searchsorted(np.arange(1, truths + 1) / truths, self.settings.recalls) + 1
 
     @property
     def notes(self) -> list[str]:
+        """Notes that are printed below the scores."""
         found = [*explain_low_score(self), *self.describe_ignored(), *super().notes]
         if self.settings.on == "box" and not self.pred.columns.regions.has_all_boxes:
             hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see --on mask"
@@ -471,7 +517,7 @@ class CocoResults(Results):
         return found
 
     def describe_ignored(self) -> list[str]:
-        """What becomes of objects that their file marks as ignored, which COCO itself does not honour."""
+        """Return a note on objects that their file flags as ignored, a flag COCO itself does not honour."""
         count = int(self.truth.flag("ignore").sum()) if "ignore" in self.truth.columns.flag_names else 0
         how = getattr(self.settings, "ignored", "explicit")
         if not count or how == "drop":
@@ -483,28 +529,31 @@ class CocoResults(Results):
 
     @property
     def arrays(self) -> Arrays:
-        """precision[T, R, K, A, M], recall[T, K, A, M] and scores[T, R, K, A, M]; what is absent is `nan`.
+        """Arrays precision[T, R, K, A, M], recall[T, K, A, M] and scores[T, R, K, A, M]; absent values are `nan`.
 
+        T are IoU thresholds, R recalls, K classes, A area ranges, M limits of predictions.
         ``results.arrays.with_absent(-1)`` are pycocotools' own arrays, bit for bit.
         """
         return self.evaluation.arrays
 
     @property
     def curve_table(self) -> Floats:
-        """Precision of objects of the first area range, [threshold, recall, class]: a small part of the arrays."""
+        """Precision [threshold, recall, class] of the first area range: a small part of `arrays`."""
         return np.asarray(self.numbers.native.precision[0])
 
     @property
     def precision(self) -> Floats:
+        """precision[T, R, K, A, M]; see `arrays`."""
         return self.arrays.precision
 
     @property
     def recall(self) -> Floats:
+        """recall[T, K, A, M]; see `arrays`."""
         return self.arrays.recall
 
     @cached_property
     def class_names(self) -> list[str]:
-        """The classes along the K axis: by id, as the reference orders them."""
+        """Names of the classes along the K axis: by id, as in pycocotools."""
         if self.settings.class_agnostic:
             return ["all classes"]
         names = self.truth.labels.all_names
@@ -512,14 +561,15 @@ class CocoResults(Results):
         return list(names) if order is None else [names[i] for i in order]
 
     def class_scores(self) -> dict[str, list[float]]:
-        """For each score its value for every class."""
+        """Return for each score its value per class, in the order of `class_names`."""
         return {key: self.class_means(*part) for key, part in self.parts.items()}
 
     def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
+        """Return the mean of precision or recall for each class."""
         return self.numbers.class_means(kind, threshold, area, limit)
 
     def class_table(self) -> Table:
-        """The headline numbers of each class, and how many objects are behind them."""
+        """Return the headline scores per class, with numbers of ground-truth objects and predictions."""
         recall = "AR" if self.settings.on == "keypoints" else f"AR{max(self.settings.max_dets)}"
         shown = [key for key in ("AP", "AP50", "AP75", recall) if key in self.parts]
         columns: dict[str, Sequence[Any]] = {key: self.class_means(*self.parts[key]) for key in shown}
@@ -529,15 +579,16 @@ class CocoResults(Results):
         return Table.of("class", self.class_names, columns, mean=mean)
 
     def threshold_table(self) -> Table:
-        """AP and AR at each threshold."""
+        """Return AP and AR at each IoU threshold."""
         last = len(self.settings.max_dets) - 1
         ap = [self.mean("precision", t, 0, last) for t in range(len(self.settings.iou))]
         ar = [self.mean("recall", t, 0, last) for t in range(len(self.settings.iou))]
         return Table.of(self.words.overlap, [f"{t:.4g}" for t in self.settings.iou], {"AP": ap, "AR": ar})
 
     def image_table(self) -> Table:
-        """For each image its truths, how many are found and missed and how many predictions are false at the first
-        threshold, and its AP when it is evaluated alone; the worst image comes first.
+        """Return per image its AP when evaluated alone, and objects, TP, FN and FP at the first IoU threshold.
+
+        The worst image comes first.
         """
         found = self.evaluation.by_image()
         missed = [truths - hits for truths, hits in zip(found["truths"], found["found"], strict=True)]
@@ -550,6 +601,7 @@ class CocoResults(Results):
         return Table.of("image", names, {key: [values[i] for i in order] for key, values in columns.items()})
 
     def tables(self) -> dict[str, Table]:
+        """Return the tables per class, IoU threshold and image."""
         images = {"images": self.image_table()} if self.numbers.has_objects else {}
         return {"classes": self.class_table(), "thresholds": self.threshold_table(), **images}
 
@@ -586,21 +638,24 @@ class CocoResults(Results):
         ]
 
     def contents(self) -> list[Piece]:
+        """Return the scores, the chosen table, the signature and the notes."""
         scores = Table(("system", *self.scores), ((self.name, *(score.value for score in self.scores.values())),))
         return [scores, self.chosen_table(), self.signature, *self.notes]
 
     def chosen_table(self) -> Table:
-        """The table that was asked for."""
+        """Return the table that the setting `per` chooses."""
         return {"class": self.class_table, "threshold": self.threshold_table, "image": self.image_table}[self.per]()
 
     def main_table(self) -> Table:
+        """Return the table that CSV and LaTeX output show."""
         return self.chosen_table()
 
     def to_json(self, *, indent: int = 0) -> str:
+        """Return one JSON document; absent values are null."""
         return to_small_json(self.to_dict(), indent=indent)
 
     def details(self) -> dict[str, Any]:
-        """The documented keys: the twelve numbers, and the same by class and by threshold."""
+        """Return the documented keys of the JSON document: the scores, and the same per class and threshold."""
         by_class = self.class_scores()
         truths, preds = self.numbers.counts
         classes = {
@@ -618,12 +673,7 @@ class CocoResults(Results):
 
 
 def flag_class(names: Sequence[str], label: str) -> list[bool]:
-    """One class of all."""
+    """Return a flag per class that is true for one class; raise `BadParameter` if it is unknown."""
     if label not in names:
         raise BadParameter(f"class: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
     return [name == label for name in names]
-
-
-def index_of(thresholds: Sequence[float], wanted: float) -> int:
-    """Where a threshold is among those asked for; -1 where it is not."""
-    return thresholds.index(wanted) if wanted in thresholds else -1

@@ -1,4 +1,7 @@
-"""At which confidence is a detector used? Precision, recall and F1 at one point of each curve, as tools print them."""
+"""Protocols with one precision-recall curve per class and IoU threshold: VOC, Open Images, ImageNet.
+
+Also precision, recall and F1 at one operating point of each curve, as other tools print them.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +39,14 @@ if TYPE_CHECKING:
     Bools = NDArray[np.bool_]
 
 
-CONFIDENCES = 1000  # between 0 and 1, at which common points are sought
+CONFIDENCES = 1000  # confidences between 0 and 1 among which the operating point is chosen
 
-SMOOTHED = 101  # a tenth of them and one, half on either side, are averaged
+SMOOTHED = 101  # width of the moving average: a tenth of them, plus one
 
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Precision and recall of each class at its point; classes without predictions have none of either."""
+    """Precision and recall of each class at its operating point; 0 for classes without predictions."""
 
     labels: tuple[str, ...]
     precision: Floats
@@ -58,7 +61,7 @@ class Point:
         return {name: float(np.mean(each)) if len(each) else np.nan for name, each in values.items()}
 
     def columns(self, labels: Sequence[str]) -> dict[str, list[float]]:
-        """A value for each of these classes, NaN where it has none."""
+        """Return precision, recall and F1 of these classes, NaN for those without."""
         values = {"P": self.precision, "R": self.recall, "F1": self.f1}
         known = {name: dict(zip(self.labels, each.tolist(), strict=True)) for name, each in values.items()}
         return {name: [each.get(label, np.nan) for label in labels] for name, each in known.items()}
@@ -70,8 +73,10 @@ def harmonic_mean(precision: Floats, recall: Floats) -> Floats:
 
 
 def choose_point(curves: Mapping[str, Curve], how: str) -> Point | None:
-    """`best`: one confidence for all classes, where their mean F1 is largest; `smooth`: where that mean is once it is
-    smoothed; `class`: the best of each class; `last`: after the last prediction.
+    """Return the operating point of each class.
+
+    ``best``: the confidence with the largest mean F1 over classes; ``smooth``: the same after smoothing the mean;
+    ``class``: the best F1 of each class; ``last``: after the last prediction.
 
     >>> from verite.evaluation.curves import Curve
     >>> cat = Curve("cat", 2, np.array([0.9, 0.8, 0.1]), np.array([True, True, False]))
@@ -94,15 +99,16 @@ def choose_point(curves: Mapping[str, Curve], how: str) -> Point | None:
 
 
 def place_of(curve: Curve, how: str) -> int:
-    """Which prediction is the last one that is kept; -1: there is none."""
+    """Return the last prediction at or above the operating point; -1 if there is none."""
     if how == "last":
         return len(curve.confidence) - 1
     return int(np.count_nonzero(curve.confidence >= curve.best_f1[1])) - 1
 
 
 def at_confidences(curves: Sequence[Curve]) -> tuple[Floats, Floats]:
-    """Precision and recall of each curve at evenly spaced confidences, along lines between predictions; above the
-    highest confidence nothing is wrong and nothing found.
+    """Return precision and recall of each curve at evenly spaced confidences, linearly interpolated.
+
+    Above the highest confidence, precision is 1 and recall 0.
     """
     asked = np.linspace(0, 1, CONFIDENCES)
     precision, recall = np.zeros((2, len(curves), CONFIDENCES))
@@ -115,7 +121,7 @@ def at_confidences(curves: Sequence[Curve]) -> tuple[Floats, Floats]:
 
 
 def smooth(values: Floats) -> Floats:
-    """The mean of each value and its neighbours, as differences of running sums; end values go on beyond the ends.
+    """Return the moving average, as differences of running sums; the end values are repeated beyond the ends.
 
     >>> smooth(np.arange(1000.0))[[0, 500, 999]].round(4).tolist()
     [12.6238, 500.0, 986.3762]
@@ -133,9 +139,9 @@ TIES: Option[Ties] = Choice("stable", "Order of equal confidences: that of the f
 
 
 class CurveSettings(RankedSettings):
-    """What every protocol of this kind can be asked."""
+    """Settings of protocols with one curve per class and IoU threshold."""
 
-    SCORE: ClassVar[str]  # what signatures call the number
+    SCORE: ClassVar[str]  # name of the score in signatures
     iou: Overlaps = IOU
     curves: Option[bool] = Flag(
         False,
@@ -146,9 +152,9 @@ class CurveSettings(RankedSettings):
 
 
 class CurveResults(Results):
-    """Average precision per class at each threshold, with the curves it comes from.
+    """Average precision per class at each IoU threshold, with the precision-recall curves.
 
-    `curves[t]` maps class names to curves at the t-th threshold; without an index the first threshold is meant.
+    ``curves[t]`` maps class names to curves at the t-th IoU threshold.
     """
 
     settings: Any
@@ -183,42 +189,44 @@ class CurveResults(Results):
         return [*explain_low_score(self), *super().notes]
 
     def ap(self, label: str, threshold: int = 0) -> float:
-        """The average precision of a class at the t-th threshold."""
+        """Return the average precision of a class at the t-th IoU threshold."""
         curves = self.curves[threshold]
         if label not in curves:
             raise BadParameter(f"class: expected one of {len(curves)}, found {label!r}{did_you_mean(label, curves)}")
         return self.area_below(curves[label])
 
     def area_below(self, curve: Curve) -> float:
-        """The average precision of a curve."""
+        """Return the average precision of a curve by the protocol's interpolation."""
         return curve.average_precision("all")
 
     def threshold_of(self, score: str, label: str | None = None) -> int:
-        """Which threshold a score is of; the AP of a class is of the first."""
+        """Return the position of a score's IoU threshold; AP of a class is at the first."""
         return 0 if score == "AP" and label is not None else list(self.scores).index(self[score].name)
 
     def ap_values(self, threshold: int) -> list[float]:
+        """Return the average precision of every class at the t-th IoU threshold."""
         return [self.ap(label, threshold) for label in self.curves[threshold]]
 
     @property
     def class_names(self) -> list[str]:
+        """Names of the classes, in the order of `class_scores`."""
         return list(self.curves[0])
 
     def more_scores(self) -> dict[str, float]:
-        """What there is besides the mean at each threshold."""
+        """Return scores besides the mean at each IoU threshold."""
         return {}
 
     def more_class_scores(self) -> dict[str, list[float]]:
-        """The same for every class."""
+        """Return the scores of `more_scores` for every class."""
         return {}
 
     def class_scores(self) -> dict[str, list[float]]:
-        """A column for each score, a value for each class."""
+        """Return for each score its value per class."""
         names = list(self.scores)[: len(self.settings.iou)]
         return {name: self.ap_values(t) for t, name in enumerate(names)} | self.more_class_scores()
 
     def class_table(self) -> Table:
-        """AP of each class, and at a single threshold the counts behind it."""
+        """Return AP per class, and for a single IoU threshold TP, FP and the best F1."""
         if len(self.settings.iou) > 1:
             columns = {f"AP@{t:.2f}": self.ap_values(i) for i, t in enumerate(self.settings.iou)}
             truths = [curve.truths for curve in self.curves[0].values()]
@@ -230,6 +238,7 @@ class CurveResults(Results):
         return Table.of("class", self.class_names, columns, mean=self.mean_row())
 
     def mean_row(self) -> dict[str, Any]:
+        """Return the last row of the table per class: means and sums."""
         curves, means = self.curves[0].values(), {head_of(name): score.value for name, score in self.scores.items()}
         counts = {"truths": sum(c.truths for c in curves)}
         if len(self.settings.iou) > 1:
@@ -237,7 +246,7 @@ class CurveResults(Results):
         return counts | means | {"TP": sum(c.tp for c in curves), "FP": sum(c.fp for c in curves)}
 
     def accumulate(self, label: str, threshold: int = 0) -> Table:
-        """The predictions of a class by falling confidence with the counts so far, precision and recall."""
+        """Return the predictions of a class by falling confidence, with cumulative TP, FP, precision and recall."""
         self.ap(label, threshold)  # an unknown class is named there
         curve = self.curves[threshold][label]
         assert curve.rows is not None
@@ -255,7 +264,7 @@ class CurveResults(Results):
         return Table.of("image", names, columns)
 
     def details(self) -> dict[str, Any]:
-        """The documented keys: mAP and classes of the first threshold; every threshold where there are several."""
+        """Return the documented keys: mAP and classes at the first IoU threshold, and at all if there are several."""
         first, more = self.at(0), self.more_class_scores()
         for place, facts in enumerate(first["classes"].values()):
             facts.update({name: values[place] for name, values in more.items()})
@@ -265,6 +274,7 @@ class CurveResults(Results):
         return {**first, "thresholds": [{"iou": t, **self.at(i)} for i, t in enumerate(self.settings.iou)]}
 
     def at(self, threshold: int) -> dict[str, Any]:
+        """Return the JSON of one IoU threshold."""
         score = list(self.scores.values())[threshold]
         classes = {}
         for name, curve in self.curves[threshold].items():
@@ -284,17 +294,17 @@ class CurveResults(Results):
 
 
 def head_of(score: str) -> str:
-    """What a score is called of one class: of that there is no mean."""
+    """Return the name of a score for one class: AP for mAP."""
     return score.removeprefix("m")
 
 
 def mean_of_present(values: Sequence[float]) -> float:
-    """The mean over classes that have truths; NaN where none has."""
+    """Return the mean over classes with ground truth; NaN if there is none."""
     return _core.mean([value for value in values if not isnan(value)])
 
 
 class KeptCurve(Curve):
-    """The curve of a class of an evaluation. What is read off it is known; its points are listed when asked for."""
+    """Curve of a class of an evaluation. Its AP and best F1 are known; its points are computed on first use."""
 
     def __init__(
         self,
@@ -360,7 +370,7 @@ class KeptCurve(Curve):
 
 
 def curves_of(evaluation: Evaluation, threshold: int = 0) -> dict[str, Curve]:
-    """The curve of every class at the t-th threshold; what is ignored is in none."""
+    """Return the curve of every class at the t-th IoU threshold, without ignored predictions."""
     truth, pred = evaluation.truth, evaluation.pred
     names = pred.labels.all_names if len(pred.labels) >= len(truth.labels) else truth.labels.all_names
     if evaluation.rules.class_agnostic:
@@ -375,18 +385,18 @@ def curves_of(evaluation: Evaluation, threshold: int = 0) -> dict[str, Curve]:
 
 EVERY = 0xFFFF  # thresholds of a block
 
-OBJECTS, GROUPS = 0, 1  # what counts one, and what counts as much as somebody says: two ranges of a part
+OBJECTS, GROUPS = 0, 1  # single objects, and groups with a weight of their own: two area ranges of a partial result
 
 
 class GroupedResults(CurveResults):
-    """Curves that do not stand on one evaluation, and whose groups may count for more or less than one object."""
+    """Results from several matchings, in which a group may count more or less than one object."""
 
     is_reversed = False  # equal confidences come the last first
     group_weight = 0.0
 
     @property
     def notes(self) -> list[str]:
-        """Also what becomes of objects that their file marks as ignored, of which these protocols know nothing."""
+        """Notes, also on objects flagged as ignored, a flag these protocols do not have."""
         count = int(self.truth.flag("ignore").sum()) if "ignore" in self.truth.columns.flag_names else 0
         said = (
             f"{count:,} of {len(self.truth):,} objects are marked as ignored and were counted, as this protocol has no "
@@ -396,11 +406,11 @@ class GroupedResults(CurveResults):
 
     @cached_property
     def numbers(self) -> MergedNumbers:
-        """What became of all images."""
+        """Matches of all images."""
         return MergedNumbers([self.part(lambda labels: "")], Labels(self.class_names[: len(self.truth.labels)]))
 
-    def hold_numbers(self, numbers: MergedNumbers) -> Self:
-        """Made of parts, which are known."""
+    def with_numbers(self, numbers: MergedNumbers) -> Self:
+        """Set the merged partial results, and return itself."""
         self.numbers = numbers
         return self
 
@@ -416,7 +426,7 @@ class GroupedResults(CurveResults):
         return np.stack([mean_over_classes(own, len(weights)) for own in drawn], axis=1)
 
     def points(self, rows: ClassRows, threshold: int) -> Points:
-        """What the curve of a class is made of."""
+        """Return the points of a class's curve, for the bootstrap."""
         kept, weight = order_rows(rows, threshold, self.group_weight, self.is_reversed)
         truths = rows.counts[:, OBJECTS] + self.group_weight * rows.counts[:, GROUPS]
         return Points(rows.image[kept], rows.is_hit(threshold)[kept], rows.cell_image, truths, weight)
@@ -425,10 +435,10 @@ class GroupedResults(CurveResults):
 def part_of_curves(
     results: CurveResults, about: Callable[[Labels], str], is_asked: Sequence[Bools], *, is_reversed: bool = False
 ) -> Part:
-    """The points of all curves, those of a threshold spared at all others, and the truths asked for, image by image.
+    """Return a partial result with the points of all curves, each ignored at all other IoU thresholds.
 
-    `is_asked`: truths that count one, and those that are groups. `is_reversed`: equal confidences come the last first,
-    images by their names.
+    `is_asked` flags the ground truth that counts as single objects, and as groups. `is_reversed`: equal confidences are
+    in reverse order, and images identified by their names.
     """
     truth, pred = results.truth, results.pred
     names, count = results.class_names, len(truth.labels)
@@ -461,7 +471,7 @@ def part_of_curves(
 
 
 def column_rules(thresholds: int) -> Rules:
-    """The rules of a part of rows and cells: as many thresholds, and two kinds of objects for area ranges."""
+    """Return the rules of such a partial result: two kinds of objects take the place of area ranges."""
     return Rules((0.5,) * thresholds, ranges=((0.0, 0.0), (0.0, 0.0)), limits=(1,))
 
 
@@ -472,7 +482,7 @@ def names_of(images: Images) -> Sequence[str]:
 def column_of(
     curve: Curve, place: int, threshold: int, thresholds: int, image: NDArray[np.int32], back: slice
 ) -> tuple[Any, ...]:
-    """The points of one curve, forth or back: label, image, confidence, words."""
+    """Return the points of one curve: class, image, confidence and match bits."""
     assert curve.rows is not None
     is_true, count = curve.is_true[back], len(curve.rows)
     is_group = np.zeros(count, bool) if curve.weight is None else np.asarray(curve.weight[back] != 1) & is_true
@@ -500,7 +510,7 @@ def count_cells(where: Sequence[NDArray[np.int32]], is_asked: Sequence[Bools]) -
 
 
 class MergedCurve(KeptCurve):
-    """The curve of a class of merged parts: its points are listed when asked for."""
+    """Curve of a class of merged partial results; its points are computed on first use."""
 
     def __init__(
         self, label: str, numbers: MergedNumbers, place: int, threshold: int, summary: _core.CurveSummary
@@ -543,7 +553,7 @@ class MergedCurve(KeptCurve):
 
 
 def merged_curves(numbers: MergedNumbers, thresholds: int) -> list[dict[str, Curve]]:
-    """The curve of every class at each threshold, equal confidences by image."""
+    """Return the curve of every class at each IoU threshold, equal confidences ordered by image."""
     found: list[dict[str, Curve]] = []
     for t in range(thresholds):
         summaries = numbers.curve_summaries(t)
@@ -554,7 +564,7 @@ def merged_curves(numbers: MergedNumbers, thresholds: int) -> list[dict[str, Cur
 
 
 def list_classes(numbers: MergedNumbers) -> list[tuple[str, int]]:
-    """Every class and its place: the truth's, then by their names those that only predictions have."""
+    """Return every class and its position: those of the ground truth, then by name those only predictions have."""
     if numbers.given["class_agnostic"]:
         return [("all classes", 0)]
     names, count = numbers.pred.labels.all_names, len(numbers.truth.labels)
@@ -567,7 +577,7 @@ def list_classes(numbers: MergedNumbers) -> list[tuple[str, int]]:
 def merged_group_curves(
     numbers: MergedNumbers, thresholds: int, group_weight: float, *, is_reversed: bool
 ) -> list[dict[str, Curve]]:
-    """The same of `part_of_curves`: groups count as much as `group_weight`."""
+    """Return the curves of partial results of `part_of_curves`; groups count as much as `group_weight`."""
     numbers.expect_rules(column_rules(thresholds))
     gathered = {name: numbers.gather(place) for name, place in list_classes(numbers)}
     return [
@@ -587,7 +597,7 @@ def group_curve(name: str, rows: ClassRows, threshold: int, group_weight: float,
 def order_rows(
     rows: ClassRows, threshold: int, group_weight: float, is_reversed: bool
 ) -> tuple[NDArray[np.int64], Floats | None]:
-    """The rows that count by falling confidence, and how much the true ones count for where that is not one."""
+    """Return the rows that count by falling confidence, and how much each TP counts, None if one."""
     kept = np.flatnonzero(~rows.is_spared(threshold))
     if is_reversed:
         kept = kept[np.lexsort((-np.arange(len(kept)), -rows.confidence[kept]))]

@@ -1,11 +1,11 @@
-"""What does a dictionary of arrays say of an image? One column per fact, and many images together as annotations."""
+"""COCO evaluation batch by batch: dictionaries of arrays per image, as torchvision and torchmetrics have them."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,11 @@ from verite.model.polygons import RLEMasks
 from verite.model.ragged import offsets_of
 from verite.model.regions import Regions
 from verite.protocols.coco import CocoResults, CocoSettings, coco, evaluate, rules_of
+from verite.protocols.protocol import signature_with_settings
 from verite.threads import thread_count
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 Item = Mapping[str, Any]
 
@@ -47,7 +51,7 @@ KEYS = {
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """An image: what was predicted and what is there, and its id."""
+    """Predictions and targets of one image, and its id."""
 
     pred: Columns
     target: Columns
@@ -55,24 +59,24 @@ class Batch:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Height and width, 0 x 0 where nobody says."""
+        """Height and width; 0 × 0 if neither side states them."""
         for side in (self.target, self.pred):
             if "size" in side:
                 return int(side["size"][0]), int(side["size"][1])
         return 0, 0
 
     def __len__(self) -> int:
-        """How many objects there are."""
+        """Return the number of predictions and targets."""
         return len(self.pred["labels"]) + len(self.target["labels"])
 
 
 def used_labels(batches: Sequence[Batch]) -> NDArray[np.int64]:
-    """The classes that occur."""
+    """Return the classes that occur, sorted."""
     return np.unique(concatenate([side["labels"] for b in batches for side in (b.pred, b.target)], np.int64))
 
 
 def join_batches(batches: Sequence[Batch], labels: Labels, layout: str) -> tuple[Annotations, Annotations]:
-    """Targets and predictions of many images."""
+    """Return targets and predictions of many images as annotations."""
     heights, widths = np.array([batch.size for batch in batches], dtype=np.int32).reshape(-1, 2).T
     ids = np.array([batch.image for batch in batches], dtype=np.int64)
     images = Images(None, ids, widths=widths, heights=heights)
@@ -83,7 +87,7 @@ def join_batches(batches: Sequence[Batch], labels: Labels, layout: str) -> tuple
 
 
 def join_side(parts: list[Columns], images: Images, labels: Labels, layout: str, *, is_pred: bool) -> Annotations:
-    """One side of many images as columns."""
+    """Return one side of many images as annotations."""
     counts = [len(c["labels"]) for c in parts]
     used = concatenate([c["labels"] for c in parts], np.int64)
     masks = join_masks(parts, counts)
@@ -107,20 +111,20 @@ def join_side(parts: list[Columns], images: Images, labels: Labels, layout: str,
 
 
 def join_column(parts: list[Columns], counts: list[int], key: str) -> NDArray[Any]:
-    """What all images say; where one says nothing it is absent."""
+    """Return a column of all images, with the absent value for images that lack it."""
     kind, absent = COLUMNS[key]
     return concatenate([c[key] if key in c else np.full(n, absent) for c, n in zip(parts, counts, strict=True)], kind)
 
 
 def is_finite(side: Annotations) -> bool:
-    """Are all boxes, keypoints and confidences numbers that can be compared?"""
+    """Return whether all boxes, keypoints and confidences are finite."""
     keypoints = side.regions.keypoints
     given = (side.regions.values, side.confidence, None if keypoints is None else keypoints.points)
     return all(values is None or bool(np.isfinite(values).all()) for values in given)
 
 
 def read_batch(item: Item, side: str, i: int) -> Columns:
-    """What a dictionary says, as arrays of one length; what it does not say is absent."""
+    """Return the validated arrays of one dictionary, all of the same length."""
     if not isinstance(item, Mapping):
         raise BadParameter(f"{side}[{i}]: expected a dictionary, found {type(item).__name__}")
     unknown = sorted(set(item) - set(KEYS[side]))
@@ -163,7 +167,7 @@ def read_batch(item: Item, side: str, i: int) -> Columns:
 
 
 def array_of(values: Any, what: str) -> NDArray[Any]:
-    """Anything as a numpy array; torch's tensors wherever they are."""
+    """Return a numpy array of numbers; tensors of torch may be on any device."""
     if hasattr(values, "detach"):
         values = values.detach().cpu()
         values = values.float() if "bfloat16" in str(values.dtype) else values
@@ -184,7 +188,7 @@ def check_count(values: NDArray[Any], count: int, what: str) -> NDArray[Any]:
 
 
 def image_of(pred: Item, target: Item, i: int) -> int | None:
-    """The id of an image, if one of the sides states it: a number, or an array of one number as torchvision has it."""
+    """Return the id of an image if one side states it: a number, or an array of one number as in torchvision."""
     ids = set()
     for side, item in (("predictions", pred), ("targets", target)):
         if "image_id" not in item:
@@ -232,29 +236,50 @@ AGAIN = "do several processes see the same image, or was reset() forgotten? dupl
 
 
 class CocoEvaluator:
-    """Collects predictions and targets, one dictionary an image, and has the numbers of all of them at any time.
+    """COCO evaluation in a training loop: collects predictions and targets, one dictionary per image.
 
     A prediction has `boxes` [n, 4] (or `masks` [n, row, column], or `keypoints` [n, point, 3]), `scores` [n] and
-    `labels` [n]; a target has `boxes` (or one of the others) and `labels`, and may have `iscrowd`, `ignore` and `area`.
-    COCO itself has no say in `ignore`: it is honoured with ``ignored="explicit"``, and a warning says so otherwise.
-    Arrays are numpy's, torch's, or anything that numpy takes. Images are counted as they come, or named by an
-    `image_id` in every target. Settings are those of :func:`verite.coco`, checked at once.
+    `labels` [n]. A target has `boxes` (or one of the others) and `labels`, and may have `iscrowd`, `ignore` and `area`.
+    Arrays are numpy's, torch's, or anything that numpy takes. Images are numbered as they come, or identified by an
+    `image_id` in every target. COCO does not honour `ignore`: ``ignored="explicit"`` does, and a warning says so
+    otherwise.
 
-    An image is complete when it arrives: a few of them are evaluated together, and only what became of their boxes and
-    masks is kept. ``keep=True`` keeps everything instead, for `results.objects()`, `results.matches()` and the table by
-    image. An image that comes twice is refused; ``duplicates="first"`` leaves out what comes later, as a sampler needs
-    that repeats images to give every process as many.
+    An image must be complete when it is added. A few images are evaluated together, and only their matches are kept,
+    not their boxes and masks.
 
-    What looks wrong is said once, as a Python warning, when the first images are there, and is in ``results.findings``:
-    an untrained network must not end a run, so that only ``checks="stop"`` stops. Predictions whose box or confidence
-    is not finite count as wrong.
+    Findings of the checks are given once, as a Python warning, after the first images, and are in ``results.findings``.
+    An untrained network must not end a run, so ``checks`` is ``"warn"`` by default. Predictions whose box or confidence
+    is not finite count as false positives.
 
+    Parameters
+    ----------
+    layout : str, default 'xyxy'
+        Layout of the boxes: ``xyxy``, ``xywh`` or ``cxcywh``.
+    labels : mapping of int to str, or sequence of str, optional
+        Names of the classes by their numbers. By default classes are numbered as they occur.
+    keep : bool, default False
+        Whether to keep boxes and masks, for ``results.objects()``, ``results.matches()`` and the table per image.
+    duplicates : {'error', 'first'}, default 'error'
+        For an image that comes twice: raise an error, or keep the first, as for a distributed sampler that repeats
+        images to give every process as many.
+    **settings
+        Settings of :func:`verite.coco`, such as `on`, `iou`, `areas` and `max_dets`; validated at once.
+
+    Raises
+    ------
+    BadParameter
+        If an argument or setting is unknown or out of its range.
+
+    Examples
+    --------
     >>> evaluator = CocoEvaluator(labels={1: "cat"})
     >>> evaluator.update([{"boxes": [[0, 0, 10, 10]], "scores": [0.9], "labels": [1]}],
     ...                  [{"boxes": [[0, 0, 10, 10]], "labels": [1]}])
-    >>> round(evaluator.compute().scores["AP"].value, 4)
+    >>> round(evaluator.compute()["AP"], 4)
     1.0
     """
+
+    __signature__: ClassVar[Signature]
 
     def __init__(
         self,
@@ -277,7 +302,7 @@ class CocoEvaluator:
             raise BadParameter(f"keep: expected True or False, found {excerpt(keep)}")
         self.keep, self.duplicates = bool(keep), duplicates
         self.count = 0
-        self.has_ids: bool | None = None  # None: nobody knows yet
+        self.has_ids: bool | None = None  # None: not known yet
         self.seen: set[int] = set()  # ids
         self.waiting: list[Batch] = []  # images that are not evaluated yet
         self.objects = 0  # in them
@@ -287,7 +312,7 @@ class CocoEvaluator:
         self.knows_ignore = False  # some targets mark objects as ignored, and a warning was given if they count
 
     def __len__(self) -> int:
-        """How many images there are."""
+        """Return the number of images."""
         return self.count
 
     @property
@@ -295,7 +320,20 @@ class CocoEvaluator:
         return str(self.settings["checks"])
 
     def update(self, preds: Sequence[Item] | Item, targets: Sequence[Item] | Item) -> None:
-        """Add the images of a batch."""
+        """Add the images of a batch. A batch that is refused changes nothing.
+
+        Parameters
+        ----------
+        preds, targets : sequence of dict, or dict
+            One dictionary per image, or that of a single image.
+
+        Raises
+        ------
+        BadParameter
+            If a key is missing or unknown, or an array has the wrong shape.
+        DataError
+            If an image comes twice, or a class has no name.
+        """
         for key, items in (("preds", preds), ("targets", targets)):
             if not isinstance(items, (Mapping, Iterable)):
                 raise BadParameter(f"{key}: expected a dictionary per image, found {type(items).__name__}")
@@ -329,7 +367,7 @@ class CocoEvaluator:
             self.look_at_first()
 
     def warn_of_ignore(self, batches: Sequence[Batch]) -> None:
-        """Once, that targets mark objects as ignored which are counted."""
+        """Warn once that targets flag objects as ignored which are counted."""
         if self.knows_ignore or not any("ignore" in batch.target and batch.target["ignore"].any() for batch in batches):
             return
         self.knows_ignore = True
@@ -338,14 +376,14 @@ class CocoEvaluator:
             warnings.warn(f"CocoEvaluator: {message}", DataWarning, stacklevel=3)
 
     def agree_on_ids(self, ids: Sequence[int | None]) -> bool | None:
-        """All images have an id, or none has one."""
+        """Return whether images have ids: all have one, or none."""
         kinds = {image is not None for image in ids} | ({self.has_ids} - {None})
         if len(kinds) > 1:
             raise BadParameter("image_id: expected one for every image or for none, found some without")
         return kinds.pop() if kinds else None
 
     def choose_new(self, ids: Sequence[Any]) -> list[int]:
-        """The places of images that were not there before."""
+        """Return the positions of images that were not seen before."""
         fresh: dict[int, int] = {}
         for i, image in enumerate(ids):
             if image not in self.seen and image not in fresh:
@@ -355,19 +393,19 @@ class CocoEvaluator:
         return list(fresh.values())
 
     def check_labels(self, batches: Sequence[Batch]) -> None:
-        """Every class was named, if any was."""
+        """Raise `DataError` for a class without a name, if classes have names."""
         strange = sorted(set(used_labels(batches).tolist()) - set(self.names)) if self.names is not None else []
         if strange:
             raise DataError(f"labels: expected one of {len(self.names or ())} that were named, found {strange[0]}")
 
     def evaluate_waiting(self) -> None:
-        """Turn the images that wait into what became of them."""
+        """Evaluate the images that are waiting, and keep their matches alone."""
         if not self.waiting:
             return
         truth, pred = join_batches(self.waiting, self.labels(self.waiting), self.layout)
-        # The first images say what is wrong with the others, too, but for single boxes.
+        # The checks of the first images hold for the others, except for values that are not finite.
         checks = "off" if self.is_examined and is_finite(truth) and is_finite(pred) else self.checks
-        # Many small evaluations are quicker one after the other.
+        # Many small evaluations are faster in one thread.
         settings = self.asked.change(checks=checks, threads=self.asked.threads or 1)
         evaluation, findings = evaluate(truth, pred, settings)
         self.parts.append(evaluation.part(self.about))
@@ -376,14 +414,14 @@ class CocoEvaluator:
         self.merge_small()
 
     def merge_small(self) -> None:
-        """Keep the number of parts low: so many of one size become one of the next size."""
+        """Keep the number of partial results low: 16 of one size are merged to one of the next size."""
         sizes = [len(part) for part in self.parts]
         while len(sizes) >= MOST_PARTS and sizes[-MOST_PARTS] < MOST_PARTS * sizes[-1]:
             merged = Part.merge(*self.parts[-MOST_PARTS:], takes_first=self.takes_first)
             self.parts[-MOST_PARTS:], sizes[-MOST_PARTS:] = [merged], [len(merged)]
 
     def look_at_first(self) -> None:
-        """Say what is wrong before the last image is there."""
+        """Run the checks on the first images, before the last one has arrived."""
         from verite.checks import examine_all
 
         self.is_examined = True
@@ -391,7 +429,7 @@ class CocoEvaluator:
             self.say(examine_all(*self.both_sides()))
 
     def say(self, findings: Sequence[Finding]) -> None:
-        """Warn of what was not said yet."""
+        """Warn of findings that were not reported before."""
         known = {(finding.code, finding.side) for finding in self.findings}
         new = [finding for finding in findings if (finding.code, finding.side) not in known]
         self.findings += new
@@ -404,13 +442,20 @@ class CocoEvaluator:
 
     @property
     def about(self) -> str:
-        """What must be the same of evaluators that are put together."""
+        """Classes and settings that must agree between merged evaluators."""
         return repr((self.names, rules_of(self.asked), self.asked.confidence, self.has_ids))
 
     def merge(self, other: CocoEvaluator) -> None:
-        """Add everything another evaluator has collected, for example in another process.
+        """Add everything that another evaluator has collected, for example in another process.
 
-        Where images have no ids, those of the other one are numbered on.
+        If images have no ids, the numbers of the other's images continue those of this one.
+
+        Raises
+        ------
+        BadParameter
+            If settings, layout or classes differ.
+        DataError
+            If an image is in both and ``duplicates="error"``.
         """
         if self.identity != other.identity:
             raise BadParameter("merge: expected an evaluator with the same settings, layout and labels")
@@ -424,7 +469,7 @@ class CocoEvaluator:
         else:
             self.evaluate_waiting()
             other.evaluate_waiting()
-            PartialMetadata.join(part.notes for part in (*self.parts, *other.parts))  # what disagrees is named here
+            PartialMetadata.join(part.notes for part in (*self.parts, *other.parts))  # raises if they disagree
             self.take_parts(other.parts)
         self.seen |= other.seen
         self.count += other.count - len(again)
@@ -445,17 +490,23 @@ class CocoEvaluator:
         self.merge_small()
 
     def reset(self) -> None:
-        """Forget everything that was collected."""
+        """Remove all images, for example at the start of an epoch."""
         given = {"layout": self.layout, "labels": self.names, "keep": self.keep, "duplicates": self.duplicates}
         self.__init__(**given, **self.settings)  # type: ignore[misc]
 
     def compute(
         self, *, name: str | None = None, gather: Callable[[bytes], Sequence[bytes]] | None = None
     ) -> CocoResults:
-        """The numbers of all images so far; more may be added afterwards.
+        """Return the results of all images so far; more may be added afterwards.
 
-        `gather` hands over the bytes of this process and returns those of all processes, in the same order everywhere:
-        with torch.distributed three lines around `all_gather_object`. Every process then has the numbers of all.
+        Parameters
+        ----------
+        name : str, optional
+            Name of the detector.
+        gather : callable, optional
+            Function that takes the bytes of this process and returns those of all processes, in the same order
+            everywhere: three lines around ``all_gather_object`` of torch.distributed. Every process then has the
+            results of all images.
         """
         if gather is not None:
             return self.gather(gather).compute(name=name)
@@ -484,7 +535,7 @@ class CocoEvaluator:
         return results
 
     def to_bytes(self) -> bytes:
-        """What became of all images so far, for other processes."""
+        """Return the matches of all images so far as bytes, for other processes."""
         if self.keep:
             raise BadParameter("gather: expected keep=False, found keep=True; merge pickled evaluators instead")
         self.evaluate_waiting()
@@ -493,7 +544,7 @@ class CocoEvaluator:
         return Part.merge(*self.parts, takes_first=self.takes_first).add(self.findings).to_bytes()
 
     def gather(self, gather: Callable[[bytes], Sequence[bytes]]) -> CocoEvaluator:
-        """An evaluator with what all processes have collected, and found suspicious; see :meth:`compute`."""
+        """Return an evaluator with the images and findings of all processes; see :meth:`compute`."""
         whole = CocoEvaluator(
             layout=self.layout, labels=self.names, duplicates=self.duplicates, **self.settings
         )  # fmt: skip
@@ -511,14 +562,19 @@ class CocoEvaluator:
         return whole
 
     def both_sides(self) -> tuple[Annotations, Annotations]:
-        """Targets and predictions so far, as far as they are kept."""
+        """Return targets and predictions of the images that are kept."""
         return join_batches(self.waiting, self.labels(self.waiting, every=True), self.layout)
 
     def labels(self, batches: Sequence[Batch], *, every: bool = False) -> Labels:
-        """Those that were named, or else those that occur; of a few images only these."""
+        """Return the classes: those with names, or else those that occur in the batches."""
         if self.names is None:
             return Labels(None, used_labels(batches))
         if every or not batches:
             return Labels(list(self.names.values()), list(self.names))
         used = used_labels(batches).tolist()
         return Labels([self.names[id] for id in used], used)
+
+
+CocoEvaluator.__signature__ = signature_with_settings(
+    CocoEvaluator.__init__, CocoSettings, omit=("name", "executor", "parts"), checks="warn"
+)

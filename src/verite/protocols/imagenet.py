@@ -1,4 +1,4 @@
-"""ImageNet: errors of localization and classification, and average precision of detection, as the devkits count."""
+"""ImageNet protocols: top-k errors of localization and classification, and AP of detection, as in the devkits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PIXEL = 1.0  # corners are pixel indices: a width is x2 - x1 + 1
 
 
 class TopErrorResults(Results):
-    """The share of images that are wrong, by class and place together and by class alone, for 1 and for 5 guesses."""
+    """Results of the localization task: top-1 and top-5 error of class and box, and of the class alone."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class TopErrorResults(Results):
         return list(self.truth.labels.all_names)
 
     def class_scores(self) -> dict[str, list[float]]:
-        """Each error over the images of each class."""
+        """Return each error over the images of each class."""
         return {key: found.by_class.tolist() for key, found in self.errors.items()}
 
     def is_error(self, score: str) -> bool:
@@ -98,7 +98,7 @@ class TopErrorResults(Results):
         return Table.of("class", self.class_names, {"images": images, **columns}, mean=mean)
 
     def details(self) -> dict[str, Any]:
-        """The documented keys: the four errors, and the same by class."""
+        """Return the documented keys of the JSON: the four errors, and the same per class."""
         by_class = self.class_scores()
         images = next(iter(self.errors.values())).images.tolist()
         classes = {
@@ -145,17 +145,23 @@ verite imagenet-loc LOC_val_solution.csv predictions.csv --json | jq .top5_error
 def imagenet_loc(truth: Annotations, pred: Annotations, settings: TopErrorSettings) -> TopErrorResults:
     """Top-1 and top-5 error of ImageNet's localization task, and of classification alone.
 
-    The first guesses of an image count, in the order of the file, or by falling confidence where there is one. A label
-    of the image is found if one of them has it and its box overlaps one of the label's boxes by at least `iou`, corners
-    being pixel indices; for classification the label is enough. An image's error is the share of its labels that are
-    not found, the error is the mean over images. Images of the `blacklist` (a file with a number or name a line) count
-    for classification alone.
+    The first predictions of an image count, in the order of the file, or by falling confidence where there is one. A
+    class of the image is found if one of them has it and its box has an IoU of at least `iou` with one of the class's
+    boxes; corners are pixel indices. For classification the class is enough. The error of an image is the share of its
+    classes that are not found; the error is the mean over images. Images of the `blacklist` (a file with one number or
+    name per line) count for classification alone.
 
+    References
+    ----------
     Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015.
 
-    >>> truth = vt.read("LOC_val_solution.csv")                    # doctest: +SKIP
-    >>> pred = vt.read("predictions.csv", like=truth)              # doctest: +SKIP
-    >>> vt.imagenet_loc(truth, pred).scores["top5_error"].value    # doctest: +SKIP
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "b"], ["cat", "dog"], [[0, 0, 9, 9], [0, 0, 9, 9]])
+    >>> pred = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 9, 9], [0, 0, 9, 9]], confidence=[0.9, 0.8])
+    >>> vt.imagenet_loc(truth, pred)["top5_error"].value
+    0.5
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     need_pixels(truth)
@@ -192,7 +198,7 @@ def guess_table(
     mine = pred.image.astype(np.int64) * labels + pred.label
     at = np.minimum(np.searchsorted(cells, mine), max(len(cells) - 1, 0))
     named = (cells[at] == mine) & (pred.label < labels) if len(cells) else np.zeros(len(pred), np.bool_)
-    in_place = np.diff(box_candidates(truth, pred, pixel=PIXEL, floor=settings.iou).offsets) > 0
+    in_place = np.diff(box_candidates(truth, pred, pixel=PIXEL, min_iou=settings.iou).offsets) > 0
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     order = np.lexsort((-confidence, pred.image))
     images = pred.image[order]
@@ -235,7 +241,7 @@ class DetectionSettings(CurveSettings):
 
 
 class DetectionResults(GroupedResults):
-    """Average precision per class, with the curves it comes from."""
+    """Results of the detection task: average precision per class, with the curves."""
 
     settings: DetectionSettings
 
@@ -251,9 +257,9 @@ class DetectionResults(GroupedResults):
 
     @classmethod
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> DetectionResults:
-        """Of what became of all images."""
+        """Return the results of merged partial results."""
         curves = merged_group_curves(numbers, len(settings.iou), 0.0, is_reversed=False)
-        return cls("imagenet-det", settings, curves, numbers.truth, numbers.pred).hold_numbers(numbers)
+        return cls("imagenet-det", settings, curves, numbers.truth, numbers.pred).with_numbers(numbers)
 
 
 @protocol(
@@ -266,18 +272,22 @@ verite imagenet-det truth.json a.json b.json -o results/""",
 def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSettings) -> DetectionResults:
     """Average precision of ImageNet's detection task.
 
-    A truth of w × h pixels asks for an overlap of min(`iou`, wh / ((w + t)(h + t))), t being the `tolerance`: a small
-    object may be missed by some pixels on each side. By falling confidence a prediction takes the unused truth of its
-    class that it overlaps most among those whose threshold it reaches; it is false if there is none. Pairs of image and
-    class on the `blacklist` (a file with an image number or name and a class a line) count neither as truth nor against
-    a prediction.
+    The IoU threshold of an object of w × h pixels is min(`iou`, wh / ((w + t)(h + t))) with t the `tolerance`, so that
+    a small object may be missed by some pixels on each side. In order of falling confidence, a prediction is matched
+    with the unmatched ground-truth object of its class that has the highest IoU among those whose threshold it reaches;
+    it is a false positive if there is none. Pairs of image and class on the `blacklist` (a file with an image number or
+    name and a class per line) are dropped on both sides.
 
+    References
+    ----------
     Russakovsky et al., ImageNet Large Scale Visual Recognition Challenge, IJCV 2015.
 
-    >>> from verite import Annotations
-    >>> truth = Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])          # 10 × 10 asks for 100 / 400
-    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 9, 2]], confidence=[0.9])
-    >>> imagenet_det(truth, pred).scores["mAP"].value
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])  # 10 × 10: the IoU threshold is 100 / 400
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 2]], confidence=[0.9])
+    >>> vt.imagenet_det(truth, pred)["mAP"].value
     1.0
     """
     truth, pred, findings = prepare(truth, pred, settings.checks)
@@ -290,7 +300,7 @@ def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSetti
 
 
 def without(truth: Annotations, pred: Annotations, said: ImageLevelLabels) -> tuple[Annotations, Annotations]:
-    """Both sides without the classes that do not count in an image."""
+    """Return both sides without the classes that are excluded in an image."""
     labels = max(len(truth.labels), len(pred.labels))
     cells = said.cells(labels, EXCLUDED)
     kept = [side.where(~is_in(cells, side.image, side.label, labels)) for side in (truth, pred)]
@@ -298,7 +308,7 @@ def without(truth: Annotations, pred: Annotations, said: ImageLevelLabels) -> tu
 
 
 def own_thresholds(truth: Annotations, iou: float, tolerance: float) -> Floats:
-    """The overlap that each truth asks for."""
+    """Return the IoU threshold of each ground-truth object: lower for small ones."""
     sides = truth.regions.boxes[:, 2:] - truth.regions.boxes[:, :2] + PIXEL
     wanted: Floats = sides.prod(axis=1) / (sides + tolerance).prod(axis=1)
     return np.minimum(wanted, iou)

@@ -1,4 +1,4 @@
-"""How far may each keypoint be off? Sigmas as given, as the truth states them, or those of a known skeleton."""
+"""Sigmas of object keypoint similarity (OKS): given, from the ground-truth file, or of a known skeleton."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SKELETONS = "17 keypoints (COCO) or 14 (CrowdPose)"
 
 
 class Sigmas(Setting[Any, Any]):
-    """A number for each keypoint, a name out of SIGMAS, or a file of numbers; `truth`: what the truth's file states."""
+    """One sigma per keypoint, a name out of SIGMAS, a file of numbers, or `truth`: those of the ground-truth file."""
 
     kind = "path"
 
@@ -49,7 +49,7 @@ class Sigmas(Setting[Any, Any]):
 
 
 def read_sigmas(path: str) -> tuple[float, ...]:
-    """Numbers with blanks, commas or lines between, or a JSON list of them."""
+    """Return sigmas from a file: numbers separated by blanks, commas or lines, or a JSON list."""
     from verite.files import find_path, read_text
 
     try:
@@ -78,7 +78,7 @@ def is_float(word: str) -> bool:
 
 
 def choose_sigmas(settings: CocoSettings, truth: Annotations, pred: Annotations) -> tuple[tuple[float, ...], ...]:
-    """The sigmas of each class of the truth; nothing unless keypoints are compared."""
+    """Return the sigmas of each class; none unless keypoints are compared."""
     if settings.on != "keypoints":
         return ()
     labels = truth.labels
@@ -104,7 +104,7 @@ def pose_areas(truth: Annotations) -> NDArray[np.float64]:
 
 
 def fill_crowdpose_areas(truth: Annotations, sigmas: tuple[tuple[float, ...], ...]) -> Annotations:
-    """The ground truth with the areas of CrowdPose where no area is stated and CrowdPose's sigmas are used."""
+    """Return the ground truth with CrowdPose's areas if none are stated and CrowdPose's sigmas are used."""
     classes = [i for i, own in enumerate(sigmas) if own == SIGMAS["crowdpose"]]
     if not classes:
         return truth
@@ -114,6 +114,6 @@ def fill_crowdpose_areas(truth: Annotations, sigmas: tuple[tuple[float, ...], ..
 
 
 def name_sigmas(asked: Any, used: Iterable[tuple[float, ...]]) -> Any:
-    """What signatures say of the sigmas of all classes: themselves where they are the same, else whose they are."""
+    """Return the sigmas for the signature: the numbers if all classes have the same, else their source."""
     different = {sigmas for sigmas in used if sigmas}
     return different.pop() if len(different) == 1 else "truth" if different else asked

@@ -32,14 +32,14 @@ FREQUENCIES = {"r": "rare", "c": "common", "f": "frequent"}
 
 
 class ImageLimit(Count[int, int]):
-    """A limit of images, not of classes."""
+    """Number of predictions per image, not per class."""
 
     def format(self, value: int) -> object:
         return f"{value} per image"
 
 
 class LvisSettings(RankedSettings):
-    """What LVIS can be asked; everything else is COCO's default, and classes are judged where they were sought."""
+    """Settings of the LVIS protocol; everything else is COCO's default."""
 
     on: Option[On] = Choice("box", "Compare boxes or masks.", On)
     iou: CocoThresholds = CocoThresholds()
@@ -51,13 +51,13 @@ class LvisSettings(RankedSettings):
     threads: Option[int | None] = THREADS
 
     def rules(self) -> CocoSettings:
-        """What is asked of COCO's evaluation."""
+        """Return the settings of COCO's evaluation."""
         same = {key: getattr(self, key) for key in ("on", "iou", "max_dets", "per", "labels", "threads")}
         return CocoSettings(**same, ignored="explicit")
 
 
 class LvisResults(CocoResults):
-    """The thirteen numbers, and on demand the same by class and by threshold, and the arrays they come from."""
+    """Results of the LVIS protocol: thirteen scores, the same per class and IoU threshold, and the arrays."""
 
     PROTOCOL = "lvis"
 
@@ -68,7 +68,7 @@ class LvisResults(CocoResults):
 
     @cached_property
     def parts(self) -> dict[str, Any]:
-        """COCO's, and AP of rare, common and frequent classes before the recalls."""
+        """COCO's scores, and AP of rare, common and frequent classes before the recalls."""
         found = dict(super().parts)
         groups = {f"AP{group}": (*found["AP"], group) for group in FREQUENCIES}
         first = next(key for key in found if key.startswith("AR"))
@@ -77,7 +77,7 @@ class LvisResults(CocoResults):
 
     @cached_property
     def class_groups(self) -> list[str]:
-        """How frequent each class is, along the K axis."""
+        """Frequency (r, c or f) of each class along the K axis."""
         labels = self.evaluation.truth.labels
         assert labels.groups is not None
         return [labels.groups[i] for i in labels.by_id or range(len(labels))]
@@ -123,19 +123,29 @@ verite lvis lvis_v1_val.json a.json b.json
 verite lvis truth.json pred.json --json | jq .APr""",
 )
 def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisResults:
-    """LVIS's thirteen numbers, for boxes or masks, and everything behind them.
+    """LVIS average precision, also over rare, common and frequent classes.
 
-    The best ``max_dets`` predictions per image count, over all classes. Of these, the ones whose class is neither
-    among the truths of the image nor among those known to be absent are left out: nobody looked for it. Where not every
-    object of a class is marked, a prediction that finds nothing is spared. Objects without any area are left out on
-    both sides. Matching, area ranges and means are COCO's, without crowds; `ignore` of annotations is honoured. APr,
-    APc and APf are means over rare, common and frequent classes.
+    At most ``max_dets`` predictions per image count, over all classes. A prediction is dropped if its class is neither
+    annotated in the image nor verified to be absent. Where the annotation of a class is not exhaustive, an unmatched
+    prediction is ignored. Objects without area are dropped on both sides. Matching, area ranges and means are COCO's,
+    without crowds; the `ignore` flag of annotations is honoured. APr, APc and APf are means over rare, common and
+    frequent classes.
 
+    References
+    ----------
     Gupta, Dollár, Girshick, LVIS: A Dataset for Large Vocabulary Instance Segmentation, CVPR 2019.
 
-    >>> truth = vt.read("lvis_v1_val.json", format="lvis")         # doctest: +SKIP
-    >>> pred = vt.read("detections.json", like=truth)              # doctest: +SKIP
-    >>> vt.lvis(truth, pred).scores["APr"].value                   # doctest: +SKIP
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = {
+    ...     "images": [{"id": 1, "width": 20, "height": 20, "neg_category_ids": [], "not_exhaustive_category_ids": []}],
+    ...     "categories": [{"id": 1, "name": "cat", "frequency": "r"}],
+    ...     "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "area": 81}],
+    ... }
+    >>> pred = [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "score": 0.9}]
+    >>> round(vt.lvis(truth, pred)["APr"], 4)
+    1.0
     """
     if truth.verdicts is None or truth.labels.groups is None:
         raise DataError(
@@ -162,7 +172,7 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
 
 
 def best_of_images(pred: Annotations, most: int) -> Annotations:
-    """At most so many predictions of each image, those of highest confidence; of equal ones the first."""
+    """Return the `most` predictions of highest confidence per image; of equal ones the first."""
     counts = np.bincount(pred.image, minlength=len(pred.images))
     full = np.flatnonzero((counts > most)[pred.image])
     if not len(full) or pred.confidence is None:

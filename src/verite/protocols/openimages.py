@@ -1,4 +1,4 @@
-"""Open Images: average precision with groups, verified labels and a hierarchy of classes, as its challenges do."""
+"""Open Images protocol: average precision with groups, verified labels and a class hierarchy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from verite.evaluation.curves import Curve
 from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Outcomes, Rules
 from verite.evaluation.partial import GONE
 from verite.evaluation.prepare import check_mask_sizes, prepare
-from verite.evaluation.settings import THREADS, highest_floor
+from verite.evaluation.settings import THREADS, highest_threshold
 from verite.formats import read
 from verite.model.alignment import free_ids
 from verite.model.annotations import Annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Truth and predictions that count, and what is compared: masks first, then boxes of truths without one."""
+    """Ground truth and predictions that count, and the regions that are compared: masks, else boxes."""
 
     truth: Annotations
     pred: Annotations
@@ -82,7 +82,7 @@ def pair_sides(settings: OpenImagesSettings, truth: Annotations, pred: Annotatio
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """What became of the predictions that count, and of every truth."""
+    """Outcomes of the predictions that count, and of every ground-truth object."""
 
     outcome: NDArray[np.int8]
     met: Ints  # the truth each prediction is right on, or spared by; -1 for none
@@ -125,7 +125,7 @@ def decide(sides: Sides, threshold: float) -> Decided:
 
 
 def is_empty_mask(side: Annotations, threads: int) -> Bools:
-    """Objects whose mask or polygon has no pixel; an object that has only a box is none of them."""
+    """Return which objects have a mask or polygon without pixels."""
     is_empty = np.zeros(len(side), dtype=np.bool_)
     rows = np.flatnonzero(side.regions.kinds != BOX)
     if len(rows):
@@ -134,7 +134,7 @@ def is_empty_mask(side: Annotations, threads: int) -> Bools:
 
 
 def drop_empty_masks(truth: Annotations, threads: int) -> Annotations:
-    """The ground truth with a box alone where a mask has no pixel: in the challenge, an empty mask is no mask."""
+    """Return the ground truth with only a box for empty masks: in the challenge, an empty mask is no mask."""
     is_empty = is_empty_mask(truth, threads)
     if not is_empty.any():
         return truth
@@ -142,7 +142,7 @@ def drop_empty_masks(truth: Annotations, threads: int) -> Annotations:
     polygons, runs = regions.outlines
 
     def offsets(objects: Ints) -> Ints:
-        """Where the outline of every object begins, from that of objects that keep theirs."""
+        """Return offsets of all objects from those of the objects that keep their shape."""
         lengths = np.zeros(len(truth), dtype=np.int64)
         lengths[rows] = np.diff(objects)
         return np.concatenate([[0], np.cumsum(lengths)])
@@ -159,19 +159,19 @@ def drop_empty_masks(truth: Annotations, threads: int) -> Annotations:
     return replace(truth, regions=boxes)
 
 
-def is_set_aside(truth: Annotations, on: On) -> Bools:
-    """Truths that are not asked for: difficult ones, and where masks are compared those without one."""
+def is_ignored(truth: Annotations, on: On) -> Bools:
+    """Return which ground-truth objects are ignored: difficult ones, and for masks those without one."""
     return truth.difficult | (np.asarray(truth.regions.kinds == BOX) if on == "mask" else False)
 
 
 def match_undecided(sides: Sides, outcome: NDArray[np.int8], truths: Bools, rules: Rules) -> tuple[Ints, Outcomes]:
-    """What becomes of the predictions that found nothing yet, among these truths; of equal ones the last asks first."""
+    """Match the unmatched predictions with some ground-truth objects; of equal confidences the last comes first."""
     rows = np.flatnonzero(outcome == WRONG)[::-1]
     return rows, Evaluation(sides.truth.where(truths), sides.pred.take(rows), rules, sides.threads).outcomes()
 
 
 def best_of_groups(sides: Sides, rows: Ints, took: NDArray[np.int32], groups: Ints) -> Ints:
-    """For each truth that is a group the best prediction that hits it, else -1; a confidence of 0 is none here."""
+    """Return the prediction of highest confidence in each group, else -1; a confidence of 0 does not count here."""
     group = np.full(len(sides.pred), -1, dtype=np.int64)
     group[rows] = np.append(groups, -1)[took]
     falling = sides.order[((group >= 0) & (sides.confidence > 0))[sides.order]]
@@ -182,7 +182,7 @@ def best_of_groups(sides: Sides, rows: Ints, took: NDArray[np.int32], groups: In
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """The points of all curves, class by class and by falling confidence: predictions, and groups that were hit."""
+    """Points of all curves, by class and falling confidence: predictions, and groups that were hit."""
 
     label: NDArray[np.int32]
     rows: Ints
@@ -191,7 +191,7 @@ class Entries:
 
     @classmethod
     def of(cls, sides: Sides, decided: Decided, group_weight: float) -> Entries:
-        """Groups have points where they are worth something."""
+        """Return the points; groups have one if their weight is above 0."""
         rows, is_group = list_falling(sides, decided, group_weight)
         order = np.argsort(sides.pred.label[rows], kind="stable")
         rows, is_group = rows[order], is_group[order]
@@ -199,7 +199,7 @@ class Entries:
 
 
 def list_falling(sides: Sides, decided: Decided, group_weight: float) -> tuple[Ints, Bools]:
-    """What counts by falling confidence, and which of it are groups that were hit.
+    """Return the points by falling confidence, and which of them are groups.
 
     Equal confidences come in the reverse of the order in which the reference lists them: by the names of images, within
     an image as they were matched, groups last.
@@ -219,11 +219,11 @@ def list_falling(sides: Sides, decided: Decided, group_weight: float) -> tuple[I
 
 
 def curves_of(settings: OpenImagesSettings, sides: Sides, decided: Decided) -> dict[str, Curve]:
-    """The curve of every class."""
+    """Return the curve of every class."""
     truth, pred = sides.truth, sides.pred
     group_weight = settings.group_of_weight or 0.0
     entries = Entries.of(sides, decided, group_weight)
-    ignored = is_set_aside(truth, settings.on)
+    ignored = is_ignored(truth, settings.on)
     labels = max(len(truth.labels), len(pred.labels))
     singles = np.bincount(truth.label[~truth.group_of & ~ignored], minlength=labels)
     grouped = np.bincount(truth.label[truth.group_of & ~ignored], minlength=labels)
@@ -245,7 +245,7 @@ def curves_of(settings: OpenImagesSettings, sides: Sides, decided: Decided) -> d
 
 
 class OpenImagesEvaluation:
-    """Truth and predictions by the rules of Open Images, matched when somebody asks."""
+    """Ground truth and predictions by the rules of Open Images, matched on first use."""
 
     has_objects = True
     has_one_order = False  # groups come behind objects of equal confidence, and what hits one depends on the threshold
@@ -263,7 +263,7 @@ class OpenImagesEvaluation:
 
     @cached_property
     def decide(self) -> Callable[[float], Decided]:
-        """What is decided at a threshold, once."""
+        """Function that returns the cached outcomes at an IoU threshold."""
         sides = self.sides  # the function holds no reference to what holds it
         return cache(lambda threshold: decide(sides, threshold))
 
@@ -272,7 +272,7 @@ class OpenImagesEvaluation:
 
     @property
     def rules(self) -> Rules:
-        """How objects are compared; groups and verified classes are beyond it."""
+        """Matching rules without groups and verified classes."""
         spared = ("difficult",) if self.weight > 0 else ("difficult", "group_of")
         return Rules(
             self.settings.iou,
@@ -286,15 +286,15 @@ class OpenImagesEvaluation:
 
     @property
     def is_asked(self) -> Bools:
-        """Truths that are to be found."""
+        """Which ground-truth objects count."""
         truth = self.truth
-        return np.asarray(~is_set_aside(truth, self.settings.on) & (~truth.group_of | (self.weight > 0)))
+        return np.asarray(~is_ignored(truth, self.settings.on) & (~truth.group_of | (self.weight > 0)))
 
     def outcomes(self, threshold: int = 0) -> Outcomes:
         return self.outcomes_at(self.settings.iou[threshold])
 
     def outcomes_at(self, threshold: float) -> Outcomes:
-        """Whom every prediction took, and who found every truth; a group is found by its best prediction."""
+        """Return the outcomes of all objects; a group is matched with its prediction of highest confidence."""
         if self.weight not in (0.0, 1.0):
             raise BadParameter(
                 f"group_of_weight: expected 0 or 1, so that a group is an object or none, found {self.weight:g}"
@@ -313,11 +313,11 @@ class OpenImagesEvaluation:
         matched_pred = np.where(counted_truth & (found.taken >= 0), np.append(origin, -1)[found.taken], -1)
         counted_pred = np.zeros(len(self.pred), dtype=np.bool_)
         counted_pred[origin[found.outcome != IGNORED]] = True
-        confidence = highest_floor(self.settings.confidence)
+        confidence = highest_threshold(self.settings.confidence)
         return Matches(threshold, counted_truth, matched_pred, confidence, counted_pred)
 
     def list_falling(self, threshold: int = 0) -> Ints:
-        """Every prediction by falling confidence, equal ones as they count at this threshold; last what is left out."""
+        """Return all predictions by falling confidence, ties as at this threshold, ignored ones last."""
         sides = self.sides
         counted, _ = list_falling(sides, self.decide(self.settings.iou[threshold]), self.weight)
         rows = sides.origin[counted]
@@ -353,7 +353,7 @@ WEIGHTS = {("challenge", "box"): 1.0, ("challenge", "mask"): 0.0, ("v2", "box"):
 
 
 class OpenImagesSettings(CurveSettings):
-    """Everything that can change the number."""
+    """Settings of the Open Images protocol."""
 
     SCORE = "openimages_ap"
     metric: Option[Metric] = Choice("challenge", "The challenge's metric or that of Open Images V2.", Metric)
@@ -382,7 +382,7 @@ class OpenImagesSettings(CurveSettings):
     threads: Option[int | None] = THREADS
 
     def complete(self, truth: Annotations) -> OpenImagesSettings:
-        """With what follows from the metric and the truth, where nobody said it."""
+        """Return settings with the defaults that follow from the metric and the ground truth."""
         has_labels = self.image_labels is not None or truth.verdicts is not None
         unverified = self.unverified or ("count" if self.metric == "v2" and not has_labels else "drop")
         weight = WEIGHTS[self.metric, self.on] if self.group_of_weight is None else self.group_of_weight
@@ -390,14 +390,14 @@ class OpenImagesSettings(CurveSettings):
 
 
 class OpenImagesResults(GroupedResults):
-    """Average precision per class at each threshold, with the curves it comes from."""
+    """Results of the Open Images protocol: average precision per class at each IoU threshold, with the curves."""
 
     settings: OpenImagesSettings
     evaluation: OpenImagesEvaluation
     is_reversed = True
 
-    def hold_evaluation(self, kept: Any) -> OpenImagesResults:
-        """Whom to ask for more than the numbers."""
+    def with_evaluation(self, kept: Any) -> OpenImagesResults:
+        """Set the evaluation behind the scores, and return itself."""
         self.evaluation = kept
         return self
 
@@ -420,18 +420,18 @@ class OpenImagesResults(GroupedResults):
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         truth = self.truth
-        is_asked = ~is_set_aside(truth, self.settings.on)
+        is_asked = ~is_ignored(truth, self.settings.on)
         return part_of_curves(
             self, about, (is_asked & ~truth.group_of, is_asked & truth.group_of), is_reversed=True
         )  # fmt: skip
 
     @classmethod
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> OpenImagesResults:
-        """Of what became of all images."""
+        """Return the results of merged partial results."""
         weight = settings.group_of_weight or 0.0
         curves = merged_group_curves(numbers, len(settings.iou), weight, is_reversed=True)
-        found = cls("openimages", settings, curves, numbers.truth, numbers.pred).hold_numbers(numbers)
-        return found.hold_evaluation(numbers)
+        found = cls("openimages", settings, curves, numbers.truth, numbers.pred).with_numbers(numbers)
+        return found.with_evaluation(numbers)
 
 
 @protocol(
@@ -444,26 +444,30 @@ verite openimages boxes.csv predictions.csv --metric v2 --descriptions class-des
 verite openimages segments.csv predictions.csv --on mask --image-labels labels.csv""",
 )
 def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettings) -> OpenImagesResults:
-    """Average precision as Open Images computes it, with groups, verified labels and the hierarchy of classes.
+    """Average precision as Open Images computes it, with groups, verified labels and a class hierarchy.
 
-    By falling confidence a prediction asks for the truth of its class that it overlaps most; a taken one makes it
-    false, a difficult one leaves it out. Predictions that are false then, but lie at least by `iou` of their own area
-    in a box around a group, are left out; each group that is hit counts once, with the best confidence and
-    `group_of_weight`, and so does each group as something to find: 1 in the challenge for boxes, 0 for masks and in V2.
+    In order of falling confidence, a prediction is compared with the ground-truth object of its class that has the
+    highest IoU with it. An object that is matched already makes it a false positive; a difficult one makes it ignored.
+    An unmatched prediction is ignored if at least `iou` of its own area lies in a box around a group. Each group that
+    is hit counts once, with the highest confidence and the weight `group_of_weight`, and as one object to find: 1 in
+    the challenge for boxes, 0 for masks and in V2.
 
-    `image_labels` says which classes people verified in each image: predictions of other classes, that are not among
-    the image's boxes either, are dropped in the challenge (``unverified="count"`` keeps them, as V2 does without
-    labels). With a `hierarchy` a box is also one of every class above its own, a label that is there goes up and one
-    that is not goes down. `descriptions` gives the names to print. With ``on="mask"`` a ground-truth object
-    without a mask, or whose mask has no pixel, is compared by its box: it does not count, and a prediction that matches
-    it is ignored.
+    `image_labels` are the classes verified in each image. Predictions of classes that are neither verified nor
+    annotated there are dropped in the challenge; ``unverified="count"`` keeps them, as V2 does without labels. With a
+    `hierarchy`, a box also counts for every class above its own, a positive label for the classes above and a negative
+    one for those below. `descriptions` gives the names to print. With ``on="mask"``, a ground-truth object without a
+    mask, or with an empty one, is compared by its box: it does not count, and a prediction that matches it is ignored.
 
+    References
+    ----------
     Kuznetsova et al., The Open Images Dataset V4, IJCV 2020.
 
-    >>> from verite import Annotations
-    >>> truth = Annotations.of(["a"], ["cat"], [[0, 0, 8, 8]], group_of=[True])
-    >>> pred = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 2, 2], [4, 4, 6, 6]], confidence=[0.9, 0.8])
-    >>> openimages(truth, pred).scores["mAP"].value
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 8, 8]], group_of=[True])
+    >>> pred = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 2, 2], [4, 4, 6, 6]], confidence=[0.9, 0.8])
+    >>> vt.openimages(truth, pred)["mAP"].value
     1.0
     """
     from verite.formats.openimages import read_descriptions, read_hierarchy
@@ -484,7 +488,7 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
         wanted = {codes.get(label, label) for label in settings.labels}
         truth = truth.only(wanted)
         pred = pred.only([name for name in pred.labels.all_names if name in wanted])
-    pred = settings.choose_sure(pred)
+    pred = settings.drop_below_threshold(pred)
     threads = thread_count(settings.threads)
     if settings.on == "mask":
         truth = drop_empty_masks(truth, threads)
@@ -493,11 +497,11 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
         {names.get(code, code): replace(c, label=names.get(code, code)) for code, c in kept.curves(iou).items()}
         for iou in settings.iou
     ]
-    return OpenImagesResults("openimages", settings, curves, truth, pred, findings).hold_evaluation(kept)
+    return OpenImagesResults("openimages", settings, curves, truth, pred, findings).with_evaluation(kept)
 
 
 def with_image_labels(truth: Annotations, given: Annotations | Path) -> Annotations:
-    """The truth with what was verified in whole images, which may be images without any object."""
+    """Return the ground truth with verified labels of whole images, also of images without objects."""
     labels = given if isinstance(given, Annotations) else read(given, format="openimages-labels")
     if labels.verdicts is None:
         raise DataError(f"{labels.source.path or 'image labels'}: expected labels of whole images, found none")
@@ -506,7 +510,7 @@ def with_image_labels(truth: Annotations, given: Annotations | Path) -> Annotati
 
 
 def expand(truth: Annotations, hierarchy: Hierarchy) -> Annotations:
-    """Every object once for its class and once for each class above; labels that are there go up, others go down."""
+    """Return the ground truth with objects also in all classes above; positive labels go up, negative ones down."""
     own = truth.labels.all_names
     said = truth.verdicts if truth.verdicts is not None else ImageLevelLabels.of([])
     used = np.unique(np.concatenate([truth.label, said.label]))
@@ -517,7 +521,7 @@ def expand(truth: Annotations, hierarchy: Hierarchy) -> Annotations:
     place = {name: i for i, name in enumerate(names)}
 
     def others(side: dict[str, frozenset[str]]) -> list[NDArray[np.int32]]:
-        """For each class of the truth itself and, by name, those on this side of it."""
+        """Return for each class itself and those above (or below) it, by name."""
         return [
             np.array([i, *(place[o] for o in sorted(side.get(name, ())))], dtype=np.int32) for i, name in enumerate(own)
         ]
@@ -537,7 +541,7 @@ def expand(truth: Annotations, hierarchy: Hierarchy) -> Annotations:
 
 
 def spread(label: NDArray[np.int32], table: list[NDArray[np.int32]]) -> tuple[Ints, NDArray[np.int32]]:
-    """Each row once for every class in its class's list: the row, and that class."""
+    """Return each row once for every class in the list of its class: the row, and that class."""
     lengths = np.array([len(classes) for classes in table], dtype=np.int64)
     rows = np.repeat(np.arange(len(label)), lengths[label] if len(label) else 0)
     flat = [table[i] for i in label.tolist()]

@@ -1,4 +1,4 @@
-"""Panoptic quality: how well are things and stuff told apart, pixel by pixel, as panopticapi computes it."""
+"""Panoptic segmentation protocol: panoptic quality (PQ), as panopticapi computes it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOST_SUMS = 1 << 22  # counters of pairs of segments, beyond which those that ar
 
 
 def segment_masks(side: Annotations, threads: int, what: str) -> RLEMasks:
-    """The mask of every object; boxes are none."""
+    """Return the mask of every object; raise `DataError` for objects with only a box."""
     boxes = np.flatnonzero(side.regions.kinds == 0)
     if len(boxes):
         name = side.images.name(int(side.image[boxes[0]]))
@@ -57,7 +57,7 @@ def segment_masks(side: Annotations, threads: int, what: str) -> RLEMasks:
 
 
 def join_classes(side: Annotations, threads: int) -> tuple[RLEMasks, Annotations]:
-    """One mask for each class of an image, and an object each to stand for it; objects of a class may share pixels."""
+    """Return one mask per image and class, and an object for each; objects of a class may share pixels."""
     masks = segment_masks(side, threads, "semantic segmentation")
     group = side.image.astype(np.int64) * max(len(side.labels), 1) + side.label
     found, first, numbers = np.unique(group, return_index=True, return_counts=True)
@@ -74,7 +74,7 @@ def join_classes(side: Annotations, threads: int) -> tuple[RLEMasks, Annotations
 
 
 def check_same_size(masks: RLEMasks, parts: Sequence[Ints], side: Annotations) -> None:
-    """Masks of one image have one size."""
+    """Raise `DataError` if masks of one image differ in size."""
     for rows in parts:
         odd = np.flatnonzero((masks.sizes[rows] != masks.sizes[rows[0]]).any(axis=1))
         if len(odd):
@@ -86,7 +86,7 @@ def check_same_size(masks: RLEMasks, parts: Sequence[Ints], side: Annotations) -
 
 
 def blocks(truth: Annotations, pred: Annotations) -> Iterator[tuple[Ints, Ints]]:
-    """Rows of both sides, a few images at a time."""
+    """Yield rows of both sides for a few images at a time."""
     orders = [np.argsort(side.image, kind="stable") for side in (truth, pred)]
     images = [side.image[order] for side, order in zip((truth, pred), orders, strict=True)]
     last = max((int(image[-1]) for image in images if len(image)), default=-1)
@@ -100,14 +100,14 @@ def blocks(truth: Annotations, pred: Annotations) -> Iterator[tuple[Ints, Ints]]
 
 @dataclass(frozen=True, eq=False)
 class SharedPixels:
-    """Pixels that segments share, by their places among the rows of a block; -1 is no segment, void in the truth."""
+    """Pixels shared by pairs of segments, as positions in a block; -1 is no segment: void in the ground truth."""
 
     truth: Ints
     pred: Ints
     pixels: Ints
 
     def sums(self, side: str, count: int, where: NDArray[np.bool_] | bool = True) -> Floats:
-        """Pixels of each segment of one side, all or some of them."""
+        """Return the pixels of each segment of one side, over all pairs or some."""
         owner: Ints = getattr(self, side)
         kept = (owner >= 0) & where
         found: Floats = np.bincount(owner[kept], weights=self.pixels[kept], minlength=count).astype(np.float64)
@@ -117,7 +117,7 @@ class SharedPixels:
 def overlaps(
     masks: tuple[RLEMasks, RLEMasks], rows: tuple[Ints, Ints], sides: tuple[Annotations, Annotations]
 ) -> SharedPixels:
-    """Every pair of segments that share pixels, and how many; what no segment of the truth covers is void."""
+    """Return every pair of segments that share pixels, and how many; pixels without ground truth are void."""
     bases = image_bases(masks, rows, sides)
     truth, pred = (intervals(m, r, s, bases) for m, r, s in zip(masks, rows, sides, strict=True))
     cuts = merge_cuts(truth[0], truth[1], pred[0], pred[1])
@@ -131,13 +131,13 @@ def overlaps(
 
 
 def merge_cuts(*rising: Ints) -> Ints:
-    """Every place once, of several lists that rise: a stable sort merges them, `np.unique` would hash each place."""
+    """Return the union of sorted lists: a stable sort merges them, `np.unique` would hash each value."""
     cuts = np.sort(np.concatenate(rising), kind="stable")
     return cuts[np.diff(cuts, prepend=-1) > 0]
 
 
 def add_up(codes: Ints, lengths: NDArray[np.integer] | None, most: int) -> tuple[Ints, Ints]:
-    """The codes below `most` that are there, and the sum of the lengths of each; None: each is 1."""
+    """Return the codes below `most` that occur, and the sum of lengths of each; None: each length is 1."""
     if most <= MOST_SUMS:
         sums = np.bincount(codes, weights=lengths, minlength=most).astype(np.int64)
         found = np.flatnonzero(sums)
@@ -149,7 +149,7 @@ def add_up(codes: Ints, lengths: NDArray[np.integer] | None, most: int) -> tuple
 def image_bases(
     masks: tuple[RLEMasks, RLEMasks], rows: tuple[Ints, Ints], sides: tuple[Annotations, Annotations]
 ) -> dict[int, int]:
-    """Where the pixels of each image begin on the common axis of a block. Both sides must have its size."""
+    """Return the offset of each image on the common pixel axis of a block; both sides must have its size."""
     sizes: dict[int, tuple[int, int]] = {}
     for mask, chosen, side in zip(masks, rows, sides, strict=True):
         for image, (height, width) in zip(side.image[chosen].tolist(), mask.sizes[chosen].tolist(), strict=True):
@@ -167,7 +167,7 @@ def image_bases(
 
 
 def intervals(masks: RLEMasks, rows: Ints, side: Annotations, bases: dict[int, int]) -> tuple[Ints, Ints, Ints]:
-    """First and last pixel of every run, and whose it is, in the order of pixels. No two may share one."""
+    """Return first and last pixel and segment of every run, in pixel order; raise `DataError` if segments overlap."""
     chosen = masks.take(rows)
     counts = chosen.counts.astype(np.int64)
     lengths = np.diff(chosen.objects)
@@ -192,7 +192,7 @@ def intervals(masks: RLEMasks, rows: Ints, side: Annotations, bases: dict[int, i
 
 
 def find_cover(runs: tuple[Ints, Ints, Ints], places: Ints) -> Ints:
-    """Whose run covers each place; -1 where none does."""
+    """Return the segment that covers each pixel; -1 if there is none."""
     starts, ends, owner = runs
     if not len(starts):
         return np.full(len(places), -1, dtype=np.int64)
@@ -208,7 +208,7 @@ MEASURES = ("PQ", "SQ", "RQ")
 
 @dataclass(frozen=True, eq=False)
 class SegmentCounts:
-    """For each class: matched segments and the sum of their IoU, false and missed ones."""
+    """For each class: TP and the sum of their IoU, FP and FN."""
 
     iou: Floats
     tp: NDArray[Any]
@@ -220,7 +220,7 @@ class SegmentCounts:
         return np.asarray(self.tp + self.fp + self.fn > 0)
 
     def measures(self) -> dict[str, Floats]:
-        """PQ, SQ and RQ of each class; NaN where it occurs on neither side. SQ is 0 where nothing matches."""
+        """Return PQ, SQ and RQ of each class; NaN if it occurs on neither side. SQ is 0 without matches."""
         with np.errstate(invalid="ignore", divide="ignore"):
             weight = self.tp + 0.5 * self.fp + 0.5 * self.fn
             sq = np.where(self.tp > 0, self.iou / self.tp, 0.0)
@@ -237,7 +237,7 @@ class PanopticSettings(ShardedSettings):
 
 
 class PanopticResults(Results):
-    """PQ, SQ and RQ over all classes, over things and over stuff, with the counts of every class behind them."""
+    """Results of the panoptic protocol: PQ, SQ and RQ over all classes, things and stuff, with counts per class."""
 
     def __init__(
         self,
@@ -348,7 +348,7 @@ class PanopticResults(Results):
         return list(self.truth.labels.all_names)
 
     def class_scores(self) -> dict[str, list[float]]:
-        """Each measure of each class; the means over things know only things."""
+        """Return each score per class; those of things are absent for stuff, and the reverse."""
         found = {}
         for suffix, group in GROUPS.items():
             outside = np.array([group is not None and g != group for g in self.groups or [""] * len(self.class_names)])
@@ -357,7 +357,7 @@ class PanopticResults(Results):
         return found
 
     def class_table(self) -> Table:
-        """The measures and counts of each class; below them the means over all classes, things and stuff."""
+        """Return PQ, SQ, RQ and counts per class, and below them the means over all classes, things and stuff."""
         names = [*self.class_names]
         columns: dict[str, list[Any]] = {"kind": [*(self.groups or [""] * len(names))]}
         columns |= {name: self.by_class[name].tolist() for name in MEASURES}
@@ -367,7 +367,7 @@ class PanopticResults(Results):
         return Table.of("class", names, columns, mean=mean)
 
     def group_table(self) -> Table:
-        """PQ, SQ and RQ of all classes, things and stuff, and how many classes are behind them."""
+        """Return PQ, SQ and RQ of all classes, things and stuff, with the number of classes."""
         rows = [("all", ""), *(((group or "", suffix)) for suffix, group in GROUPS.items() if group)]
         columns: dict[str, list[Any]] = {
             name: [self.scores[f"{name}{suffix}"].value for _, suffix in rows] for name in MEASURES
@@ -385,7 +385,7 @@ class PanopticResults(Results):
         return [self.name, self.group_table(), self.class_table(), self.signature, *self.notes]
 
     def details(self) -> dict[str, Any]:
-        """The documented keys: the nine numbers, and every class with its counts."""
+        """Return the documented keys of the JSON: the nine scores, and every class with its counts."""
         classes: dict[str, dict[str, Any]] = {}
         for k, name in enumerate(self.class_names):
             classes[name] = {measure: float(self.by_class[measure][k]) for measure in MEASURES}
@@ -408,16 +408,24 @@ verite panoptic truth.json pred.json --json | jq .PQ""",
 def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) -> PanopticResults:
     """Panoptic quality: PQ, SQ and RQ over all classes, things and stuff.
 
-    A predicted segment and a segment of the truth match where they have the same class and an IoU above 0.5, void
-    pixels of the truth taken out of the union; segments of one side share no pixel, so a match is unique. Crowds match
-    nobody. A prediction without a match is left out if more than half of it is void or a crowd of its class. PQ of a
-    class is the sum of the IoUs of its matches over TP + FP/2 + FN/2, and the product of SQ, their mean, and RQ.
+    A predicted and a ground-truth segment match if they have the same class and an IoU above 0.5, void pixels of the
+    ground truth being taken out of the union. Segments of one side share no pixel, so a match is unique. Crowds are
+    never matched. An unmatched prediction is ignored if more than half of it is void or a crowd of its class. PQ of a
+    class is the sum of the IoUs of its matches over TP + FP/2 + FN/2: the product of SQ, their mean IoU, and RQ, the F1
+    of the matching.
 
+    References
+    ----------
     Kirillov et al., Panoptic Segmentation, CVPR 2019.
 
-    >>> truth = vt.read("panoptic_val2017.json")                     # doctest: +SKIP
-    >>> pred = vt.read("panoptic_predictions.json", like=truth)      # doctest: +SKIP
-    >>> print(vt.panoptic(truth, pred))                              # doctest: +SKIP
+    Examples
+    --------
+    >>> import verite as vt
+    >>> masks = vt.RLEMasks.of([([0, 8, 8], (4, 4))])  # the two left columns of 4 × 4 pixels
+    >>> segment = vt.Regions([[0, 0, 2, 4]], runs=masks)
+    >>> truth = vt.Annotations(vt.Images(["a"], widths=[4], heights=[4]), vt.Labels(["cat"]), [0], [0], segment)
+    >>> vt.panoptic(truth, truth)["PQ"].value
+    1.0
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     settings.check_labels(truth.labels.all_names)
@@ -429,7 +437,7 @@ def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) 
 
 
 def draw_counts(numbers: MergedNumbers, weights: Floats) -> SegmentCounts:
-    """The counts of every class in every draw, [draw, class]."""
+    """Return the counts of every class on bootstrap samples, [sample, class]."""
     columns = []
     for place in range(len(numbers.truth.labels)):
         rows = numbers.gather(place)
@@ -441,13 +449,13 @@ def draw_counts(numbers: MergedNumbers, weights: Floats) -> SegmentCounts:
 
 
 def restrict(counts: SegmentCounts, truth: Annotations, chosen: set[str]) -> SegmentCounts:
-    """Only these classes count; the others still occupy their pixels."""
+    """Return the counts of some classes; the others still occupy their pixels."""
     kept = np.array([name in chosen for name in truth.labels.all_names])
     return SegmentCounts(*(np.where(kept, getattr(counts, key), 0) for key in ("iou", "tp", "fp", "fn")))
 
 
 def evaluate(truth: Annotations, pred: Annotations, threads: int) -> MatchedSegments:
-    """Which segments match, which are missed and which are false."""
+    """Return which segments are matched (TP), missed (FN) and false (FP)."""
     masks = segment_masks(truth, threads, "panoptic quality"), segment_masks(pred, threads, "panoptic quality")
     found = [match(overlaps(masks, rows, (truth, pred)), truth, pred, rows) for rows in blocks(truth, pred)]
     if not found:
@@ -459,7 +467,7 @@ def evaluate(truth: Annotations, pred: Annotations, threads: int) -> MatchedSegm
 
 
 def count(matched: MatchedSegments, truth: Annotations, pred: Annotations) -> SegmentCounts:
-    """The counts of every class of the truth. Sums are exact, so that they are the same in whatever order."""
+    """Return the counts of every class. Sums are exact, so that they are the same in any order."""
     classes = len(truth.labels)
     labels = truth.label[matched.truth]
     iou = [fsum(matched.iou[labels == k].tolist()) for k in range(classes)]
@@ -481,7 +489,7 @@ class MatchedSegments:
 
 
 def match(shared: SharedPixels, truth: Annotations, pred: Annotations, rows: tuple[Ints, Ints]) -> MatchedSegments:
-    """Which segments match, which are missed and which are false, in one block."""
+    """Return which segments are TP, FN and FP in one block."""
     ours, theirs = rows
     is_void = shared.truth < 0
     void = shared.sums("pred", len(theirs), is_void)

@@ -1,11 +1,15 @@
-"""What is a protocol? A function of truth, predictions and settings, declared once: the Python function, the verb, its
-options, the reference and the common tests follow.
+"""Evaluation protocols: functions of ground truth, predictions and settings, each declared once.
+
+``@protocol(Settings)`` turns such a function into a `Protocol`. The Python function with its signature and docstring,
+the command, its options, the reference page and the tests that all protocols share are derived from the declaration.
 """
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from inspect import cleandoc
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from verite.errors import BadParameter
@@ -13,7 +17,7 @@ from verite.evaluation.settings import ClassSettings
 from verite.formats import Readable, read, read_pair
 from verite.formats.shards import is_many, read_detectors
 from verite.protocols import REGISTRY, protocol_named
-from verite.settings import Choice, Setting, Settings, call_signature
+from verite.settings import Choice, Settings, call_signature, given_type
 from verite.threads import use_threads
 
 if TYPE_CHECKING:
@@ -36,8 +40,93 @@ SIDES = {"truth": "Readable", "pred": "Readable"}
 FILES = "TRUTH and PRED are files, folders or quoted globs of shards in any known format"
 
 
+# The sections of a docstring that stand before and after those that are derived from the settings.
+SECTIONS = re.compile(r"^(?:References|Examples)\n-+$", re.MULTILINE)
+
+PARAMETERS = """
+Parameters
+----------
+truth : Annotations or anything `verite.read` takes
+    The ground truth: annotations, a path, a folder, a table, a COCO dictionary.
+pred : Annotations or anything `verite.read` takes
+    The predictions. ``{name: predictions}`` or a list of annotations or files with predictions for the same images
+    evaluates several detectors side by side; files of a list that share no image are shards of one detector.
+"""
+
+RETURNS = """
+Returns
+-------
+{results}
+    The scores and everything behind them: ``results["AP"]``-like scores, tables per class, ``to_dict``, ``to_json``.
+    For several detectors a comparison with the results of each in ``.results``.
+
+Raises
+------
+BadParameter
+    If a setting is unknown or out of its range.
+ReadError
+    If a file cannot be read.
+DataError
+    If ground truth and predictions do not fit together, or a check finds an error and ``checks="stop"``.
+"""
+
+
+def document(evaluate: Callable[..., Any], settings: type[Settings]) -> str:
+    """Return a protocol's docstring: its own text, with Parameters, Returns and Raises derived from the declaration."""
+    text = cleandoc(evaluate.__doc__ or "")
+    found = SECTIONS.search(text)
+    end = found.start() if found else len(text)
+    parameters = "\n".join(describe_setting(settings, name) for name in settings.declared)
+    returns = RETURNS.format(results=evaluate.__annotations__["return"])
+    return f"{text[:end].rstrip()}\n{PARAMETERS}{parameters}\n{returns}\n{text[end:]}"
+
+
+def describe_setting(settings: type[Settings], name: str) -> str:
+    """Return one entry of the Parameters section: name, type, default and meaning."""
+    setting = settings.declared[name]
+    if isinstance(setting, Choice):
+        kind = "{" + ", ".join(map(repr, setting.choices)) + "}"
+    else:
+        given = given_type(settings, name)
+        kind = re.sub(
+            r"\b(?:collections\.abc|typing|os|verite\.[\w.]+)\.",
+            "",
+            given.__name__ if type(given) is type else str(given),
+        )
+    default = setting.default_text or repr(setting.default)
+    # Options as arguments, and nothing about repeating them.
+    default, meaning = (re.sub(r"--([\w-]+) (\w+)", r'\1="\2"', words) for words in (default, setting.help))
+    return f"{name} : {kind}, default {default}\n    {meaning.replace('; may be repeated', '')}"
+
+
+def signature_with_settings(
+    function: Callable[..., Any], settings: type[Settings], omit: Sequence[str] = (), **defaults: object
+) -> Signature:
+    """Return the call signature of a method whose ``**settings`` are these settings.
+
+    Parameters
+    ----------
+    function
+        A method; its first parameter (``self``) is left out.
+    settings
+        The declared settings. Parameters of the method take precedence over settings of the same name.
+    omit
+        Settings that have no effect in this function.
+    **defaults
+        Defaults that differ from those of the settings.
+    """
+    from inspect import Parameter, Signature, signature
+
+    _, *own = signature(function).parameters.values()
+    named = [one for one in own if one.kind is not Parameter.VAR_KEYWORD]
+    known = {one.name for one in named}.union(omit)
+    more = call_signature(settings, {}, "").parameters.values()
+    added = [one.replace(default=defaults.get(one.name, one.default)) for one in more if one.name not in known]
+    return Signature([*named, *added])
+
+
 class Protocol(Generic[P, R]):
-    """A protocol, called like a function: ``voc(truth, pred, iou=0.5)``."""
+    """An evaluation protocol, called like a function: ``voc(truth, pred, iou=0.5)``."""
 
     def __init__(
         self,
@@ -50,27 +139,38 @@ class Protocol(Generic[P, R]):
         reading: Mapping[str, Any] | None = None,
         kept: Callable[[Annotations, Annotations, Any], tuple[Evaluation, list[Finding]]] | None = None,
     ) -> None:
-        """`best` is what perfect predictions get; `reading` says how files are read where nobody says otherwise.
+        """Declare a protocol.
 
-        `kept` makes the evaluation of a part without its numbers.
+        Parameters
+        ----------
+        evaluate
+            Function of ground truth, predictions and settings that returns the results.
+        settings
+            Class that declares the settings.
+        examples
+            Examples of the command, one per line.
+        files
+            Which files the command takes, for its help.
+        best
+            The score of perfect predictions.
+        reading
+            Options of `verite.read` for files of this protocol.
+        kept
+            Function that evaluates a shard and returns the evaluation without computing its scores.
         """
         self.evaluate, self.settings, self.examples = evaluate, settings, examples
         self.files, self.best, self.reading, self.kept = files, best, dict(reading or {}), kept
         self.__name__, self.__qualname__, self.__module__ = evaluate.__name__, evaluate.__name__, evaluate.__module__
-        self.__doc__, self.__wrapped__ = evaluate.__doc__, evaluate
+        self.__doc__, self.__wrapped__ = document(evaluate, settings), evaluate
 
     def __call__(self, truth: Readable, pred: Readable = None, *args: P.args, **given: P.kwargs) -> R:
-        """Both sides are annotations or whatever `verite.read` takes; settings are checked before anything is read.
+        """Evaluate; the settings are validated before any file is read.
 
-        Several detectors are evaluated side by side: ``{name: pred}``, a list of annotations, or a list of files that
-        have predictions for the same images. What is returned is then a comparison, with the results of each detector
-        in ``.results``. Files of a list that share no image are the shards of one detector.
-
-        With an ``executor`` or ``parts`` they are shards, evaluated one by one; see :func:`verite.evaluate_parts`.
+        With an ``executor`` or ``parts`` both sides are shards, evaluated one by one: :func:`verite.evaluate_parts`.
         """
         settings = self.settings(*args, **given)
         if pred is None or any(getattr(settings, name, None) is not None for name in ("executor", "parts")):
-            import verite
+            import verite  # a layer above this one
 
             more: dict[str, Any] = dict(given)
             return verite.evaluate_parts(truth, pred, self.verb, **more)  # type: ignore[return-value]
@@ -86,26 +186,26 @@ class Protocol(Generic[P, R]):
             return Comparison(results)  # type: ignore[return-value]
 
     def evaluate_pair(self, truth: Annotations, pred: Annotations, settings: Any) -> R:
-        """The results of one detector, and how many predictions a confidence threshold leaves."""
+        """Return the results of one detector, with a note on how many predictions a confidence threshold leaves."""
         results = self.evaluate(truth, pred, settings)
         if isinstance(settings, ClassSettings) and getattr(settings, "confidence", None) is not None:
             results.threshold_note = settings.describe_threshold(pred.like(truth))
         return results
 
     def read(self, truth: Readable, pred: Readable) -> tuple[Annotations, Annotations | dict[str, Annotations]]:
-        """Both sides of an evaluation; predictions of several detectors by name."""
+        """Read both sides of an evaluation; predictions of several detectors come back by name."""
         from verite.model.annotations import Annotations
 
         if not isinstance(pred, (Mapping, list, tuple)):
             return read_pair(truth, pred, **self.reading)
-        from verite.formats.memory import are_systems
+        from verite.formats.memory import are_detectors
 
         known = truth if isinstance(truth, Annotations) else read(truth, **self.reading)
 
         def read_one(one: Readable) -> Annotations:
             return read_pair(known, one, **self.reading)[1]
 
-        if isinstance(pred, Mapping) and are_systems(pred):
+        if isinstance(pred, Mapping) and are_detectors(pred):
             if not pred:
                 raise BadParameter("predictions: expected at least one detector, found an empty dictionary")
             return known, {str(name): read_one(one) for name, one in pred.items()}
@@ -122,16 +222,17 @@ class Protocol(Generic[P, R]):
 
     @property
     def verb(self) -> str:
+        """The name of the command."""
         return self.__name__.replace("_", "-")
 
     @property
     def results(self) -> Any:
-        """The class of what comes out."""
+        """The class of the results."""
         return getattr(sys.modules[self.__module__], self.evaluate.__annotations__["return"])
 
     @property
     def summary(self) -> str:
-        """What it computes, in one sentence."""
+        """One sentence about what it computes: the first line of the docstring."""
         return (self.__doc__ or "").strip().splitlines()[0]
 
     @property
@@ -148,7 +249,7 @@ class Protocol(Generic[P, R]):
 def protocol(
     settings: Callable[P, S], **about: Any
 ) -> Callable[[Callable[[Annotations, Annotations, S], R]], Protocol[P, R]]:
-    """Declares a function of truth, predictions and these settings as a protocol."""
+    """Declare a function of ground truth, predictions and these settings as an evaluation protocol."""
 
     def declare(evaluate: Callable[[Annotations, Annotations, S], R]) -> Protocol[P, R]:
         made: Protocol[P, R] = Protocol(evaluate, settings, **about)  # type: ignore[arg-type]
@@ -158,7 +259,7 @@ def protocol(
 
 
 def protocols_page() -> str:
-    """The page of all protocols, as Markdown."""
+    """Return the reference page of all protocols, as Markdown."""
     protocols = [protocol_named(verb) for verb in REGISTRY]
     lines = ["# Protocols", "", "Every protocol, generated from its declaration.", ""]
     lines += ["| verb | Python | what it computes |", "|---|---|---|"]
@@ -169,15 +270,15 @@ def protocols_page() -> str:
 
 
 def section(protocol: Protocol[Any, Any]) -> list[str]:
-    """The settings of one protocol as a table."""
-    rows = [setting_row(s) for s in protocol.settings.declared.values() if s.has_option]
+    """Return the settings of one protocol as a Markdown table."""
     head = ["| setting | option | values | default | in signatures | says |", "|---|---|---|---|---|---|"]
+    rows = []
+    for setting in protocol.settings.declared.values():
+        if not setting.has_option:
+            continue
+        options = ", ".join(f"`{word}`" for word in [setting.option, *([setting.short] if setting.short else [])])
+        values = ", ".join(f"`{word}`" for word in setting.choices) if isinstance(setting, Choice) else setting.kind
+        values += ", repeated" if setting.is_repeated else ""
+        cells = (f"`{setting.name}`", options, values, setting.default_words, "yes" if setting.is_signed else "no")
+        rows.append(f"| {' | '.join(cells)} | {setting.help} |")
     return [f"## verite {protocol.verb}", "", *head, *rows, ""]
-
-
-def setting_row(setting: Setting[Any, Any]) -> str:
-    options = ", ".join(f"`{word}`" for word in [setting.option, *([setting.short] if setting.short else [])])
-    values = ", ".join(f"`{word}`" for word in setting.choices) if isinstance(setting, Choice) else setting.kind
-    values += ", repeated" if setting.is_repeated else ""
-    cells = (f"`{setting.name}`", options, values, setting.default_words, "yes" if setting.is_signed else "no")
-    return f"| {' | '.join(cells)} | {setting.help} |"

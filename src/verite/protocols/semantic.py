@@ -1,10 +1,10 @@
-"""Semantic segmentation: how many pixels have the right class, class by class and together?"""
+"""Semantic segmentation protocol: mIoU, pixel accuracy and Dice from confusion counts of pixels."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, excerpt
@@ -19,11 +19,13 @@ from verite.model.regions import Regions
 from verite.model.results import Results
 from verite.model.tables import Part, Table
 from verite.protocols.panoptic import add_up, blocks, join_classes, overlaps
-from verite.protocols.protocol import protocol
+from verite.protocols.protocol import protocol, signature_with_settings
 from verite.settings import Constant, Option, Setting
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
+    from inspect import Signature
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -37,7 +39,7 @@ NOTHING = "nothing"  # what a pixel is predicted as that has no label, or one th
 
 @dataclass(frozen=True, eq=False)
 class ClassPixels:
-    """Pixels of each class: right ones, those of the truth, and those predicted where the truth has a class.
+    """Pixels of each class: correct ones, those of the ground truth, and those predicted within the ground truth.
 
     Classes are the last axis; there may be a row for each image or draw.
     """
@@ -47,7 +49,7 @@ class ClassPixels:
     pred: NDArray[Any]
 
     def measures(self) -> dict[str, Floats]:
-        """NaN where there is nothing to divide by: IoU and Dice of a class on neither side, accuracy without truth."""
+        """Return IoU, accuracy and Dice per class; NaN where the divisor is 0."""
         right, truth, pred = self.right, self.truth, self.pred
         with np.errstate(invalid="ignore", divide="ignore"):
             return {
@@ -57,7 +59,7 @@ class ClassPixels:
             }
 
     def means(self, kept: Sequence[int]) -> dict[str, Floats]:
-        """The means over these classes, those without a value left out, and what is counted pixel by pixel."""
+        """Return the means over these classes without NaN, fwIoU and aAcc."""
         found = {name: values[..., kept] for name, values in self.measures().items()}
         truth, right = self.truth[..., kept], self.right[..., kept]
         pixels = truth.sum(axis=-1)
@@ -91,12 +93,12 @@ class PixelCounts:
 
     @property
     def truth(self) -> Ints:
-        """The class in the ground truth of each pair."""
+        """Ground-truth class of each pair."""
         return self.pairs // (self.size + 1)
 
     @property
     def pred(self) -> Ints:
-        """The class in the prediction of each pair; `size` is nothing."""
+        """Predicted class of each pair; `size` is no class."""
         return self.pairs % (self.size + 1)
 
     def among(self, rows: Sequence[int]) -> Ints:
@@ -128,12 +130,12 @@ class PixelCounts:
         )
 
     def sum_by(self, classes: Ints, kept: NDArray[np.bool_] | slice = slice(None)) -> Ints:
-        """Pixels of each class, of some pairs or of all."""
+        """Return the pixels of each class, over all pairs or some."""
         return np.bincount(classes, weights=self.pixels[kept], minlength=self.size).astype(np.int64)
 
 
 def mean_known(values: Floats) -> Floats:
-    """The mean along the last axis of the values that there are."""
+    """Return the mean along the last axis without NaN."""
     is_known = ~np.isnan(values)
     count = is_known.sum(axis=-1)
     with np.errstate(invalid="ignore"):
@@ -160,7 +162,7 @@ MOST_CONFUSED = 12  # classes whose confusion is printed; the JSON document and 
 
 
 class IgnoreIndex(Setting[int | None, int | None]):
-    """A value of label images; below 0: every value counts."""
+    """A value of label images to ignore; below 0: every value counts."""
 
     kind = "whole"
 
@@ -184,7 +186,7 @@ class SemanticSettings(ClassSettings):
 
 
 class SemanticResults(Results):
-    """IoU, accuracy and Dice over all classes and for each, with the pixels of every class that they come from."""
+    """Results of the semantic protocol: IoU, accuracy and Dice over all classes and per class, with pixel counts."""
 
     def __init__(
         self,
@@ -195,7 +197,7 @@ class SemanticResults(Results):
         findings: Sequence[Any] = (),
         images: ClassPixels | None = None,
     ) -> None:
-        """`images` has the pixels of each image, [image, class]."""
+        """`images` are the pixel counts per image, [image, class]."""
         self.settings, self.counts, self.images = settings, counts, images
         self.rows = find_rows(pred.labels, settings)
         found = {name: float(value) for name, value in counts.classes.means(self.rows).items()}
@@ -211,7 +213,7 @@ class SemanticResults(Results):
 
     @property
     def by_class(self) -> dict[str, NDArray[np.float64]]:
-        """IoU, accuracy and Dice of every class."""
+        """Return IoU, accuracy and Dice of every class."""
         return self.counts.classes.measures()
 
     @property
@@ -223,7 +225,7 @@ class SemanticResults(Results):
         return {score: found[measure][self.rows].tolist() for score, measure in MEASURES.items()}
 
     def class_table(self) -> Table:
-        """The measures of each class and its pixels in the truth; below them the means."""
+        """Return IoU, accuracy, Dice and ground-truth pixels per class, and below them the means."""
         columns: dict[str, list[Any]] = {name: v[self.rows].tolist() for name, v in self.by_class.items()}
         columns["pixels"] = self.counts.classes.truth[self.rows].tolist()
         scores = {name: score.value for name, score in self.scores.items()}
@@ -232,25 +234,25 @@ class SemanticResults(Results):
 
     @property
     def confusion(self) -> NDArray[np.int64]:
-        """Pixels by their class in the truth (rows) and in the prediction (columns); the last column is the rest."""
+        """Confusion matrix of pixels: ground truth in rows, prediction in columns; the last column is no class."""
         return self.counts.among(self.rows)
 
     def confusion_table(self) -> Table:
-        """Where the pixels of each class went."""
+        """Return the confusion matrix as a table."""
         columns = [*self.class_names, NOTHING]
         confusion = self.confusion
         table = {name: confusion[:, j].tolist() for j, name in enumerate(columns)}
         return Table.of("truth \\ pred", self.class_names, table)
 
     def image_table(self) -> Table:
-        """The share of right pixels of each image, the worst first."""
+        """Return the pixel accuracy of each image, the worst first."""
         order = self.worst_images()
         names = [self.truth.images.name(i) for i in order]
         pixels, right = (counted[order] for counted in self.image_pixels())
         return Table.of("image", names, {"right": (right / pixels).tolist(), "pixels": pixels.tolist()})
 
     def image_pixels(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many pixels of each image are judged, and how many of them are right."""
+        """Number of pixels of each image that count, and how many of them are correct."""
         assert self.images is not None
         pixels, right = (counted[:, self.rows].sum(axis=1) for counted in (self.images.truth, self.images.right))
         return pixels, right
@@ -258,7 +260,7 @@ class SemanticResults(Results):
     def draw_scores(
         self, scores: Sequence[str], weights: NDArray[np.float64], label: str | None = None
     ) -> NDArray[np.float64]:
-        """These scores if every image were there so many times, [draw, score]."""
+        """Return scores on bootstrap samples of the images, [sample, score]."""
         if self.images is None:
             raise BadParameter("resample: expected an evaluation that knows its images, found counts of batches")
         weights = widen(weights, len(self.images.right))
@@ -270,7 +272,7 @@ class SemanticResults(Results):
         return np.stack([means[self[score].name] for score in scores], axis=1)
 
     def worst_images(self) -> list[int]:
-        """The images that have pixels to be judged, the smallest share of right ones first."""
+        """Return the images with pixels that count, the lowest pixel accuracy first."""
         if self.images is None:
             return []
         pixels, right = self.image_pixels()
@@ -290,7 +292,7 @@ class SemanticResults(Results):
         return [first, *rest]
 
     def details(self) -> dict[str, Any]:
-        """The documented keys: the five numbers, every class, and the confusion they come from."""
+        """Return the documented keys of the JSON: the five scores, every class, and the confusion matrix."""
         found, pixels = self.by_class, self.counts.classes.truth
         classes = {
             self.pred.labels.name(k): {**{m: float(v[k]) for m, v in found.items()}, "pixels": int(pixels[k])}
@@ -317,18 +319,23 @@ verite semantic truth/ pred/ --json | jq .mIoU""",
 def semantic(truth: Annotations, pred: Annotations, settings: SemanticSettings) -> SemanticResults:
     """mIoU, frequency-weighted IoU, mean and pixel accuracy and Dice of semantic segmentation.
 
-    Pixels are counted over all images: of each class those that both sides have, over those that either has (IoU), over
-    those of the truth (accuracy), and twice over the sum of both (Dice). mIoU, mAcc and Dice are means over the classes
-    that occur; fwIoU weighs each class by its pixels in the truth; aAcc is the share of right pixels. Pixels of the
-    truth without a class, or with the value `ignore`, are left out; a pixel without a prediction is wrong.
+    Pixels are counted over all images. For each class, IoU divides the pixels that both sides have by those that either
+    has, accuracy divides them by those of the ground truth, and Dice twice them by the sum of both. mIoU, mAcc and Dice
+    are means over the classes that occur; fwIoU weights each class by its pixels in the ground truth; aAcc is the share
+    of correct pixels. Pixels of the ground truth without a class, or with the value `ignore`, are ignored; a pixel
+    without a prediction is wrong.
 
+    References
+    ----------
     Long et al., Fully Convolutional Networks for Semantic Segmentation, CVPR 2015.
 
-    >>> from verite.arrays import np
+    Examples
+    --------
+    >>> import numpy as np
     >>> import verite as vt
-    >>> found = vt.semantic(np.array([[0, 1, 1, 255]]), np.array([[0, 0, 1, 1]]))
-    >>> {name: score.value for name, score in found.scores.items() if name in ("mIoU", "aAcc")}
-    {'mIoU': 0.5, 'aAcc': 0.6666666666666666}
+    >>> results = vt.semantic(np.array([[0, 1, 1, 255]]), np.array([[0, 0, 1, 1]]))
+    >>> results["mIoU"].value, round(results["aAcc"], 4)
+    (0.5, 0.6667)
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     settings.check_labels(pred.labels.all_names)
@@ -353,7 +360,7 @@ def semantic(truth: Annotations, pred: Annotations, settings: SemanticSettings) 
 
 
 def find_rows(labels: Labels, settings: SemanticSettings) -> list[int]:
-    """The positions of the classes that count, by their ids."""
+    """Return the positions of the classes that count, by id."""
     left_out = find_ignored(labels, settings)
     rows = [
         i
@@ -364,23 +371,37 @@ def find_rows(labels: Labels, settings: SemanticSettings) -> list[int]:
 
 
 def find_ignored(labels: Labels, settings: SemanticSettings) -> NDArray[np.bool_]:
-    """Which classes are the value that is left out."""
+    """Return which class is the ignored value."""
     ids = labels.ids
     return np.zeros(len(labels), np.bool_) if ids is None else np.asarray(ids == settings.ignore)
 
 
 class SemanticEvaluator:
-    """Counts pixels of label maps as they come, and has the numbers of all of them at any time.
+    """Semantic segmentation metrics in a training loop: counts the pixels of label maps batch by batch.
 
-    Maps are arrays of class numbers from 0, [row, column] or [image, row, column], numpy's, torch's, or anything that
-    numpy takes. `labels` names the classes, or says how many there are. What is kept are the counts alone, so that
-    memory does not grow. Settings are those of :func:`verite.semantic`.
+    Only the confusion counts are kept, so memory does not grow.
 
+    Parameters
+    ----------
+    labels : sequence of str, mapping of int to str, or int
+        Names of the classes, names by class number, or the number of classes.
+    **settings
+        Settings of :func:`verite.semantic`, such as `ignore`.
+
+    Raises
+    ------
+    BadParameter
+        If `labels` or a setting is out of its range.
+
+    Examples
+    --------
     >>> evaluator = SemanticEvaluator(labels=["sky", "sea"])
     >>> evaluator.update([[0, 1, 1]], [[0, 0, 1]])
-    >>> round(evaluator.compute().scores["mIoU"].value, 4)
+    >>> round(evaluator.compute()["mIoU"], 4)
     0.5
     """
+
+    __signature__: ClassVar[Signature]
 
     def __init__(self, *, labels: Sequence[str] | Mapping[int, str] | int, **settings: Any) -> None:
         if isinstance(labels, bool) or not isinstance(labels, (int, Mapping, Sequence)):
@@ -400,15 +421,28 @@ class SemanticEvaluator:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything that was counted."""
+        """Set all counts to 0."""
         self.counts, self.images = PixelCounts.none(len(self.labels)), 0
 
     def __len__(self) -> int:
-        """How many images there are."""
+        """Return the number of images."""
         return self.images
 
     def update(self, preds: Any, targets: Any) -> None:
-        """Add the maps of a batch."""
+        """Add the label maps of a batch.
+
+        Parameters
+        ----------
+        preds, targets : array-like of int, shape (rows, columns) or (images, rows, columns)
+            Class number of each pixel: arrays of numpy or torch, or anything that numpy takes.
+
+        Raises
+        ------
+        BadParameter
+            If the shapes differ, or values are no integers.
+        DataError
+            If a target has an unknown class.
+        """
         mine, theirs = as_maps(targets, "targets"), as_maps(preds, "preds")
         if mine.shape != theirs.shape:
             raise BadParameter(f"update: expected preds of the targets' shape {mine.shape}, found {theirs.shape}")
@@ -419,7 +453,7 @@ class SemanticEvaluator:
         self.counts, self.images = self.counts + found, self.images + (len(mine) if mine.ndim == 3 else 1)
 
     def positions(self, values: NDArray[Any], left_out: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-        """Which class each pixel has, -1 for none; the truth may have no class that was not named."""
+        """Return the class of each pixel, -1 for none; targets must have known classes only."""
         ids = np.array(self.labels.numbers, dtype=np.int64)
         order = np.argsort(ids)
         at = order[np.minimum(np.searchsorted(ids, values, sorter=order), len(ids) - 1)]
@@ -432,15 +466,21 @@ class SemanticEvaluator:
         return np.where(is_known, at, -1)
 
     def merge(self, other: SemanticEvaluator) -> None:
-        """Add everything another evaluator has counted, for example in another process."""
+        """Add the counts of another evaluator, for example of another process.
+
+        Raises
+        ------
+        BadParameter
+            If settings or classes differ.
+        """
         mine, theirs = ((e.labels.names, e.labels.numbers, e.settings) for e in (self, other))
         if mine != theirs:
             raise BadParameter("merge: expected an evaluator with the same settings and labels")
         self.counts, self.images = self.counts + other.counts, self.images + other.images
 
     def compute(self, *, name: str | None = None) -> SemanticResults:
-        """The numbers of all maps so far; more may be added afterwards."""
-        nobody = Annotations(
+        """Return the results of all label maps so far; more may be added afterwards. `name` is the detector's."""
+        empty = Annotations(
             images=Images([]),
             labels=self.labels,
             image=np.empty(0, np.int32),
@@ -449,11 +489,16 @@ class SemanticEvaluator:
             source=Source(path=name or "", format="part"),
         )
         settings = self.settings.change(name=name or self.settings.name or "evaluator")
-        return SemanticResults(settings, self.counts, nobody, nobody)
+        return SemanticResults(settings, self.counts, empty, empty)
+
+
+SemanticEvaluator.__signature__ = signature_with_settings(
+    SemanticEvaluator.__init__, SemanticSettings, omit=("executor", "parts")
+)
 
 
 def as_maps(given: Any, what: str) -> NDArray[Any]:
-    """An array of whole numbers of two or three dimensions."""
+    """Return label maps as an array of integers with two or three dimensions."""
     given = given.detach().cpu() if hasattr(given, "detach") else given
     try:
         array = np.asarray(given)

@@ -1,4 +1,7 @@
-"""Pascal VOC: average precision per class and its mean, as VOCevaldet.m and VOCap.m compute them."""
+"""Pascal VOC protocol: average precision per class and its mean, as VOCevaldet.m and VOCap.m compute them.
+
+The conventions of other tools (Detectron2, py-faster-rcnn, Ultralytics) are settings of it.
+"""
 
 from __future__ import annotations
 
@@ -89,14 +92,14 @@ WAYS: dict[str, Mapping[str, Any]] = {
 
 
 class GridThresholds(Thresholds[Any, Any]):
-    """Thresholds of which signatures say COCO's ten in short."""
+    """IoU thresholds; signatures show COCO's ten in short form."""
 
     def format(self, value: Any) -> object:
         return "0.50:0.05:0.95" if value == THRESHOLDS else value
 
 
 class VocSettings(CurveSettings):
-    """Everything that can change the number."""
+    """Settings of the Pascal VOC protocol."""
 
     SCORE = "voc_ap"
     READINGS = ("interpolation", "mean_over", "point")  # how curves are read; the others say who takes whom
@@ -153,7 +156,7 @@ class VocSettings(CurveSettings):
 
     @property
     def is_strict(self) -> bool:
-        """Must overlaps exceed their threshold, and are recalls compared as floating-point numbers?"""
+        """Whether the IoU must exceed the threshold, and recalls are compared as floating-point numbers."""
         return self.quirks in ("py-faster-rcnn", "detectron2")
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -161,11 +164,11 @@ class VocSettings(CurveSettings):
 
     @property
     def signed_values(self) -> dict[str, object]:
-        """Corners of rotated boxes are points, never pixel indices."""
+        """Keys and values of the signature; rotated boxes have no `pixel`: their corners are points."""
         return super().signed_values | ({"pixel": None} if self.on == "rotated" else {})
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
-        """Both sides with what is asked for alone: classes, confidences, images, objects."""
+        """Return both sides with the chosen classes, confidences, images and objects alone."""
         truth, pred = super().choose(truth, pred)
         if self.ignored == "drop":
             truth = truth.where(~truth.ignored)
@@ -177,13 +180,13 @@ class VocSettings(CurveSettings):
 
 
 def as_written(pred: Annotations) -> Annotations:
-    """Predictions as Detectron2 writes them before it evaluates: confidences to three decimals, corners to one."""
+    """Return predictions rounded as Detectron2 writes them: confidences to three decimals, corners to one."""
     confidence = None if pred.confidence is None else pred.confidence.round(3)
     return replace(pred, regions=pred.regions.with_boxes(pred.regions.boxes.round(1), "xyxy"), confidence=confidence)
 
 
 class VocResults(CurveResults):
-    """Average precision per class at each threshold, with the curves it comes from.
+    """Results of the Pascal VOC protocol: average precision per class at each IoU threshold, with the curves.
 
     `curves[t]` maps class names to curves at the t-th threshold; without an index the first threshold is meant.
     """
@@ -197,25 +200,25 @@ class VocResults(CurveResults):
         findings: Sequence[Any] = (),
         curves: Sequence[dict[str, Curve]] | None = None,
     ) -> None:
-        """`curves`: those of the evaluation, where they are known."""
+        """`curves` are those of the evaluation, if they are known already."""
         self.evaluation: Any = evaluation
         if curves is None:
             curves = all_curves(evaluation, len(settings.iou))
         super().__init__("voc", settings, curves, evaluation.truth, evaluation.pred, findings)
 
     def read_by(self, settings: VocSettings) -> VocResults:
-        """The same evaluation, read otherwise."""
+        """Return results of the same matching with another interpolation or operating point."""
         return VocResults(settings, self.evaluation, self.findings, self.curves)
 
     @property
     def over_thresholds(self) -> str:
-        """What the mean over all thresholds is called; nothing where there is one."""
+        """Name of the mean over all IoU thresholds; "" if there is only one."""
         thresholds = self.settings.iou
         return f"mAP@{thresholds[0]:.2f}:{thresholds[-1]:.2f}" if len(thresholds) > 1 else ""
 
     @cached_property
     def point(self) -> Point | None:
-        """Precision, recall and F1 of each class at one point of its curve, at the first threshold."""
+        """Precision, recall and F1 of each class at the operating point, at the first IoU threshold."""
         if self.settings.point == "none":
             return None
         counted = [name for name, ap in zip(self.class_names, self.ap_values(0), strict=True) if not np.isnan(ap)]
@@ -228,7 +231,7 @@ class VocResults(CurveResults):
         return found | ({} if self.point is None else self.point.means())
 
     def mean_values(self) -> list[float]:
-        """AP of each class over all thresholds."""
+        """AP of each class averaged over all IoU thresholds."""
         every = [self.ap_values(t) for t in range(len(self.settings.iou))]
         return [_core.mean(list(values)) for values in zip(*every, strict=True)]
 
@@ -242,7 +245,7 @@ class VocResults(CurveResults):
 
     @classmethod
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> VocResults:
-        """Of what became of all images."""
+        """Return the results of merged partial results."""
         numbers.expect_rules(rules_of(settings))
         return cls(settings, numbers)
 
@@ -252,7 +255,7 @@ class VocResults(CurveResults):
         return kept.matches(self.settings.iou, iou, self.settings.confidence)
 
     def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
-        """What a score, of all classes or of one, is made of: what draws of the evaluation are asked for."""
+        """Return the mean behind a score, of all classes or one, as the bootstrap takes it."""
         name = score if score == "AP" and label is not None else self[score].name
         self.ask_for_recalls()
         if self.point is not None and name in self.point.means():
@@ -262,7 +265,7 @@ class VocResults(CurveResults):
         return part if label is None else (*part, flag_class(self.class_names, label))
 
     def ask_for_recalls(self) -> None:
-        """Refuses ways of reading curves that cannot be drawn again or taken apart."""
+        """Raise `BadParameter` for interpolations that the bootstrap and the analysis cannot compute."""
         interpolation, mean_over = self.settings.interpolation, self.settings.mean_over
         if interpolation in ("raw", "trapezoid", "sloped"):
             raise BadParameter(f"interpolation: expected all, 11 or 101 for draws and costs, found {interpolation}")
@@ -317,34 +320,37 @@ verite voc truth.json pred.json --json | jq .mAP""",
 def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResults:
     """Average precision as Pascal VOC computes it.
 
-    Predictions of a class are taken by falling confidence (equal ones in their order in the file, or with
-    ``ties="image"`` in that of the images, as in parts). Each asks for the
-    truth of its class and image that it overlaps most; it is true if the overlap reaches `iou` and the truth is
-    still free, false otherwise. A difficult truth neither rewards nor punishes, and no more does what other formats
-    set aside (crowds, groups, `ignore`), unless `ignored="count"`. Coordinates are pixel indices
-    (`pixel="plus1"`: width is x2 − x1 + 1) or points (`"continuous"`). `on="rotated"` compares rotated boxes and
-    quadrilaterals, as DOTA does.
+    Predictions of a class are matched in order of falling confidence; equal confidences keep the order of the file, or
+    with ``ties="image"`` that of the images. Each prediction is compared with the ground-truth object of its class and
+    image that has the highest IoU with it. It is a true positive if the IoU reaches `iou` and the object is unmatched,
+    a false positive otherwise. Difficult objects are ignored, and so are crowds, groups and objects flagged `ignore`,
+    unless ``ignored="count"``. Coordinates are pixel indices (``pixel="plus1"``: the width is x2 − x1 + 1) or points
+    (``"continuous"``). ``on="rotated"`` compares rotated boxes and quadrilaterals, as DOTA does.
 
-    Other tools' ways are settings, too: how the area is read (`interpolation`), whom a prediction may take
-    (`matching`), `ties`, how many predictions count, on which images (`judged`), and which classes are in the mean.
-    `quirks="py-faster-rcnn"` repeats that code: the overlap must exceed the threshold, equal confidences come in
-    numpy's default order; `"detectron2"` what its evaluator of Pascal VOC makes of that, at ten thresholds, with
-    predictions rounded. `quirks="ultralytics"` repeats `yolo val` since 8.4.176, with precision and recall at its
-    `point`; `"ultralytics-8.3"` what it did up to 8.4.36. Whatever else is given holds instead.
+    The conventions of other tools are settings, too: the `interpolation` of the curve, the `matching`, the `ties`, how
+    many predictions count, on which images (`judged`), and which classes enter the mean. ``quirks="py-faster-rcnn"``
+    repeats that code: the IoU must exceed the threshold, and equal confidences come in numpy's default order.
+    ``"detectron2"`` repeats its evaluator of Pascal VOC at ten thresholds with rounded predictions. ``"ultralytics"``
+    repeats ``yolo val`` since 8.4.176, with precision and recall at its `point`; ``"ultralytics-8.3"`` repeats versions
+    up to 8.4.36. A setting that is given takes precedence over the quirk's.
 
+    References
+    ----------
     Everingham et al., The Pascal Visual Object Classes Challenge: A Retrospective, IJCV 2015.
 
-    >>> from verite import Annotations
-    >>> truth = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
-    >>> pred = Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [50, 50, 59, 59]], confidence=[0.9, 0.8])
-    >>> voc(truth, pred).scores["mAP"].value
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [20, 20, 29, 29]])
+    >>> pred = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 9, 9], [50, 50, 59, 59]], confidence=[0.9, 0.8])
+    >>> vt.voc(truth, pred)["mAP"].value
     0.5
     """
     return VocResults(settings, *evaluate(truth, pred, settings))
 
 
 def evaluate(truth: Annotations, pred: Annotations, settings: VocSettings) -> tuple[Evaluation, list[Finding]]:
-    """Truth and predictions by these rules, and what is suspicious about them."""
+    """Match ground truth and predictions; return the evaluation and the findings of the checks."""
     truth, pred, findings = prepare(truth, pred, settings.checks)
     if truth.unit == "rel" and settings.on == "box" and settings.pixel == "plus1":
         raise DataError(
@@ -363,7 +369,7 @@ def all_curves(evaluation: Evaluation | MergedNumbers, thresholds: int) -> list[
 
 
 def rules_of(settings: VocSettings) -> Rules:
-    """What is said to an evaluation; Pascal VOC: only the truth that is overlapped most, taken or not."""
+    """Return the matching rules. Pascal VOC matches only the object of highest IoU, even if it is matched already."""
     set_aside: dict[str, tuple[str, ...]] = {"skip": FLAGS, "crowd": ("crowd",)}
     return Rules(
         thresholds=settings.iou,
@@ -385,14 +391,14 @@ def rules_of(settings: VocSettings) -> Rules:
 
 
 def similarity_of(settings: VocSettings) -> str:
-    """Boxes by their corners; where crowds alone are set aside, as COCO compares them."""
+    """Return the similarity: boxes by their corners, or as COCO compares them if only crowds are ignored."""
     if settings.on != "box":
         return settings.on
     return "box" if settings.ignored == "crowd" and settings.pixel == "continuous" else "corner_box"
 
 
 def recalls_of(settings: VocSettings) -> tuple[float, ...]:
-    """Where precision is read; nowhere: it is summed wherever recall changes."""
+    """Return the recalls at which precision is interpolated; none if it is summed at every change of recall."""
     if settings.interpolation == "101":
         return RECALLS
     if settings.interpolation != "11":
@@ -401,7 +407,7 @@ def recalls_of(settings: VocSettings) -> tuple[float, ...]:
 
 
 def order_unstably(pred: Annotations, class_agnostic: bool) -> NDArray[np.int32]:
-    """Rows class by class, by falling confidence, equal ones in numpy's default order."""
+    """Return rows by class and falling confidence, equal ones in the order of numpy's default sort."""
     confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
     label = np.zeros_like(pred.label) if class_agnostic else pred.label
     grouped = np.argsort(label, kind="stable")

@@ -114,13 +114,21 @@ class AnswerTable:
     ) -> AnswerTable:
         """Make a table from columns, or from mappings of an item's name to its answer.
 
-            Parameters ---------- truth : sequence or mapping The annotation of every item. answers : mapping of str to
-            sequence or mapping The answers of every algorithm, for the same items. kind : {"binary", "labels"},
-            optional By default binary if everything is 0 or 1, and labels if neither the annotations nor the answers
-            are. labels : sequence of str, optional All labels, where some occur nowhere in the table. confusion :
-            matrix, mapping or path, optional The true labels of wrong annotations: a matrix in the order of the labels,
-            a mapping of annotated to true labels to shares, or a file; uniform by default. columns : mapping of str to
-            sequence, optional Further columns about the items, such as groups of correlated errors.
+        Parameters
+        ----------
+        truth : sequence or mapping
+            The annotation of every item.
+        answers : mapping of str to sequence or mapping
+            The answers of every algorithm, for the same items.
+        kind : {"binary", "labels"}, optional
+            By default binary if everything is 0 or 1, and labels if neither the annotations nor the answers are.
+        labels : sequence of str, optional
+            All labels, where some occur nowhere in the table.
+        confusion : matrix, mapping or path, optional
+            The true labels of wrong annotations: a matrix in the order of the labels, a mapping of annotated to true
+            labels to shares, or a file; uniform by default.
+        columns : mapping of str to sequence, optional
+            Further columns about the items, such as groups of correlated errors.
 
         Raises
         ------

@@ -134,15 +134,27 @@ class ScoreTable:
     ) -> ScoreTable:
         """Make a table from annotated labels and each algorithm's rows of confidences, one column per label.
 
-        Parameters ---------- truth : sequence or mapping The label of every item (without `labels`, the column's
-        number from 0), or rows of confidences (soft labels). answers : mapping of str to rows or mapping The
-        confidences of every algorithm, for the same items. labels : sequence of str, optional The labels of the
-        columns. sums : {"check", "keep", "scale"}, default "check" Rows that do not add up to one are refused, kept
-        or scaled. loss : {"logloss", "kl_printed"}, default "logloss" The log-loss D(truth || answer), or D(answer
-        || truth) as Lamiroy and Pierrot print it. zero : float, default 1e-9 Replaces zero confidences. tolerance :
-        float, default 1e-9 Losses that differ by no more are tied. confusion : matrix, mapping or path, optional
-        The true labels of wrong annotations; uniform by default. columns : mapping of str to sequence, optional
-        Further columns about the items.
+        Parameters
+        ----------
+        truth : sequence or mapping
+            The label of every item (without `labels`, the column's number from 0), or rows of confidences (soft
+            labels).
+        answers : mapping of str to rows or mapping
+            The confidences of every algorithm, for the same items.
+        labels : sequence of str, optional
+            The labels of the columns.
+        sums : {"check", "keep", "scale"}, default "check"
+            Rows that do not add up to one are refused, kept or scaled.
+        loss : {"logloss", "kl_printed"}, default "logloss"
+            The log-loss D(truth || answer), or D(answer || truth) as Lamiroy and Pierrot print it.
+        zero : float, default 1e-9
+            Replaces zero confidences.
+        tolerance : float, default 1e-9
+            Losses that differ by no more are tied.
+        confusion : matrix, mapping or path, optional
+            The true labels of wrong annotations; uniform by default.
+        columns : mapping of str to sequence, optional
+            Further columns about the items.
         """
         if not isinstance(answers, Mapping):
             raise BadParameter(f"answers: expected a mapping of names to answers, found {type(answers).__name__}")

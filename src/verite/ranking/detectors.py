@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from verite.annotation_errors.model import ErrorModel
 from verite.errors import BadParameter, DataError
-from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, hold_floor
+from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, validate_threshold
 from verite.model.annotations import Annotations
 from verite.model.comparison import check_comparable, distinct_names
 from verite.model.results import Matches, Results, system_name
@@ -176,7 +176,7 @@ def detections_of_results(
     evaluated: list[Results] = values_of(results)
     if not evaluated:
         raise DataError("algorithms: expected at least two to compare, found 0")
-    floor = hold_floor(confidence)
+    floor = validate_threshold(confidence)
     if not isinstance(floor, ClassThresholds) and not 0 <= floor <= 1:
         raise BadParameter(f"confidence: expected a number from 0 to 1, found {floor:g}")
     first = evaluated[0]

@@ -336,14 +336,22 @@ def rank(
     Every probability is exact where that is possible; the others are simulated and have Wilson confidence intervals
     (`methods` of the result). For rankings of detectors by AP, see :func:`verite.leaderboard`.
 
-        Parameters ---------- what : path, AnswerTable, ScoreTable, DetectionTable, or results Every algorithm's answers
-        and the annotations: a table (a file, :class:`verite.AnswerTable`, :class:`verite.ScoreTable`), or objects that
-        detectors detect or miss (:class:`verite.DetectionTable`, or several results on one ground truth, such as those
-        of :func:`verite.voc`). errors : ErrorModel How the annotations may be wrong: one of `vt.annotation_errors`, or
-        one of your own. method : {"auto", "exact", "montecarlo"}, default "auto" Exact where possible and else
-        simulated, or one of the two. draws : int, default 100000 The number of simulations where no exact method is
-        known. seed : int, default 0 The seed of the simulations. level : float, default 0.95 The probability with which
-        an order must be kept to count as significant, above 0.5 and below 1.
+    Parameters
+    ----------
+    what : path, AnswerTable, ScoreTable, DetectionTable, or results
+        Every algorithm's answers and the annotations: a table (a file, :class:`verite.AnswerTable`,
+        :class:`verite.ScoreTable`), or objects that detectors detect or miss (:class:`verite.DetectionTable`, or
+        several results on one ground truth, such as those of :func:`verite.voc`).
+    errors : ErrorModel
+        How the annotations may be wrong: one of `vt.annotation_errors`, or one of your own.
+    method : {"auto", "exact", "montecarlo"}, default "auto"
+        Exact where possible and else simulated, or one of the two.
+    draws : int, default 100000
+        Number of simulations where no exact method is known.
+    seed : int, default 0
+        Seed of the simulations.
+    level : float, default 0.95
+        Probability with which an order must be kept to count as significant, above 0.5 and below 1.
 
     Returns
     -------

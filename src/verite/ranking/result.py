@@ -120,17 +120,39 @@ class AlgorithmPair:
 class Ranking(Display):
     """A ranking of algorithms and the probability that it survives annotation errors: the result of `vt.rank`.
 
-        Parameters ---------- signature : Signature Everything that can change the probabilities. model, assumption,
-        caveat : str The error model as in signatures, in words, and its limits. kind : str The kind of answers: binary,
-        labels, confidences or found. items : int The number of items. score : str What the scores are. order : tuple of
-        str The algorithms, the best recorded score first. scores : dict of str to float The recorded scores. pairs :
-        tuple of AlgorithmPair Every pair, in the recorded order. ranks : array `ranks[j, k]` is the probability that
-        the j-th of `order` has rank k + 1; tied algorithms share their ranks evenly. expected_rank : dict of str to
-        float One plus the expected number of algorithms ahead. whole, whole_bounds, whole_certain The probability of
-        the whole order, bounds from the pairs alone, and whether it is certain in the worst case. errors_to_break :
-        int, optional The fewest wrong annotations that can break the whole order. level : float The probability asked
-        of an order that is to hold. whole_epsilon : pair of float, optional Two rates between which the largest one
-        lies at which the whole order holds. methods : dict of str to str How each probability was computed.
+    Parameters
+    ----------
+    signature : Signature
+        Everything that can change the probabilities.
+    model, assumption, caveat : str
+        The error model as in signatures, in words, and its limits.
+    kind : str
+        The kind of answers: binary, labels, confidences or found.
+    items : int
+        Number of items.
+    score : str
+        What the scores are.
+    order : tuple of str
+        The algorithms, the best recorded score first.
+    scores : dict of str to float
+        The recorded scores.
+    pairs : tuple of AlgorithmPair
+        Every pair, in the recorded order.
+    ranks : array
+        `ranks[j, k]` is the probability that the j-th of `order` has rank k + 1; tied algorithms share their ranks
+        evenly.
+    expected_rank : dict of str to float
+        One plus the expected number of algorithms ahead.
+    whole, whole_bounds, whole_certain
+        Probability of the whole order, bounds from the pairs alone, and whether it is certain in the worst case.
+    errors_to_break : int, optional
+        The fewest wrong annotations that can break the whole order.
+    level : float
+        The probability asked of an order that is to hold.
+    whole_epsilon : pair of float, optional
+        Two rates between which the largest one lies at which the whole order holds.
+    methods : dict of str to str
+        How each probability was computed.
 
     Examples
     --------

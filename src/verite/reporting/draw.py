@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, did_you_mean, excerpt
-from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, hold_floor
+from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, validate_threshold
 from verite.files import fill_folder, make_folder, path_of, write_atomically
 from verite.formats import Readable, read_pair
 from verite.model.images import stem
@@ -213,7 +213,9 @@ class Overlay:
         self.matches = results.matches(iou)
         self.iou = self.matches.iou
         self.confidences = np.ones(len(self.pred)) if self.pred.confidence is None else self.pred.confidence
-        threshold: float | ClassThresholds = self.best_confidence if confidence is None else hold_floor(confidence)
+        threshold: float | ClassThresholds = (
+            self.best_confidence if confidence is None else validate_threshold(confidence)
+        )
         if confidence is not None:
             count_left(self.pred, threshold)  # a threshold that no prediction reaches is an error
         self.confidence = threshold

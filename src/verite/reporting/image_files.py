@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.errors import ReadError
-from verite.formats.sizes import picture, pictures_in
+from verite.formats.sizes import image_files_in, open_image
 from verite.model.images import IMAGE_SUFFIXES, stem
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ImageFiles:
     def __init__(self, truth: Annotations, folder: str | PathLike[str] | None = None) -> None:
         self.images = truth.images
         self.folder = find_folder(truth) if folder is None else Path(folder)
-        self.by_stem = {} if self.folder is None else pictures_in(self.folder, is_deep=folder is not None)
+        self.by_stem = {} if self.folder is None else image_files_in(self.folder, is_deep=folder is not None)
 
     def __getitem__(self, image: int) -> Path | None:
         """Return the file of an image: of its name, else the only one with its stem; None if there is none."""
@@ -95,7 +95,7 @@ def load_image(path: Path, size: tuple[int, int] | None = None) -> Image.Image:
     """Load an image as RGB, rotated by its EXIF orientation unless only the unrotated one has the annotated size."""
     from PIL import ImageOps
 
-    with picture(path) as image:
+    with open_image(path) as image:
         rotated = ImageOps.exif_transpose(image)
         chosen = image if size is not None and rotated.size != size and image.size == size else rotated
         return chosen.convert("RGB")

@@ -1,1 +1,1 @@
-"""More than one process, more than one machine, more than fits: evaluations in parts."""
+"""Distributed evaluation: partial results of shards, merged to the scores of the whole dataset."""

@@ -1,4 +1,4 @@
-"""How are parts evaluated by many processes or machines, some of which may die on the way?"""
+"""Evaluation of shards by many processes or machines, with retries for workers that die."""
 
 from __future__ import annotations
 
@@ -26,11 +26,24 @@ if TYPE_CHECKING:
 
 Pair = tuple[Readable, Readable]
 TRIES = 3
-AT_ONCE = 1000  # parts that are handed in together where nobody knows how many workers there are
+AT_ONCE = 1000  # shards submitted together if the number of workers is unknown
 
 
 class LostPart(VeriteError, RuntimeError):  # noqa: N818 - it is what is missing
-    """A part whose worker died again and again."""
+    """The worker of a shard died three times in a row; the message names the shard.
+
+    Parameters
+    ----------
+    message : str
+        One line with the shard and what to do.
+
+    Examples
+    --------
+    >>> try:
+    ...     evaluate_parts("truth/*.json", "pred/*.json", executor=executor)        # doctest: +SKIP
+    ... except LostPart as error:
+    ...     print(error)                                                           # doctest: +SKIP
+    """
 
 
 def evaluate_parts(
@@ -42,16 +55,49 @@ def evaluate_parts(
     parts: int | None = None,
     **settings: Any,
 ) -> Results:
-    """The results of many parts, each of which some worker evaluates: to the last bit those of all images at once.
+    """Evaluate the shards of a dataset, by several workers if an executor is given.
 
-    `truth` and `pred` are lists, quoted globs, folders or lists in files (`@files.txt`) of as many shards, the first of
-    the truth with the first of the predictions; or `truth` is a list of such pairs or of parts, and `pred` is left out.
-    `parts` puts neighbouring shards together to so many parts.
+    The results are bit for bit those of one evaluation of all images. A shard that is lost with its worker is submitted
+    again, up to three times, in a new pool if the old one broke. An error in the data ends the evaluation at once.
 
-    `executor` is any :class:`concurrent.futures.Executor`, for example a process pool or dask's
-    ``Client.get_executor()``, or a function that makes one; without it parts are evaluated here, one after the other. A
-    part that is lost with its worker is handed in again, up to three times, in a new pool if the old one broke; then it
-    is named. What is wrong with the data ends the evaluation at once.
+    Parameters
+    ----------
+    truth : sequence, str or path
+        Shards of the ground truth: a list, a quoted glob, a folder, or a list in a file (``@files.txt``). Alternatively
+        a list of pairs (ground truth, predictions) or of partial results; `pred` is then left out.
+    pred : sequence, str or path, optional
+        Shards of the predictions, as many as of the ground truth and in the same order.
+    protocol : str, default 'coco'
+        The protocol: voc, coco, lvis, openimages, imagenet-det or panoptic.
+    executor : concurrent.futures.Executor or callable, optional
+        A process pool, dask's ``Client.get_executor()``, or a function that makes an executor. By default shards are
+        evaluated in this process, one after the other.
+    parts : int, optional
+        Number of parts to which neighbouring shards are joined; by default every shard is a part.
+    **settings
+        Settings of the protocol.
+
+    Returns
+    -------
+    Results
+        The results of the protocol.
+
+    Raises
+    ------
+    BadParameter
+        If the numbers of shards differ, or a setting is unknown.
+    DataError
+        If shards do not fit together, for example because an image is in two of them.
+    LostPart
+        If the workers of a shard died three times.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = [vt.Annotations.of([image], ["cat"], [[0, 0, 9, 9]]) for image in "ab"]
+    >>> pred = [vt.Annotations.of([image], ["cat"], [[0, 0, 9, 9]], confidence=[0.9]) for image in "ab"]
+    >>> vt.evaluate_parts(truth, pred, "voc")["mAP"].value
+    1.0
     """
     pairs = pair_shards(truth, pred, parts)
     if pairs and all(isinstance(pair, PartialResult) for pair in pairs):
@@ -64,13 +110,13 @@ def evaluate_parts(
 
 
 def evaluate_one(work: tuple[Any, Any, str, dict[str, Any]]) -> PartialResult:
-    """What a worker does."""
+    """Evaluate one shard; the function that workers run."""
     truth, pred, protocol, settings = work
     return partial(truth, pred, protocol, **settings)
 
 
 def pair_shards(truth: Any, pred: Any, parts: int | None = None) -> list[Any]:
-    """Shards of truth and predictions side by side; neighbours together where there are to be fewer parts."""
+    """Return pairs of shards of ground truth and predictions, neighbours joined to `parts` parts."""
     if pred is None:
         if not isinstance(truth, Sequence) or isinstance(truth, str):
             raise BadParameter(
@@ -90,12 +136,12 @@ def pair_shards(truth: Any, pred: Any, parts: int | None = None) -> list[Any]:
 
 
 def run_all(work: Sequence[Any], executor: Executor | Callable[[], Executor]) -> list[PartialResult]:
-    """What workers made of all parts, in their order; lost ones are handed in again."""
+    """Return the partial results of all shards in their order; lost shards are submitted again."""
     found: dict[int, PartialResult] = {}
     lost: dict[int, int] = {}
     with Pools(executor) as pools:
         while len(found) < len(work):
-            # After a pool broke, what was under way is tried one by one, so that the innocent are not blamed again.
+            # After a pool broke, the shards that were running are tried one by one, to find the one that breaks it.
             suspects = [i for i in lost if i not in found]
             waiting = suspects or [i for i in range(len(work)) if i not in found]
             try:
@@ -106,7 +152,7 @@ def run_all(work: Sequence[Any], executor: Executor | Callable[[], Executor]) ->
 
 
 class BrokenPool(Exception):  # noqa: N818 - never leaves this module
-    """The executor takes no more work."""
+    """The executor accepts no more work."""
 
 
 def hand_in(
@@ -117,7 +163,7 @@ def hand_in(
     found: dict[int, PartialResult],
     lost: dict[int, int],
 ) -> None:
-    """Keeps so many parts under way until none waits."""
+    """Keep `at_once` shards running until none is waiting."""
     futures: dict[Future[PartialResult], int] = {}
 
     def settle(future: Future[PartialResult]) -> None:
@@ -149,7 +195,7 @@ def hand_in(
 
 
 def blame(i: int, work: Sequence[Any], lost: dict[int, int], error: Exception) -> None:
-    """Counts the loss of a part, and names it when there were too many."""
+    """Count the loss of a shard; raise `LostPart` after `TRIES` losses."""
     lost[i] = lost.get(i, 0) + 1
     if lost[i] >= TRIES:
         where = one_line(f"{work[i][0]} and {work[i][1]}")[:200]
@@ -160,7 +206,7 @@ def blame(i: int, work: Sequence[Any], lost: dict[int, int], error: Exception) -
 
 
 def is_loss(error: BaseException) -> bool:
-    """Did the worker die, rather than say what is wrong?"""
+    """Return whether the worker died, rather than raised an error about the data."""
     if isinstance(error, VeriteError):
         return False
     kinds = (BrokenExecutor, CancelledError, ConnectionError, EOFError, TimeoutError)
@@ -168,7 +214,7 @@ def is_loss(error: BaseException) -> bool:
 
 
 class Pools:
-    """An executor, and its successors when it breaks; what was made here is closed here."""
+    """An executor and its replacements after it broke; pools made here are shut down here."""
 
     def __init__(self, given: Executor | Callable[[], Executor]) -> None:
         self.make = given if callable(given) and not hasattr(given, "submit") else None
@@ -186,7 +232,7 @@ class Pools:
 
     @property
     def at_once(self) -> int:
-        """Parts that may be under way: what a broken pool loses are only these."""
+        """Number of shards that may run at a time: a broken pool loses only these."""
         workers = getattr(self.current, "_max_workers", None)
         return workers + 1 if isinstance(self.current, ProcessPoolExecutor) and workers else AT_ONCE
 
@@ -202,7 +248,7 @@ class Pools:
         return future
 
     def renew(self) -> None:
-        """Another pool of the same kind."""
+        """Replace a broken pool by a new one of the same kind."""
         old = self.current
         if self.make is not None:
             self.current = self.make()

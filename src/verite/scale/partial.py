@@ -1,4 +1,4 @@
-"""How is a data set evaluated in parts? Some images here, others there, and what became of them put together."""
+"""Partial results: the evaluation of some images of a dataset, to be merged with those of the others."""
 
 from __future__ import annotations
 
@@ -35,13 +35,23 @@ Duplicates = Literal["error", "first"]
 
 
 class PartialResult:
-    """What became of some images by a protocol's rules: no boxes and no masks. Merged, it has the numbers of all.
+    """The evaluation of some images by a protocol, without boxes and masks, to be merged with those of other images.
 
-    >>> from verite import Annotations
-    >>> truth = Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
-    >>> pred = Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
-    >>> whole = partial(truth, pred)
-    >>> whole, round(whole.compute().scores["AP"].value, 4)
+    `partial` makes them; merged, they give the scores of the whole dataset to the last bit. They can be pickled, saved
+    and sent.
+
+    Parameters
+    ----------
+    part : Part
+        The kept matches and counts of an evaluation; made by :func:`verite.partial` or read from a file.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 10, 10], [20, 20, 30, 30]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> whole = vt.partial(truth, pred)
+    >>> whole, round(whole.compute()["AP"], 4)
     (Partial: coco of 2 images, 1 predictions, 0.505)
     """
 
@@ -64,17 +74,17 @@ class PartialResult:
             raise DataError(f"part: expected one of `verite partial` or vt.partial, found {found}") from None
 
     def __len__(self) -> int:
-        """How many images it has."""
+        """Return the number of images."""
         return len(self.part)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What is suspicious about these images."""
+        """Findings of the checks about these images."""
         return self.notes.tell(len(self))
 
     @property
     def predictions(self) -> int:
-        """How many predictions count."""
+        """Number of predictions that count."""
         return self.part.kept.row_count
 
     def __repr__(self) -> str:
@@ -91,9 +101,23 @@ class PartialResult:
     def merge(
         self, *others: PartialResult, duplicates: Duplicates = "error", threads: int | None = None
     ) -> PartialResult:
-        """One of all images; neither the order nor the steps in between change a byte.
+        """Return the partial result of all images; order and grouping of merges do not change a byte.
 
-        An image that is in two of them is named and refused; ``duplicates="first"`` takes the first.
+        Parameters
+        ----------
+        *others : PartialResult
+            Partial results of other images with the same protocol, settings and classes.
+        duplicates : {'error', 'first'}, default 'error'
+            For an image in two of them: raise an error, or take the first.
+        threads : int, optional
+            Number of threads; one per core by default.
+
+        Raises
+        ------
+        NotComparable
+            If protocol, settings or classes differ.
+        DataError
+            If an image is in two of them.
         """
         partials = check_alike((self, *others))
         merged = Part.merge(
@@ -102,31 +126,34 @@ class PartialResult:
         return PartialResult(merged)
 
     def compute(self, **more: Any) -> Results:
-        """The protocol's results: to the last bit those of one evaluation of all images.
+        """Return the results of the protocol: bit for bit those of one evaluation of all images.
 
-        What does not change a number may be said here: ``name``, ``per``, ``curves``, ``threads``.
+        Parameters
+        ----------
+        **more
+            Settings that change no number: ``name``, ``per``, ``curves``, ``threads``.
         """
         return compute([self], **more)
 
     def to_bytes(self) -> bytes:
-        """The same bytes for the same images, however they were put together; 4 to 7 for a prediction.
+        """Return the partial result as bytes, 4 to 7 per prediction.
 
-        Of what looked suspicious they have what was said of each part.
+        The same images give the same bytes however they were merged, except for the findings of the checks.
         """
         return self.part.to_bytes()
 
     @classmethod
     def from_bytes(cls, data: Any) -> PartialResult:
-        """What :meth:`to_bytes` made; anything else is refused."""
+        """Return a partial result from the bytes of :meth:`to_bytes`; raise `DataError` for any others."""
         return cls(Part.from_bytes(data))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the bytes whole or not at all."""
+        """Write the partial result to a file, atomically."""
         write_atomically(path, self.to_bytes())
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> PartialResult:
-        """What :meth:`save` wrote."""
+        """Return a partial result from a file of :meth:`save`; raise `ReadError` for any other file."""
         data = read_bytes(find_path(path))
         try:
             return cls.from_bytes(data)
@@ -136,13 +163,43 @@ class PartialResult:
 
 
 def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings: Any) -> PartialResult:
-    """Evaluate some images of a data set; parts of all images merge to the numbers of the whole, to the last bit.
+    """Evaluate some images of a dataset, to be merged with the partial results of the others.
 
-    `protocol` is voc, coco, lvis, openimages, imagenet-det or panoptic, and settings are its own. Truth and predictions
-    are whatever :func:`verite.read` takes; every image belongs to one part.
+    Merged, the partial results of all images give the scores of the whole dataset to the last bit. Every image belongs
+    to one of them.
 
-    >>> parts = [vt.partial(f"gt/{i}.json", f"pred/{i}.json") for i in range(8)]       # doctest: +SKIP
-    >>> parts[0].merge(*parts[1:]).compute()                                           # doctest: +SKIP
+    Parameters
+    ----------
+    truth, pred : Annotations or anything `verite.read` takes
+        Ground truth and predictions of these images.
+    protocol : str, default 'coco'
+        The protocol: voc, coco, lvis, openimages, imagenet-det or panoptic.
+    **settings
+        Settings of the protocol.
+
+    Returns
+    -------
+    PartialResult
+        Merge it with others and call ``compute``.
+
+    Raises
+    ------
+    BadParameter
+        If the protocol or a setting is unknown, or cannot be evaluated in parts.
+    ReadError
+        If a file cannot be read.
+    DataError
+        If ground truth and predictions do not fit together.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = [vt.Annotations.of([image], ["cat"], [[0, 0, 9, 9]]) for image in "ab"]
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.9])
+    >>> none = vt.Annotations.of([], [], [], confidence=[], images=["b"], labels=["cat"])
+    >>> parts = [vt.partial(truth[0], pred, "voc"), vt.partial(truth[1], none, "voc")]
+    >>> parts[0].merge(parts[1]).compute()["mAP"].value
+    0.5
     """
     chosen = protocol_of(protocol)
     asked = chosen.settings(**settings)
@@ -156,7 +213,7 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
 
 
 def partial_of(results: Results) -> PartialResult:
-    """What results of some images become in a part."""
+    """Return the partial result of the results of some images."""
     chosen = protocol_of(results.protocol)
     asked: Any = getattr(results, "asked", None) or vars(results)["settings"]  # completed by what the truth says
     part: Part = results.part(lambda labels: describe_rules(chosen, asked, labels))
@@ -171,10 +228,10 @@ def partial_of(results: Results) -> PartialResult:
 def compute(
     partials: Sequence[PartialResult], *, duplicates: Duplicates = "error", is_in_order: bool = False, **more: Any
 ) -> Results:
-    """The results of all images without putting the parts together first: memory is that of the largest class.
+    """Return the results of all images without merging first: memory is that of the largest class.
 
-    `is_in_order`: the order of images is known to be that of the file. Where it is not, and equal confidences of
-    several images have different outcomes, the results are signed ``ties:image``: the order of images decides them.
+    `is_in_order` states that the images are in the order of the file. If they are not, and equal confidences in several
+    images have different outcomes, the signature says ``ties:image``: the order of images decides.
     """
     first = check_alike(partials)[0]
     chosen = protocol_of(first.protocol)
@@ -197,7 +254,7 @@ def compute(
 
 
 def check_order(partials: Sequence[PartialResult]) -> None:
-    """In one piece shards are read one after the other: do equal confidences come in the same order from parts?"""
+    """Raise `DataError` if equal confidences would come in another order than when all shards are read as one."""
     if partials[0].given.get("ties") != "stable":
         return
     parts = [p.part.kept for p in partials if len(p)]
@@ -225,10 +282,10 @@ def takes_first(duplicates: str) -> bool:
 
 
 def describe_rules(protocol: Protocol[Any, Any], settings: Settings, labels: Labels) -> str:
-    """What must be the same of parts that are merged: all that can change a number, and the classes."""
+    """Return the protocol, settings and classes that must agree between merged partial results, as JSON."""
     quirks = getattr(settings, "quirks", "none")
     if quirks != "none":
-        raise BadParameter(f"parts: expected quirks none, found {quirks}, whose odd ways depend on all images")
+        raise BadParameter(f"parts: expected quirks none, found {quirks}, which depend on all images")
     if getattr(settings, "ties", "") == "unstable":
         raise BadParameter("parts: expected ties stable or image, found unstable, which depends on all images")
     signed = [s for s in settings.declared.values() if s.is_in_signature(getattr(settings, s.name))]
@@ -243,7 +300,7 @@ def describe_rules(protocol: Protocol[Any, Any], settings: Settings, labels: Lab
 
 
 def plain_setting(setting: Any, value: Any) -> Any:
-    """A value of a setting as JSON has it; of a file a digest."""
+    """Return a setting's value for JSON; a digest in place of a file."""
     if isinstance(value, ClassThresholds):
         return value.to_dict()
     if not isinstance(setting, FileOrContent) or value is None:
@@ -255,7 +312,7 @@ def plain_setting(setting: Any, value: Any) -> Any:
 
 
 def check_alike(partials: Sequence[PartialResult]) -> Sequence[PartialResult]:
-    """Parts of the same protocol, settings and classes; whatever differs first is named."""
+    """Raise `NotComparable` unless all partial results have the same protocol, settings and classes."""
     if not partials:
         raise BadParameter("merge: expected at least one part, found none")
     first = partials[0]

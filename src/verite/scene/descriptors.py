@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.files import find_path
-from verite.formats.sizes import picture
+from verite.formats.sizes import open_image
 from verite.scene.class_distances import ClassDistances
 from verite.settings import check_whole
 
@@ -131,7 +131,7 @@ def sift(path: Path, points: int) -> Descriptors:
 
 def read_grey(path: Path) -> NDArray[np.uint8]:
     """Read an image as grey levels, reduced to `LARGEST_SIDE`; Pillow refuses decompression bombs."""
-    with picture(path, FORMATS) as image:
+    with open_image(path, FORMATS) as image:
         small = image.convert("L")
         small.thumbnail((LARGEST_SIDE, LARGEST_SIDE))
         return np.asarray(small, dtype=np.uint8)

@@ -1,0 +1,313 @@
+"""The registry of annotation formats: their names, how a path is recognised, and the reference page of all of them.
+
+`recognise` probes a path (first 64 KiB, file names) and asks the formats of `REGISTRY` in order, the most specific one
+first. Formats that people have but that verite does not read (TFRecord, VoTT, pickles …) are in `UNSUPPORTED`: the
+error names the format and the way to convert it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
+from verite.files import reason
+from verite.formats.format import Format, Options, PathProbe
+from verite.limits import DEFAULTS, environment_name
+
+# The module of each format's record (or module:name), in the order of recognition: the most specific format first.
+REGISTRY = {
+    "panoptic": "verite.formats.panoptic",
+    "lvis": "verite.formats.lvis",
+    "datumaro": "verite.formats.datumaro",
+    "coco-rotated": "verite.formats.coco_rotated",
+    "coco": "verite.formats.coco",
+    "coco-results": "verite.formats.coco_results",
+    "results-object": "verite.formats.coco_results:RESULTS_OBJECT",
+    "json-lines": "verite.formats.coco_results:JSON_LINES",
+    "coco-folder": "verite.formats.coco_rotated:COCO_FOLDER",
+    "label-studio": "verite.formats.label_studio",
+    "via": "verite.formats.via",
+    "labelme": "verite.formats.labelme",
+    "cvat": "verite.formats.cvat",
+    "voc": "verite.formats.voc",
+    "voc-results": "verite.formats.voc:VOC_RESULTS",
+    "imagenet-loc": "verite.formats.imagenet_loc",
+    "openimages-predictions": "verite.formats.openimages:CHALLENGE_PREDICTIONS",
+    "openimages-labels": "verite.formats.openimages:IMAGE_LABELS",
+    "openimages-masks": "verite.formats.openimages:OPENIMAGES_MASKS",
+    "openimages": "verite.formats.openimages",
+    "table": "verite.formats.table_files",
+    "parquet": "verite.formats.table_files:PARQUET",
+    "data-yaml": "verite.formats.data_yaml",
+    "wider": "verite.formats.wider",
+    "visdrone": "verite.formats.visdrone",
+    "mot": "verite.formats.mot",
+    "kitti": "verite.formats.kitti",
+    "dota": "verite.formats.dota",
+    "yolo-pose": "verite.formats.yolo:YOLO_POSE",
+    "yolo": "verite.formats.yolo",
+    "text": "verite.formats.text",
+    "voc-segmentation": "verite.formats.voc:VOC_SEGMENTATION",
+    "cityscapes": "verite.formats.cityscapes",
+    "mask-pictures": "verite.formats.mask_images",
+}
+
+
+def format_named(name: str) -> Format:
+    """Return the format of this name.
+
+    Raises
+    ------
+    BadParameter
+        If no format has this name; the message lists all of them and the nearest one.
+
+    Examples
+    --------
+    >>> format_named("voc").title
+    'Pascal VOC XML'
+    """
+    if not isinstance(name, str) or name not in REGISTRY:
+        raise BadParameter(
+            f"format: expected one of {', '.join(REGISTRY)}, found {name!r}{did_you_mean(name, REGISTRY)}"
+        )
+    module, _, record = REGISTRY[name].partition(":")
+    found: Format = getattr(import_module(module), record or "FORMAT")
+    return found
+
+
+def all_formats() -> list[Format]:
+    """Return every format in the order of recognition."""
+    return [format_named(name) for name in REGISTRY]
+
+
+def recognise(path: Path, options: Options) -> tuple[Format, str]:
+    """Recognise the format of a file or folder.
+
+    Parameters
+    ----------
+    path : Path
+        An existing file or folder, not packed.
+    options : Options
+        A CSV file of unusual column names is a table if `options.columns` names them.
+
+    Returns
+    -------
+    tuple[Format, str]
+        The first format of the registry that recognises the path, and the reason in words.
+
+    Raises
+    ------
+    ReadError
+        If the path is empty, unreadable, or in no known format. The message says what the path looks like, and
+        which formats its suffix may stand for (V401).
+    """
+    probe = PathProbe(path)
+    if probe.is_folder and not probe.files:
+        raise ReadError(path, expected="annotation files", found="an empty folder")
+    if not probe.is_folder and path.stat().st_size == 0:
+        raise ReadError(path, expected="annotations", found="an empty file")
+    for name in REGISTRY:
+        format = format_named(name)
+        why = format.recognise(probe)
+        if why:
+            return format, why
+    if options.columns and path.suffix.lower() == ".csv":
+        return format_named("table"), f"a CSV file whose columns are named: {', '.join(options.columns)}"
+    check_readable(probe)
+    unsupported = next((format for format in UNSUPPORTED if format.recognise(probe)), None)
+    if unsupported is not None:
+        found = f"{unsupported.title}, which is recognised but not read"
+        raise ReadError(path, expected=EXPECTED, found=found, remedy=unsupported.remedy)
+    raise ReadError(path, expected=EXPECTED, found=describe_contents(probe), remedy=suggest_format(probe, options))
+
+
+def check_readable(probe: PathProbe) -> None:
+    """Raise `ReadError` for a file without permission to open it, or for an image above the pixel limit.
+
+    Such a file would otherwise be reported as an unknown format.
+    """
+    from verite.formats.sizes import size_of_image_file
+    from verite.model.images import IMAGE_SUFFIXES
+
+    for path in probe.files[:1000]:
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            raise ReadError(path, expected="a readable file", found=reason(error)) from None
+    if all(path.suffix.lower() in IMAGE_SUFFIXES for path in probe.files):
+        size_of_image_file(probe.files[:1])
+
+
+EXPECTED = "annotations in a format known to verite (V401)"
+# What a file of this suffix looks like in the format that most people mean.
+LAYOUT_HINTS = {
+    ".json": "COCO ground truth is an object with images, annotations and categories, COCO results are a list of "
+    "records with image_id, category_id, bbox and score",
+    ".txt": "YOLO has lines of class cx cy w h (confidence), text folders of class (confidence) x y w h, with blanks "
+    "between numbers and points in them",
+    ".csv": "the first line of a table names its columns, e.g. image,label,x,y,width,height,score",
+}
+
+
+def describe_contents(probe: PathProbe) -> str:
+    """Describe a path of unknown format: the suffixes in a folder, or the first characters of a file."""
+    if probe.is_folder:
+        suffixes = sorted({p.suffix or p.name for p in probe.files[:1000]})
+        line = next((" ".join(words) for words in probe.lines), "") if suffixes == [".txt"] else ""
+        return f"files ending in {', '.join(suffixes[:5])}" + (f", with lines such as {excerpt(line)}" if line else "")
+    start = probe.head[:30]
+    return "bytes that are no UTF-8 text" if "\ufffd" in start else f"text that begins with {start!r}"
+
+
+def suggest_format(probe: PathProbe, options: Options) -> str:
+    """Say what to do with a path of unknown format: the layout it should have, and the formats of its suffix."""
+    if probe.is_folder and len(probe.files) == 1:
+        return f"name the file itself: {probe.files[0]}"
+    suffix = "" if probe.is_folder else probe.path.suffix.lower()
+    if probe.is_folder and probe.lines:
+        return LAYOUT_HINTS[".txt"]
+    fitting = [
+        format.name for format in all_formats() if (suffix in format.suffixes if suffix else not format.suffixes)
+    ]
+    named = f"name its format with {options.spell('format', 'NAME')}" + (f": {', '.join(fitting)}" if fitting else "")
+    return f"{LAYOUT_HINTS[suffix]}; or {named}" if suffix in LAYOUT_HINTS else named
+
+
+EXPORT = "export it as COCO JSON with the tool it comes from"
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """A format that is recognised but not read: its name in messages, how to recognise it, and what to do instead."""
+
+    title: str
+    recognise: Callable[[PathProbe], bool]
+    remedy: str = EXPORT
+
+
+def begins(*starts: str) -> Callable[[PathProbe], bool]:
+    """Return a test: does the file begin with one of these texts?"""
+    return lambda probe: probe.head.startswith(starts)
+
+
+def has_keys(*keys: str) -> Callable[[PathProbe], bool]:
+    """Return a test: is it a JSON document with all of these keys in its first 64 KiB?"""
+    return lambda probe: probe.head.lstrip()[:1] in ("{", "[") and all(f'"{key}"' in probe.head for key in keys)
+
+
+def has_suffix(*suffixes: str) -> Callable[[PathProbe], bool]:
+    """Return a test: does one of the first 50 files have one of these suffixes, as a numbered shard or not?"""
+    return lambda probe: any(
+        re.search(rf"\.({'|'.join(suffixes)})(-\d+-of-\d+)?$", p.name.lower()) for p in probe.files[:50]
+    )
+
+
+def is_utf16(probe: PathProbe) -> bool:
+    """Tell whether every other byte is zero, as in UTF-16 text of Windows programs; a byte-order mark may precede."""
+    start = probe.head.lstrip("\ufffd\x00")[:40]
+    return len(start) > 3 and start[1::2].count("\x00") == len(start) // 2
+
+
+def is_web_page(probe: PathProbe) -> bool:
+    """Tell whether a file is HTML, as saved by a download that failed."""
+    return probe.head.lstrip()[:15].lower().startswith(("<!doctype html", "<html"))
+
+
+VOLUMES = "verite localize compares volumes, two files or two folders of them"
+
+# The unambiguous ones come first.
+UNSUPPORTED = (
+    Unsupported("UTF-16 text", is_utf16, "save it as UTF-8"),
+    Unsupported("a web page", is_web_page, "open it: did a download end in a message?"),
+    Unsupported("a pointer of Git LFS", begins("version https://git-lfs."), "get the file itself: git lfs pull"),
+    Unsupported("Python's notation", begins("[{'", "{'"), "write JSON: json.dump, not str"),
+    Unsupported("a spreadsheet", has_suffix("xlsx", "xls", "ods"), "save it as CSV"),
+    Unsupported("a zip file of another name", begins("PK\x03\x04"), "let its name end in .zip"),
+    Unsupported("a gzip file of another name", begins("\x1f\ufffd\x08"), "let its name end in .gz"),
+    Unsupported("TFRecord", has_suffix("tfrecord", "tfrecords", "record"), "write the examples as COCO JSON first"),
+    Unsupported("a NIfTI volume", has_suffix("nii", r"nii\.gz"), VOLUMES),
+    Unsupported(
+        "a NumPy array file",
+        begins("\ufffdNUMPY"),
+        f"{VOLUMES}; load anything else, and hand it to verite.read",
+    ),
+    Unsupported("HDF5", begins("\ufffdHDF"), "load it, and hand its columns to verite.read"),
+    Unsupported("a MATLAB file", begins("MATLAB 5.0 MAT-file"), "load it, and hand its columns to verite.read"),
+    Unsupported(
+        "a pickle", has_suffix("pkl", "pickle", "pth", "pt"), "load it where it is trusted, and hand it to verite.read"
+    ),
+    Unsupported("VoTT JSON", has_keys("assets", "tags")),
+    Unsupported("a VoTT asset", has_keys("asset", "regions")),
+    Unsupported("Supervisely JSON", has_keys("objects", "classTitle")),
+    Unsupported("Cityscapes polygons", has_keys("imgHeight", "imgWidth", "objects")),
+    Unsupported("BDD100K JSON", has_keys("labels", "box2d")),
+    Unsupported("CreateML JSON", has_keys("annotations", "coordinates")),
+    Unsupported("a SageMaker manifest", has_keys("source-ref")),
+    Unsupported("Labelbox JSON", has_keys("data_row")),
+    Unsupported(
+        "an image", begins("\ufffdPNG", "\ufffd\ufffd\ufffd\ufffd\x00\x10JFIF", "GIF8"), "name its annotations"
+    ),
+)
+
+INTRODUCTION = """\
+# Formats
+
+Recognition looks at the first bytes of the files, asks the formats in the order of this table, and says what it decided
+and why; `--format`, `--truth-format` and `--pred-format` (`format=` in Python) overrule it.
+"""
+LIMITS = """\
+## Limits
+No file is trusted. Each limit appears in its error and can be raised through the environment. XML with a DOCTYPE is
+refused.
+"""
+PACKED = """\
+Packed files are read like what is in them: `.gz`, `.zst` (with the extra `[zstd]`) and `.zip`, also of a whole
+folder, as tools export it. `-` is standard input. Recognised, but not read, and named as such: {unread}.
+"""
+OPTIONS = """\
+## What each format preserves, and its options
+`verite convert` lists the facts that the output format cannot hold; everything else is read back unchanged. Options
+that a format does not use are listed as well.
+"""
+
+
+def reference_page() -> str:
+    """Return the reference page of all formats as Markdown, generated from their records so that it cannot drift."""
+
+    def table(head: list[str], rows: list[list[str]]) -> str:
+        lines = [head, ["---"] * len(head), *rows]
+        return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+    formats, sides = all_formats(), {"truth": "ground truth", "pred": "predictions"}
+    overview = [
+        [f"`{f.name}`", f.title, " and ".join(sides[side] for side in f.sides), "yes" if f.write else "no", f.about]
+        for f in formats
+    ]
+    details = [
+        [
+            f"`{f.name}`",
+            ", ".join(sorted(f.preserves)) if f.write else "not written",
+            ", ".join(sorted(f.requires)),
+            ", ".join(f"`{name}`" for name in sorted(f.options)),
+        ]
+        for f in formats
+    ]
+    limits = [[name.replace("_", " "), f"{value:,}", f"`{environment_name(name)}`"] for name, value in DEFAULTS.items()]
+    return "\n".join(
+        [
+            INTRODUCTION,
+            table(["name", "format", "read as", "written", "description"], overview),
+            "",
+            PACKED.format(unread=", ".join(format.title for format in UNSUPPORTED)),
+            OPTIONS,
+            table(["name", "preserves", "requires", "options"], details),
+            "",
+            LIMITS,
+            table(["limit", "value", "raised by"], limits),
+            "",
+        ]
+    )
