@@ -230,5 +230,5 @@ def test_thresholds_of_the_analysis_are_floors_of_the_protocols_verb(
 def test_finds_is_the_earlier_name_of_matches(tmp_path: Path) -> None:
     results = vt.coco(GROUP, FOUND, iou=0.5, checks="off")
     with pytest.warns(DeprecationWarning, match="finds is now called matches"):
-        earlier = results.matches()
+        earlier = results.finds()
     assert earlier.matched_pred.tolist() == results.matches().matched_pred.tolist() == [-1, 2, -1]
