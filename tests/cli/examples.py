@@ -145,7 +145,7 @@ def write_pictures(home: Path) -> None:
         (home / "learned" / name).mkdir(parents=True)
         for copy in range(2):
             shutil.copy(DEMO / "images" / f"{image}.png", home / "learned" / name / f"{copy}.png")
-    shutil.copytree(home / "learned", home / "learned" / "pictures", dirs_exist_ok=True)
+    shutil.copytree(home / "learned", home / "learned" / "images", dirs_exist_ok=True)
 
 
 def write_results(home: Path) -> None:
