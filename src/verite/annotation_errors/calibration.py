@@ -7,14 +7,11 @@ probabilities that an error model predicted from the first annotations alone.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from textwrap import fill
 from typing import Any
 
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 from verite.statistics.calibration import CalibrationBin, bin_columns
-
-WIDTH = 98  # characters of a line of printed text
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +33,7 @@ class RankingCalibration(Display):
 
     def contents(self) -> list[Part]:
         """Everything that is printed, from top to bottom."""
-        parts = (fill(part, WIDTH) if isinstance(part, str) else part for part in self.summary())
-        return [*parts, self.main_table(), self.signature]
+        return [*self.summary(), self.main_table(), self.signature]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values; the documented keys of the JSON document."""

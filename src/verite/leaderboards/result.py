@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan, nan
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import verite
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 # Sources of uncertainty, in the order of tables and arrays, and how they are printed.
 SOURCES = {"errors": "annotation errors", "images": "bootstrap of images", "both": "both"}
-WIDTH = 98  # characters of a line of printed text
 NOT_COVERED = (
     "all of this is conditional on the model; not covered: errors that favour one detector unless --favours states it, "
     "other annotation guidelines, images of another kind"
@@ -420,8 +418,7 @@ class Leaderboard(Display):
             parts.append(Table(table.head, table.rows, title=metric) if len(self.boards) > 1 else table)
             parts += self.describe_ranking(board)
         cuts = describe_cuts({name: [found for whose, found in self.findings if whose == name] for name in self.names})
-        notes = (fill(note, WIDTH, break_on_hyphens=False) for note in (*self.notes, *cuts))
-        return [*parts, *notes, self.signature]
+        return [*parts, *self.notes, *cuts, self.signature]
 
     def describe_ranking(self, board: Board) -> list[str]:
         """Return sentences about the ranking as a whole: tied groups, probability, copies, reversals."""
@@ -433,7 +430,7 @@ class Leaderboard(Display):
             f"{format_share(board.whole_order[source], board.count)} under {SOURCES[source]}"
             for source in board.samples
         )
-        lines = [fill(tied, WIDTH, break_on_hyphens=False), f"whole ranking kept: {whole}"]
+        lines = [tied, f"whole ranking kept: {whole}"]
         lines += [f"tied in every simulation: {one} and {two}" for one, two in board.copies]
         lines += [
             f"warning: in the mean under {SOURCES[source]}, {second} ranks above {first}: the ranking by score is not "

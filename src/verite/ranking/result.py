@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, floor, inf, isfinite, isnan, log, nan
-from textwrap import fill
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -23,7 +22,6 @@ from verite.statistics.multiple_comparisons import PairwiseSignificance, format_
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
-WIDTH = 98
 MAX_PAIRS = 15  # shown without being asked; of more, neighbours alone
 MAX_RANK_COLUMNS = 10  # algorithms up to which every place has a column
 
@@ -394,14 +392,14 @@ class Ranking(Display):
         other = " > ".join(order) if len(order) <= MAX_RANK_COLUMNS else f"another one, with {order[0]} first"
         said = "the same" if tuple(order) == self.order else other
         line = f"The ranking by {name} is {said}; for its uncertainty: verite leaderboard TRUTH PRED…"
-        return [fill(line, WIDTH, break_on_hyphens=False)]
+        return [line]
 
     def contents(self) -> list[Part]:
         """Everything that is printed, from top to bottom."""
         lines: list[Part] = [
             f"{len(self.order)} algorithms on {self.items:,} items. {self.score[0].upper()}{self.score[1:]}.",
-            fill(f"Assumed: {self.assumption}.", WIDTH),
-            fill(f"Note: {self.caveat}.", WIDTH),
+            f"Assumed: {self.assumption}.",
+            f"Note: {self.caveat}.",
             self.standing_table(),
             self.pair_table(),
             *self.hidden_line(),
@@ -423,7 +421,7 @@ class Ranking(Display):
             f"Statistically tied: {format_group(run, self.order)} (order not kept {self.certainty})."
             for run in self.not_told_apart()
         ]
-        return [*lines, *self.published_line(), fill(f"How: {self.how()}.", WIDTH), self.signature]
+        return [*lines, *self.published_line(), f"How: {self.how()}.", self.signature]
 
     def how(self) -> str:
         """How the probabilities were computed, grouped by method."""
