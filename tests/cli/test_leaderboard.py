@@ -113,7 +113,7 @@ def test_a_better_truth_says_how_many_orders_survive(typed, tmp_path):  # noqa: 
         ((HAWK,), 2, "expected at least two detectors, found 1"),
         ((HAWK, MAGPIE, "--errors", "missing=2"), 2, "missing: expected a share from 0 to 1, found 2"),
         ((HAWK, MAGPIE, "--errors", "speed=2"), 2, "errors: expected missing, spurious, label, jitter"),
-        ((HAWK, MAGPIE, "--favours", "hawk"), 2, "favours: expected NAME:TIMES"),
+        ((HAWK, MAGPIE, "--bias-toward", "hawk"), 2, "bias-toward: expected NAME:TIMES"),
         ((HAWK, MAGPIE, *ERRORS, "--favours", "eagle:2"), 2, "favours: expected one of hawk, magpie, found 'eagle'"),
         ((HAWK, MAGPIE, *ERRORS, "--shared", "image"), 2, "shared: expected a group"),
         ((HAWK, MAGPIE, "--resample", "video"), 2, "resample: expected images, a column of the truth's images"),

@@ -158,3 +158,11 @@ def test_the_catalogue_as_json(typed):  # noqa: F811
     assert cards["gce"]["better"] == "lower"
     _, out, _ = typed("metrics", "iou", "--json")
     assert json.loads(out)["best"] == 1
+
+
+@pytest.mark.parametrize("name", ["AP", "mAP", "coco_ap"])
+def test_average_precision_has_a_card(typed, name):  # noqa: F811
+    status, out, _ = typed("metrics", name)
+    assert status == 0
+    assert out.startswith("coco_ap: Average precision")
+    assert "verite coco" in out

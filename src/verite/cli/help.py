@@ -123,6 +123,8 @@ OTHER_OPTIONS: dict[str, tuple[str, ...]] = {
     "--iou-threshold": ("--iou",),
     "--iou-type": ("--on",),
     "--jobs": ("--threads",),
+    "--favours": ("--bias-toward",),  # earlier names
+    "--lit": ("--detectable",),
 }
 OTHER_SIDES = {
     "truth": ("--gt", "--truth", "--ann", "--anno", "--annotations"),

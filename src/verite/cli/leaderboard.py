@@ -28,7 +28,7 @@ Examples:
   verite leaderboard truth.json a.json b.json --errors missing=0.05 -m AP -m AP50 -o board/
   verite leaderboard truth.json a.json b.json --audit missing=3/60,spurious=1/60
   verite leaderboard truth.json a.json b.json --audit board/audit.csv --errors missing=0.05
-  verite leaderboard truth.json a.json b.json --errors spurious=0.02 --favours a:4
+  verite leaderboard truth.json a.json b.json --errors spurious=0.02 --bias-toward a:4
   verite leaderboard truth.json a.json b.json --resample video_id
   verite leaderboard --calibrate truth.json better.json a.json b.json c.json --errors missing=0.05
 Exit status: 0 success, 1 data error, 2 usage error."""
@@ -43,8 +43,13 @@ Exit status: 0 success, 1 data error, 2 usage error."""
               help="K of N audited annotations were wrong; or audit.csv with its verdicts filled in.")  # fmt: skip
 @click.option("--shared", metavar="image|label|COLUMN", help="Groups within which annotation errors are correlated.")
 @click.option("--correlation", type=float, help="Correlation of two errors in one group, from 0 up and below 1.")
-@click.option("--favours", metavar="NAME:TIMES", help="Bias: errors are this many times as likely where NAME gains.")
-@click.option("--lit", type=float, default=0.7, show_default=True,
+@click.option(
+    "--bias-toward",
+    "favours",
+    metavar="NAME:TIMES",
+    help="Bias: errors are this many times as likely where NAME gains.",
+)
+@click.option("--detectable", "lit", type=float, default=0.7, show_default=True,
               help="Share of missing objects that a detector may have detected.")  # fmt: skip
 @settings_options(LeaderboardSettings)
 @click.option("--calibrate", is_flag=True,
@@ -96,7 +101,7 @@ def read_error_model(given: Given) -> Detection:
         except ValueError:
             favours = ("", 0.0)
         if not name:
-            raise BadParameter(f"favours: expected NAME:TIMES such as a:4, found {given['favours']!r}")
+            raise BadParameter(f"bias-toward: expected NAME:TIMES such as a:4, found {given['favours']!r}")
     return Detection.parse(
         ",".join(filter(None, rates)),
         rates=read_rates(given["errors_file"]) if given["errors_file"] else (),

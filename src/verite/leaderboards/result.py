@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 # Sources of uncertainty, in the order of tables and arrays, and how they are printed.
 SOURCES = {"errors": "annotation errors", "images": "bootstrap of images", "both": "both"}
 NOT_COVERED = (
-    "all of this is conditional on the model; not covered: errors that favour one detector unless --favours states it, "
-    "other annotation guidelines, images of another kind"
+    "all of this is conditional on the model; not covered: errors that favour one detector unless --bias-toward states "
+    "it, other annotation guidelines, images of another kind"
 )
 POOL = "candidates for missing objects are unmatched detections, which favours the detectors in the table"
 

@@ -91,6 +91,18 @@ class Card(Display):
 
 
 DETECTORS = {
+    "coco_ap": Card(
+        name="coco_ap",
+        summary="Average precision (AP, mAP) of a detector as COCO computes it: mean over classes and IoU thresholds.",
+        formula="mean over classes and IoU 0.50, 0.55, …, 0.95 of the best precision at recall r or more, averaged "
+        "over the 101 recalls r = 0, 0.01, …, 1",
+        on="detector",
+        bounds=(0.0, 1.0),
+        best=1.0,
+        better="higher",
+        verb="verite coco",
+        cite="Lin et al., Microsoft COCO: Common Objects in Context, ECCV 2014",
+    ),
     "voc_ap": Card(
         name="voc_ap",
         summary="Average precision of a detector, per class, as Pascal VOC computes it.",
@@ -101,8 +113,10 @@ DETECTORS = {
         better="higher",
         verb="verite voc",
         cite="Everingham et al., The Pascal Visual Object Classes Challenge: A Retrospective, IJCV 2015",
-    )
+    ),
 }
+# What people call the scores of a detector.
+DETECTOR_NAMES = {"ap": "coco_ap", "map": "coco_ap", "ap50": "coco_ap", "ap75": "coco_ap"}
 
 
 def make_card(chosen: Metric) -> Card:
@@ -219,8 +233,9 @@ def catalogue() -> Catalogue:
 
 def card(name: str) -> Card:
     """Return the card of a metric by its name or an alias, with the parameters in the name."""
-    if name in DETECTORS:
-        return DETECTORS[name]
+    known = DETECTOR_NAMES.get(name.casefold(), name)
+    if known in DETECTORS:
+        return DETECTORS[known]
     try:
         return make_card(metric(name))
     except UnknownMetric as error:
