@@ -124,13 +124,13 @@ def one_of_many_classes(count: int) -> tuple[vt.Annotations, vt.Annotations]:
 
 @pytest.mark.parametrize("ask", [vt.coco, vt.analyse, lambda *sides: vt.coco(*sides).precision])
 def test_curves_of_very_many_classes_for_few_objects_are_refused_by_name(ask: Any) -> None:
-    """1,485 classes by COCO's rules: 4 areas × 10 thresholds × 101 recalls each, 6,000,000 points and 750 an object."""
-    sides = one_of_many_classes(1485)
+    """1,733 classes by COCO's rules: 4 areas × 10 thresholds × 101 recalls each; 7,000,000 points, 750 per object."""
+    sides = one_of_many_classes(1733)
     assert vt.coco(*sides)["AP"].value == pytest.approx(1)
     with pytest.raises(
-        DataError, match=r"6,001,500 points .* for 2 objects, found 6,003,440 of 1,486 classes; .*CURVE_P"
+        DataError, match=r"7,001,500 points .* for 2 objects, found 7,005,360 of 1,734 classes; .*CURVE_P"
     ):
-        ask(*one_of_many_classes(1486))
+        ask(*one_of_many_classes(1734))
 
 
 def test_curves_are_allowed_for_where_objects_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
