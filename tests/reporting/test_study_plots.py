@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 import verite as vt
-from verite.errors import BadParameter
+from verite.errors import BadParameter, DataError
 from verite.reporting.plots import render
 from verite.reporting.study_plots import (
+    distance_from_best,
     plot_alterations,
     plot_behaviour,
     plot_curves,
     plot_places,
+    plot_results,
     plot_scales,
     plot_surfaces,
     plot_synthesis,
@@ -101,3 +103,25 @@ def test_the_same_study_gives_the_same_bytes(tmp_path):
         "curves-missing.png",
     }
     assert (tmp_path / "truths.png").read_bytes() == render(plot_truths(study()), "png")
+
+
+def test_segmentations_and_metric_values_make_one_figure():
+    truth = np.zeros((20, 20), dtype=bool)
+    truth[5:15, 5:15] = True
+    figure = plot_results(
+        truth, {"exact": truth, "shifted": np.roll(truth, 3, axis=1)}, {"IoU": "iou", "HAU": "hausdorff"}
+    )
+    texts = [(text.get_text(), text.get_weight()) for axes in figure.axes for text in axes.texts]
+    # 70 of 130 pixels shared.
+    assert ("1", "bold") in texts
+    assert ("0.5385", "normal") in texts
+    assert ("0", "bold") in texts
+    assert ("3", "normal") in texts
+    assert distance_from_best("iou", [1.0, 0.25]) == [0, 0.75]
+
+
+def test_results_of_another_size_and_no_results_are_refused():
+    with pytest.raises(DataError, match="small: expected the truth's size"):
+        plot_results(np.ones((4, 4)), {"small": np.ones((3, 4))}, {"IoU": "iou"})
+    with pytest.raises(BadParameter, match="at least one mask"):
+        plot_results(np.ones((4, 4)), {}, {"IoU": "iou"})

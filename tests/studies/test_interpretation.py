@@ -17,7 +17,7 @@ from verite.model.rasters import array_of, frames_of
 from verite.model.regions import Regions
 from verite.scene.score import ScoreRules
 from verite.studies.alterations import Outline, rasterise_warps
-from verite.studies.claims import checks_of, jumps_of
+from verite.studies.claims import checks_of
 from verite.studies.interpretation import (
     CLASSES,
     COUNTS,
@@ -70,7 +70,7 @@ def test_the_same_seed_draws_the_same_scenes():
 def test_altered_scenes_score_as_interpret_scores_them(scenes, matching):
     """The study's shortcut against whole scenes, with one object replaced by its altered self."""
     masks = masks_of(scenes)
-    groups = alter_scenes(scenes.image, masks, threads=1)
+    groups = alter_scenes(scenes.image, scenes.label, masks, threads=1)
     rng = np.random.default_rng(0)
     for group in groups:
         scores = group.scores(ScoreRules(matching=matching)).reshape(len(group.images), group.count, WAYS)
@@ -95,7 +95,7 @@ def mask_of(masks, row):
 
 def test_threads_agree_to_the_last_bit(scenes):
     masks = masks_of(scenes)
-    one, two = (alter_scenes(scenes.image, masks, threads=n) for n in (1, 2))
+    one, two = (alter_scenes(scenes.image, scenes.label, masks, threads=n) for n in (1, 2))
     for a, b in zip(one, two, strict=True):
         assert np.array_equal(a.overlap, b.overlap)
         assert np.array_equal(a.localization, b.localization)
@@ -193,11 +193,6 @@ def test_a_measure_that_is_not_symmetric_is_told(scenes):
     found = study_interpretation(scenes, localization="pixel_recall")
     (check,) = [check for check in found.checks if check.claim.startswith("symmetry")]
     assert check.exceptions > 0
-
-
-def test_a_jump_needs_quiet_neighbours():
-    assert jumps_of([0, 1, 2, 3, 4]) == []
-    assert jumps_of([0, 0.1, 0.2, 5, 5.1, 5.2]) == [3]
 
 
 @pytest.mark.thorough

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import pytest
 
+import verite as vt
 from tests.oracles import warps as oracle
 from verite import _core
 from verite.studies import properties as p
@@ -38,11 +41,16 @@ def test_distances_obey_the_triangle_and_their_squares_do_not():
     assert p.triangle_violations(at**2, between**2) == 3 / 16
 
 
-def test_the_triangle_is_credited_up_to_its_share_and_only_to_who_separates():
-    assert p.obeys_triangle(0.025, True)
-    assert not p.obeys_triangle(0.0251, True)
-    assert not p.obeys_triangle(0.0, False)
-    assert p.obeys_triangle(0.0, False, separate=False)
+@pytest.mark.parametrize(
+    ("violated", "settings", "holds"),
+    [(0.025, {}, True), (0.0251, {}, False), (1.0, {"triangle_as_separation": True}, True)],
+)
+def test_the_triangle_inequality_may_be_violated_by_a_share_of_pairs(violated, settings, holds):
+    evidence = copy(vt.study(["iou", "hen1"], "wide", "translation(reach=4)", jobs=1).evidence)
+    evidence.triangle = np.array([violated, 0.0])
+    separates, does_not = evidence.judge_distance(vt.Tolerances(**settings))
+    assert (separates["separation"], separates["triangle"]) == (True, holds)
+    assert (does_not["separation"], does_not["triangle"]) == (False, False)
 
 
 def test_the_kernel_counts_the_couples_its_twin_counts():
@@ -154,13 +162,6 @@ def test_scale_dependency_has_its_sign():
 def test_differences_up_to_the_tie_are_none():
     assert p.scale_dependency(LINE + 5e-5, LINE) == ""  # amplitude 6, so that 6e-5 is the limit
     assert p.scale_dependency(LINE + 7e-5, LINE) == "+"
-
-
-def test_shape_dependency_is_any_difference():
-    other = LINE.copy()
-    assert not p.depends_on_shape(LINE, other)
-    other[2] += 1e-6
-    assert p.depends_on_shape(LINE, other)
 
 
 def test_local_changes_are_noticed_grow_and_are_even():

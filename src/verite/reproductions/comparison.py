@@ -1,4 +1,8 @@
-"""Comparison of a reproduction with published tables: agreement, differing cells, and conventions that explain them."""
+"""Comparison of a reproduction with published tables: agreement, differing cells, and conventions that explain them.
+
+A :class:`TableComparison` sets one reproduced table beside the published one, a :class:`Reproduction` all tables of a
+paper. Every cell that differs is a :class:`Mismatch`, with the convention that would give the published cell.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from typing import Any
 from verite import __version__
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
-from verite.reproductions.conventions import Flip, Place, best_flip, format_reason
+from verite.reproductions.conventions import UNEXPLAINED, Flip, Place
 from verite.studies.judging import TICK, PropertyTable, code
 
 # Tables of Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
@@ -26,7 +30,18 @@ GRETSI_TABLES = {"T2": "stars"}
 
 @cache
 def read_table(name: str) -> dict[str, dict[str, str]]:
-    """Read a transcribed table by metric; cells are 1, 0, +, - and +/-."""
+    """Read a transcribed table of a paper.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file below `data/studies`, without .csv.
+
+    Returns
+    -------
+    dict
+        Cells (1, 0, +, - and +/-; in 2009 numbers of stars) by metric and property.
+    """
     text = (files("verite") / "data" / "studies" / f"{name}.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
     return {row.pop("metric"): {k: v for k, v in row.items() if k != "representation"} for row in rows}
@@ -48,7 +63,11 @@ WIDTH = 110
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A cell that differs from the published one."""
+    """A cell that differs from the published one.
+
+    >>> print(Mismatch("T3", "KUL", "symmetry", "0", "1"))
+    T3 KUL, symmetry: blank here, ✓ published
+    """
 
     table: str
     metric: str
@@ -69,8 +88,19 @@ class Mismatch:
 
     @property
     def reason(self) -> str:
-        """The explanation in words."""
-        return format_reason(self.flip)
+        """Why the cell differs, in words.
+
+        >>> flip = Flip("pixels were counted twice", (("T3", "KUL", "symmetry"),), ())
+        >>> Mismatch("T3", "KUL", "symmetry", "0", "1", flip).reason
+        'follows if pixels were counted twice (gives 1, costs 0)'
+        >>> Mismatch("T3", "KUL", "symmetry", "0", "1").reason
+        'not explained'
+        """
+        if self.flip is None:
+            return UNEXPLAINED
+        if self.flip.explains:
+            return f"follows if {self.flip.convention} ({self.flip.cost})"
+        return f"{UNEXPLAINED}; it would follow if {self.flip.convention}, but that {self.flip.cost}"
 
     def to_dict(self) -> dict[str, Any]:
         found = {name: getattr(self, name) for name in ("table", "metric", "column", "ours", "published", "reason")}
@@ -94,9 +124,19 @@ def format_cell(cell: str, table: str) -> str:
 
 @dataclass(frozen=True)
 class TableComparison:
-    """A reproduced table beside the published one."""
+    """A reproduced table beside the published one.
 
-    table: str  # the paper's number
+    Parameters
+    ----------
+    table : str
+        The paper's number of the table, such as "T3".
+    ours : PropertyTable
+        The reproduced table.
+    published : Mapping
+        The published cells, by metric and property.
+    """
+
+    table: str
     ours: PropertyTable
     published: Mapping[str, Mapping[str, str]]
 
@@ -138,7 +178,19 @@ class TableComparison:
 
 
 class Reproduction(Display):
-    """The tables of a paper, reproduced."""
+    """The tables of a paper, reproduced.
+
+    Parameters
+    ----------
+    paper : str
+        "jei" (2010) or "gretsi" (2009).
+    comparisons : Sequence of TableComparison
+        One per table of the paper.
+    outcome : Study or Stars
+        The study whose tables are compared.
+    flips : Sequence of Flip
+        The conventions that were flipped one by one.
+    """
 
     def __init__(self, paper: str, comparisons: Sequence[TableComparison], outcome: Any, flips: Sequence[Flip]) -> None:
         self.paper, self.comparisons, self.outcome, self.flips = paper, comparisons, outcome, flips
@@ -150,9 +202,12 @@ class Reproduction(Display):
 
     @cached_property
     def differences(self) -> list[Mismatch]:
-        """Every cell that differs, with the convention that gives the published one, if any."""
-        found = [difference for one in self.comparisons for difference in one.differences]
-        return [replace(difference, flip=best_flip(difference.place, self.flips)) for difference in found]
+        """Every cell that differs, with the convention of the largest gain that gives the published one, if any."""
+        found = []
+        for difference in (difference for one in self.comparisons for difference in one.differences):
+            giving = [flip for flip in self.flips if difference.place in flip.gives]
+            found.append(replace(difference, flip=max(giving, key=lambda flip: flip.gain, default=None)))
+        return found
 
     @property
     def headline(self) -> str:
@@ -215,6 +270,6 @@ class Reproduction(Display):
 
 
 def count_agreement(comparisons: Sequence[TableComparison]) -> Counts:
-    """Return agreeing cells and all cells, by table and in total."""
+    """Return agreeing cells and all cells, by table, and their sum under "all"."""
     counts = {one.table: one.agreement for one in comparisons}
     return {**counts, "all": [sum(column) for column in zip(*counts.values(), strict=True)]}

@@ -1,8 +1,13 @@
-"""Conventions that the study of 2010 does not print, flipped one by one to explain cells that differ."""
+"""Conventions that the study of 2010 does not print, flipped one by one to explain cells that differ.
+
+A published cell may differ because the paper computed another formula, used another tolerance or judged other ground
+truths. Each such :class:`Convention` is flipped alone; the resulting :class:`Flip` lists the published cells that it
+gives and those that it costs. `CONVENTIONS` has all that are tried.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from math import inf
@@ -17,7 +22,7 @@ from verite.metrics.region import ratio
 from verite.pairs import Array, Pairs
 from verite.reproductions.literal_sums import SUMS, Floats, values_by_columns
 from verite.studies.judging import Evidence, Tolerances
-from verite.studies.measuring import Measured, Values, select_rows
+from verite.studies.measuring import select_rows
 from verite.studies.rows import Row
 from verite.studies.sensitivity import OTHERS, format_tolerance
 from verite.studies.study import Study
@@ -25,14 +30,23 @@ from verite.studies.sweeps import Grid
 from verite.studies.truths import SHAPE_PAIR, Truth
 
 
-def rows_for(readings: Sequence[Reading]) -> list[Row]:
-    """Return a row for every metric that occurs in a reading."""
-    found = {metric: label for reading in readings for label, metric in reading.items()}
-    return [Row(f"{label}: {metric.name}", metric, is_penalty=True) for metric, label in found.items()]
-
-
 def judge(whole: Study, reading: Reading, *conventions: Convention) -> Study:
-    """Return the study of one reading with some conventions flipped, from the study of every metric that occurs."""
+    """Return the study of one reading of the formulas with some conventions flipped.
+
+    Parameters
+    ----------
+    whole : Study
+        The study of every metric that occurs in a reading or a convention; nothing is measured again.
+    reading : Mapping
+        The metric of each label of the paper.
+    *conventions : Convention
+        Conventions to flip. Where one sums by columns, the two boxes of shape dependency are measured again under
+        rotation, column by column.
+
+    Returns
+    -------
+    Study
+    """
     switched = {label: metric for one in conventions for label, metric in one.rows.items()}
     rows = tuple(Row(label, metric, is_penalty=True) for label, metric in {**reading, **switched}.items())
     known = {row.metric: i for i, row in enumerate(whole.rows)}
@@ -40,7 +54,13 @@ def judge(whole: Study, reading: Reading, *conventions: Convention) -> Study:
     evidence = whole.evidence
     measured = select_rows(evidence.measured, places)
     if any(one.by_columns for one in conventions):
-        measured |= add_by_columns(rows, evidence, measured)
+        rotation = next(sweep for sweep in evidence.sweeps if isinstance(sweep, Grid) and sweep.is_line)
+        for truth in (truth for truth in evidence.truths if truth.name in SHAPE_PAIR):
+            key = (truth.name, rotation.name)
+            values, forward = rotated_values(truth, rotation), measured[key].forward.copy()
+            for i, row in enumerate(rows):
+                forward[i] = values.get(row.metric.name, forward[i])
+            measured[key] = replace(measured[key], forward=forward)
     found = Evidence(rows, evidence.truths, evidence.sweeps, measured, evidence.triangle[places])
     return rejudge(Study(found, whole.tolerances), *conventions)
 
@@ -56,7 +76,22 @@ def rejudge(study: Study, *conventions: Convention) -> Study:
 
 
 def flip(whole: Study, base: Study, reading: Reading, convention: Convention) -> list[Study]:
-    """Return the studies that one flipped convention changes: the same values decided again, and changed rows."""
+    """Return the studies that one flipped convention changes.
+
+    Parameters
+    ----------
+    whole, base : Study
+        The study of every metric that occurs, and of the reading without any flip.
+    reading : Mapping
+        The metric of each label of the paper.
+    convention : Convention
+        The convention to flip.
+
+    Returns
+    -------
+    list of Study
+        The same values decided again, where tolerances or ground truths change; the rows whose formula changes.
+    """
     touched = dict(convention.rows)
     if convention.by_columns:
         touched |= {label: metric for label, metric in reading.items() if metric.name in SUMS}
@@ -70,19 +105,6 @@ def rotated_values(truth: Truth, sweep: Grid) -> dict[str, Floats]:
     return values_by_columns(truth.mask, sweep.rasterise(truth))
 
 
-def add_by_columns(rows: Sequence[Row], evidence: Evidence, measured: Measured) -> dict[tuple[str, str], Values]:
-    """Return the values of the two boxes of shape dependency under rotation, summed column by column."""
-    found = {}
-    rotation = next(sweep for sweep in evidence.sweeps if isinstance(sweep, Grid) and sweep.is_line)
-    for truth in (truth for truth in evidence.truths if truth.name in SHAPE_PAIR):
-        key = (truth.name, rotation.name)
-        values, forward = rotated_values(truth, rotation), measured[key].forward.copy()
-        for i, row in enumerate(rows):
-            forward[i] = values.get(row.metric.name, forward[i])
-        found[key] = replace(measured[key], forward=forward)
-    return found
-
-
 Place = tuple[str, str, str]  # table, metric, property
 
 Cells = Mapping[Place, str]
@@ -92,7 +114,12 @@ UNEXPLAINED = "not explained"
 
 @dataclass(frozen=True)
 class Flip:
-    """The cells that change when one convention is flipped."""
+    """The cells that change when one convention is flipped.
+
+    >>> place = ("T3", "KUL", "symmetry")
+    >>> Flip("pixels were counted twice", (place,), ()).cost
+    'gives 1, costs 0'
+    """
 
     convention: str
     gives: tuple[Place, ...]  # cells that differed and now agree
@@ -130,28 +157,13 @@ class Flip:
                 "explains": self.explains}  # fmt: skip
 
 
-def best_flip(place: Place, flips: Sequence[Flip]) -> Flip | None:
-    """Return the flip with the largest gain that gives this cell, or None."""
-    return max((flip for flip in flips if place in flip.gives), key=lambda flip: flip.gain, default=None)
-
-
-def format_reason(flip: Flip | None) -> str:
-    """Format why a cell differs.
-
-    >>> format_reason(Flip("pixels were counted twice", (("T3", "KUL", "symmetry"),), ()))
-    'follows if pixels were counted twice (gives 1, costs 0)'
-    >>> format_reason(None)
-    'not explained'
-    """
-    if flip is None:
-        return UNEXPLAINED
-    if flip.explains:
-        return f"follows if {flip.convention} ({flip.cost})"
-    return f"{UNEXPLAINED}; it would follow if {flip.convention}, but that {flip.cost}"
-
-
 def choose_flips(flips: Sequence[Flip]) -> list[Flip]:
-    """Return the flips that explain a cell which no better flip explains."""
+    """Return the flips that explain a cell which no better flip explains, the largest gain first.
+
+    >>> a, b = ("T3", "KUL", "symmetry"), ("T3", "RMS", "symmetry")
+    >>> [flip.convention for flip in choose_flips([Flip("one", (a,), ()), Flip("both", (a, b), ())])]
+    ['both']
+    """
     found: list[Flip] = []
     for flip in sorted((f for f in flips if f.explains), key=lambda f: -f.gain):
         taken = {place for other in found for place in other.gives}
@@ -165,13 +177,27 @@ Reading = Mapping[str, Metric]  # the metric of each label of the study
 
 @dataclass(frozen=True)
 class Convention:
-    """A convention of the paper that may have been another; its name completes "follows if"."""
+    """A convention of the paper that may have been another; its name completes "follows if".
+
+    Parameters
+    ----------
+    name : str
+        The convention in words.
+    tolerances : Mapping
+        Other tolerances, by name.
+    rows : Mapping
+        Other formulas, by the paper's label of the metric.
+    kind : str
+        "box" or "silhouette" if only ground truths of one kind count.
+    by_columns : bool
+        Whether sums are made pixel by pixel, column by column.
+    """
 
     name: str
     tolerances: Mapping[str, Any] = field(default_factory=dict)
     rows: Mapping[str, Metric] = field(default_factory=dict)
-    kind: str = ""  # only ground truths of one kind count
-    by_columns: bool = False  # sums are made pixel by pixel, column by column
+    kind: str = ""
+    by_columns: bool = False
 
 
 def kullback_one_way(p: Pairs) -> Array:
@@ -205,8 +231,8 @@ def hafiane_namesake(p: Pairs) -> Array:
     return mean
 
 
-def own(function: Any, on: On) -> Metric:
-    """Make a metric from a function."""
+def own(function: Callable[[Pairs], Array], on: On) -> Metric:
+    """Make a metric from a function of pairs of regions, named after it; 0 is best, there is no upper bound."""
     return Metric(make_record(function, on=on, bounds=(0, inf), best=0, image=True, name=function.__name__), {})
 
 
@@ -215,15 +241,7 @@ def martin(variant: str) -> dict[str, Metric]:
     return {f"MAR{name}": metric(f"{name}(variant='{variant}')") for name in ("gce", "lce")}
 
 
-def other_tolerances() -> Iterator[Convention]:
-    """Yield every tolerance at its other values, the nearest first."""
-    in_use = asdict(Tolerances())
-    for name, values in OTHERS.items():
-        if name not in ("evenness", "triangle_as_separation"):
-            for value in sorted(values, key=lambda other: abs(other - in_use[name])):
-                yield Convention(f"the tolerance {name} were {format_tolerance(value)}", {name: value})
-
-
+DEFAULTS = asdict(Tolerances())
 PER_OBJECT, LARGER = martin("per-object"), martin("as-run")
 
 CONVENTIONS: tuple[Convention, ...] = (
@@ -240,7 +258,9 @@ CONVENTIONS: tuple[Convention, ...] = (
     Convention("ErrSous is relative to the contour of the result", rows={"ErrSous": own(under_of_pred, "contour")}),
     Convention("images of doubles were added up column by column and compared to the last bit",
                {"shape": 0.0}, by_columns=True),
-    *other_tolerances(),
+    *(Convention(f"the tolerance {name} were {format_tolerance(value)}", {name: value})
+      for name, values in OTHERS.items() if name not in ("evenness", "triangle_as_separation")
+      for _, value in sorted((abs(value - DEFAULTS[name]), value) for value in values)),  # the nearest first
     Convention("the boxes alone were judged", kind="box"),
     Convention("the silhouettes alone were judged", kind="silhouette"),
 )  # fmt: skip

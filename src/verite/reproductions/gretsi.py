@@ -12,7 +12,7 @@ three stars otherwise
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
@@ -71,7 +71,21 @@ ALTERATIONS = ("translation", "scale", "rotation")
 
 @dataclass(frozen=True)
 class StarRules:
-    """The tolerances of the rule, as shares of a curve's largest value; `cold` is a share of the largest amplitude."""
+    """The tolerances of the rule, as shares of a curve's largest value.
+
+    Parameters
+    ----------
+    cold : float
+        Share of the metric's largest amplitude below which it ignores an alteration (one star).
+    at_once : float
+        Share of the penalty that the first noticeable step may not reach (one star).
+    early, late : float
+        Largest and smallest share of the penalty at half the alteration (two stars beyond).
+    one_sided : float
+        Smallest ratio of the penalties of opposite directions (two stars below).
+    falls : float
+        Largest fall of a rotation's penalty below its running maximum (two stars above).
+    """
 
     cold: float = 0.05
     at_once: float = 0.7
@@ -81,74 +95,84 @@ class StarRules:
     late: float = 0.4
 
 
-def rotated_box(outline: Outline, angles: Floats) -> Warps:
-    """Return the bounding box of the box rotated by each angle."""
-    half_width, half_height = outline.half
-    sine, cosine = np.abs(np.sin(np.deg2rad(angles))), np.abs(np.cos(np.deg2rad(angles)))
-    wide, high = half_width * cosine + half_height * sine, half_width * sine + half_height * cosine
-    return scale(outline, high - half_height, wide - half_width)
-
-
 def lines_of(outline: Outline) -> dict[str, list[Warps]]:
-    """Return the lines of results through the ground truth; here a height h becomes h + x, not h + 2x."""
+    """Return the lines of results through the ground truth, by alteration, one warp per result.
+
+    In this study a height h becomes h + x, not h + 2x. A rotated box is replaced by its bounding box.
+    """
+    half_width, half_height = outline.half
+    sine, cosine = np.abs(np.sin(np.deg2rad(ANGLES))), np.abs(np.cos(np.deg2rad(ANGLES)))
+    wide, high = half_width * cosine + half_height * sine, half_width * sine + half_height * cosine
     return {
         "translation": [translation(outline, STEPS * down, STEPS * right) for down, right in DIRECTIONS],
         "scale": [scale(outline, STEPS * down / 2, STEPS * right / 2) for down, right in DIRECTIONS],
-        "rotation": [rotated_box(outline, ANGLES)],
+        "rotation": [scale(outline, high - half_height, wide - half_width)],
     }
 
 
 def halves_of(line: Floats, origin: int) -> list[Floats]:
-    """Return both halves of a line, from the ground truth outwards."""
+    """Return both halves of a line, from the ground truth outwards.
+
+    >>> [half.tolist() for half in halves_of(np.array([2.0, 0.0, 1.0]), 1)]
+    [[0.0, 1.0], [0.0, 2.0]]
+    """
     return [half for half in (line[origin:], line[origin::-1]) if len(half) > 1]
 
 
-def is_at_once(line: Floats, origin: int, *, share: float = 0.7) -> bool:
-    """Whether the first noticeable step gets most of the penalty.
-
-    >>> is_at_once(np.array([1.0, 0.9, 0.0, 0.9, 1.0]), 2), is_at_once(np.array([2.0, 1.0, 0.0, 1.0, 2.0]), 2)
-    (True, False)
-    """
-    largest = np.abs(line).max()
-    firsts = [np.abs(half[np.abs(half) > 1e-9 * largest][:1]) for half in halves_of(line, origin)]
-    return any(len(first) > 0 and first[0] >= share * largest for first in firsts)
-
-
-def halfway(line: Floats, origin: int) -> list[float]:
-    """Return the penalty of half the alteration relative to that of the whole, on each side that is penalised."""
-    halves = [half for half in halves_of(line, origin) if np.abs(half).max() > 0]
-    return [float(half[(len(half) - 1) // 2] / np.abs(half).max()) for half in halves]
-
-
-def drop(line: Floats, origin: int) -> float:
-    """Return the largest fall of a curve below its running maximum, as a share of its largest value.
-
-    >>> drop(np.array([0.0, 1.0, 2.0, 1.5]), 0)
-    0.25
-    """
-    most = float(np.abs(line).max())
-    return max(float((np.maximum.accumulate(half) - half).max()) for half in halves_of(line, origin)) / most
-
-
 def stars(lines: Sequence[Floats], origin: int, largest: float, turning: bool, rules: StarRules) -> int:
-    """Return the stars of one metric for one alteration."""
+    """Return the stars of one metric for one alteration, by the rule of this module.
+
+    Parameters
+    ----------
+    lines : Sequence of array
+        Penalties along each line of results, 0 for the unaltered box.
+    origin : int
+        Position of the unaltered box on every line.
+    largest : float
+        The metric's largest penalty under any alteration.
+    turning : bool
+        Whether the alteration is a rotation.
+    rules : StarRules
+        The tolerances.
+
+    Returns
+    -------
+    int
+        1, 2 or 3.
+    """
     if max(np.abs(line).max() for line in lines) < rules.cold * largest or largest <= 0:
         return 1
-    noticed = [line for line in lines if np.abs(line).max() > 0]
-    if any(is_at_once(line, origin, share=rules.at_once) for line in noticed):
-        return 1
-    half = [share for line in noticed for share in halfway(line, origin)]
-    if min(half) < rules.late:
+    noticed = [(line, halves_of(line, origin)) for line in lines if np.abs(line).max() > 0]
+    for line, halves in noticed:  # the first noticeable step gets most of the penalty
+        most = np.abs(line).max()
+        firsts = [np.abs(half[np.abs(half) > 1e-9 * most][:1]) for half in halves]
+        if any(len(first) > 0 and first[0] >= rules.at_once * most for first in firsts):
+            return 1
+    penalised = [half for _, halves in noticed for half in halves if np.abs(half).max() > 0]
+    halfway = [float(half[(len(half) - 1) // 2] / np.abs(half).max()) for half in penalised]
+    if min(halfway) < rules.late:
         return 2
     if turning:
-        return 2 if max(drop(line, origin) for line in noticed) > rules.falls else 3
-    sides = [[float(np.abs(part).max()) for part in halves_of(line, origin)] for line in noticed]
+        drops = [max(float((np.maximum.accumulate(half) - half).max()) for half in halves) / float(np.abs(line).max())
+                 for line, halves in noticed]  # below the running maximum  # fmt: skip
+        return 2 if max(drops) > rules.falls else 3
+    sides = [[float(np.abs(half).max()) for half in halves] for _, halves in noticed]
     is_one_sided = any(min(pair) < rules.one_sided * max(pair) for pair in sides)
-    return 2 if is_one_sided or max(half) > rules.early else 3
+    return 2 if is_one_sided or max(halfway) > rules.early else 3
 
 
 class Stars:
-    """The 1,696 results of 2009, measured by its 26 metrics."""
+    """The 1,696 results of 2009, measured by its 26 metrics.
+
+    Parameters
+    ----------
+    rows : Sequence of Row
+        The metrics with the paper's labels.
+    values : Mapping
+        Values [row, line, result] by ground truth and alteration.
+    rules : StarRules
+        The tolerances by which stars are assigned.
+    """
 
     def __init__(self, rows: Sequence[Row], values: Mapping[tuple[str, str], Floats], rules: StarRules) -> None:
         self.rows, self.values, self.rules = rows, values, rules
@@ -243,11 +267,31 @@ OTHERS: dict[str, tuple[float, ...]] = {
 
 
 def reproduce_gretsi(*, progress: Progress | None = None, rules: StarRules | None = None) -> GretsiReproduction:
-    """Reproduce the stars of the 26 metrics of 2009, with every convention flipped once."""
+    """Reproduce the stars of the 26 metrics of 2009, with every convention flipped once.
+
+    Parameters
+    ----------
+    progress : callable, optional
+        Called with the number of results that were measured.
+    rules : StarRules, optional
+        The tolerances of the rule.
+
+    Returns
+    -------
+    GretsiReproduction
+    """
     settled = rules or StarRules()
-    values = measure_lines(
-        {name for reading in (GRETSI_2009, *READINGS.values()) for name in reading.values()}, progress
-    )
+    names = {name for reading in (GRETSI_2009, *READINGS.values()) for name in reading.values()}
+    rows = [Row(name, metric(name), is_penalty=True) for name in sorted(names)]
+    values: dict[str, dict[tuple[str, str], Floats]] = {row.label: {} for row in rows}
+    for truth in boxes():
+        for alteration, lines in lines_of(truth.outline).items():
+            results = rasterise_warps(truth.outline, np.concatenate(lines))
+            forward = values_of(rows, truth.mask[None], results, both_ways=False)[0].reshape(len(rows), len(lines), -1)
+            for row, measured in zip(rows, forward, strict=True):
+                values[row.label][truth.name, alteration] = measured
+            if progress is not None:
+                progress(forward[0].size - len(lines))
     base = stars_of(values, GRETSI_2009, settled)
     flips = [(name, stars_of(values, GRETSI_2009 | reading, settled)) for name, reading in READINGS.items()]
     for tolerance, others in OTHERS.items():
@@ -261,25 +305,10 @@ def reproduce_gretsi(*, progress: Progress | None = None, rules: StarRules | Non
     return GretsiReproduction(base, [Flip.of(name, before, cells_of(other), published) for name, other in flips])
 
 
-def measure_lines(names: Iterable[str], progress: Progress | None) -> dict[str, dict[tuple[str, str], Floats]]:
-    """Measure each metric on every line of results, by ground truth and alteration."""
-    rows = [Row(name, metric(name), is_penalty=True) for name in sorted(names)]
-    found: dict[str, dict[tuple[str, str], Floats]] = {row.label: {} for row in rows}
-    for truth in boxes():
-        for name, lines in lines_of(truth.outline).items():
-            results = rasterise_warps(truth.outline, np.concatenate(lines))
-            forward = values_of(rows, truth.mask[None], results, both_ways=False)[0].reshape(len(rows), len(lines), -1)
-            for row, values in zip(rows, forward, strict=True):
-                found[row.label][truth.name, name] = values
-            if progress is not None:
-                progress(forward[0].size - len(lines))
-    return found
-
-
 def stars_of(
     values: Mapping[str, Mapping[tuple[str, str], Floats]], reading: Mapping[str, str], rules: StarRules
 ) -> Stars:
-    """Return the stars of one reading of the rows."""
+    """Return the stars of one reading of the rows, from the values of every metric by name."""
     rows = [Row(label, metric(name), is_penalty=True) for label, name in reading.items()]
     keys = next(iter(values.values()))
     return Stars(rows, {key: np.stack([values[name][key] for name in reading.values()]) for key in keys}, rules)

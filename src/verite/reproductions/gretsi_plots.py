@@ -66,6 +66,21 @@ def relative_curve(stars: Stars, i: int, alteration: str, line: int) -> NDArray[
     """Return one metric's curve, 0 for the unaltered box, as a share of its largest value.
 
     Where the metric ignores the alteration, it is a share of the largest value under any alteration.
+
+    Parameters
+    ----------
+    stars : Stars
+        The measured study.
+    i : int
+        Position of the metric among its rows.
+    alteration : str
+        "translation", "scale" or "rotation".
+    line : int
+        Position of the line among `DIRECTIONS`.
+
+    Returns
+    -------
+    array of float
     """
     curves = {name: look_at(name, stars.values[JUDGED, name][i]) for name in ALTERATIONS}
     penalties = {name: lines - lines[0, origin_of(name)] for name, lines in curves.items()}

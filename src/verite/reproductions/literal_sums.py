@@ -1,12 +1,16 @@
 """Metrics of the study of 2010 summed literally over an image of doubles, column by column: equal but for rounding.
 
 Sums of whole numbers are exact in any order. Sums of fractions are not: an image rotated by 90° is summed in another
-order and differs in the last bit, which explains some published cells.
+order and differs in the last bit, which explains some published cells. Divergences (Kullback, Jensen, Bhattacharyya),
+contour distances (Baddeley, Odet, Pratt's figure of merit) and consistency errors (Martin) are such sums. `SUMS` has
+them by the name of the metric in the catalogue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +24,11 @@ OFF, ON = 1.0, 2.0  # gray levels
 
 
 def add_up(image: Floats) -> float:
-    """Sum every column from top to bottom, then the columns from left to right, one number after the other."""
+    """Sum every column from top to bottom, then the columns from left to right, one number after the other.
+
+    >>> add_up(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    10.0
+    """
     columns = image.sum(axis=0)  # row by row: numpy adds in pairs along the last axis alone
     return float(np.add.accumulate(columns)[-1])
 
@@ -31,7 +39,11 @@ def contour_of(mask: Mask) -> Mask:
 
 
 def distances_to(pixels: Mask, others: Mask) -> Floats:
-    """Return the distance of each pixel to the nearest of the others, as an image; 0 elsewhere."""
+    """Return the Euclidean distance of each pixel to the nearest of the others, as an image; 0 elsewhere.
+
+    >>> distances_to(np.array([[True, False, False]]), np.array([[False, False, True]]))
+    array([[2., 0., 0.]])
+    """
     found = np.zeros(pixels.shape)
     apart = np.argwhere(pixels)[:, None] - np.argwhere(others)[None]
     found[pixels] = np.sqrt((apart**2).sum(axis=2).min(axis=1))
@@ -39,7 +51,22 @@ def distances_to(pixels: Mask, others: Mask) -> Floats:
 
 
 class MaskPair:
-    """Two masks with contours, gray levels and contour distances, as the formulas need them."""
+    """Two masks with contours, gray levels and contour distances, as the formulas need them.
+
+    Parameters
+    ----------
+    truth, pred : array of bool
+        Masks of the ground truth and of the result, in one image.
+
+    Attributes
+    ----------
+    contours : pair of array of bool
+        Contour pixels of both masks.
+    levels : pair of array of float
+        Both contours as images of gray levels, 2 on the contour and 1 off it.
+    to_truth, to_pred : array of float
+        Distance of each contour pixel of one mask to the contour of the other.
+    """
 
     def __init__(self, truth: Mask, pred: Mask) -> None:
         self.truth, self.pred, self.pixels = truth, pred, truth.size
@@ -65,11 +92,27 @@ class MaskPair:
         return found
 
 
+Errors = Callable[[Mask, Mask], Floats]
+Sum = TypeVar("Sum", bound=Callable[..., float])
+SUMS: dict[str, Callable[[MaskPair], float]] = {}  # by the name of the metric
+
+
+def sums(name: str, **parameters: float | Errors) -> Callable[[Sum], Sum]:
+    """Register a function of a :class:`MaskPair`, with its parameters, as the sum of the metric of this name."""
+
+    def register(function: Sum) -> Sum:
+        SUMS[name] = partial(function, **parameters)
+        return function
+
+    return register
+
+
 def entropy(levels: Floats) -> float:
     """Rényi entropy of order 3."""
     return float(np.log2(add_up(levels**3)) / (1 - 3))
 
 
+@sums("jensen")
 def jensen(p: MaskPair) -> float:
     """Jensen's divergence."""
     mine, theirs = p.levels
@@ -77,30 +120,37 @@ def jensen(p: MaskPair) -> float:
     return entropy(np.sqrt(mean * mine)) - (entropy(mean) + entropy(mine)) / 2
 
 
+@sums("kullback")
 def kullback(p: MaskPair) -> float:
     """Kullback's divergence, both directions."""
     mine, theirs = p.levels
     return add_up((theirs - mine) * np.log(theirs / mine)) / p.pixels
 
 
+@sums("kullback_one_way")
 def kullback_one_way(p: MaskPair) -> float:
     """Kullback's divergence in one direction, of images divided by their sums."""
     mine, theirs = (levels / levels.sum() for levels in p.levels)
     return add_up(theirs * np.log(theirs / mine))
 
 
+@sums("bhattacharyya(background=2, contour=1, variant='raw')")
 def bhattacharyya(p: MaskPair) -> float:
     """Bhattacharyya's distance with gray levels 2 off and 1 on the contour."""
     mine, theirs = (OFF + ON - levels for levels in p.levels)
     return float(-np.log(add_up(np.sqrt(mine * theirs)) / p.pixels))
 
 
+@sums("rms", q=2)
+@sums("lq", q=1)
+@sums("lq(q=3)", q=3)
 def distance_power(p: MaskPair, q: float) -> float:
     """L_q distance of the contour images."""
     mine, theirs = p.levels
     return float((add_up(np.abs(theirs - mine) ** q) / p.pixels) ** (1 / q))
 
 
+@sums("snr")
 def noise(p: MaskPair) -> float:
     """Signal-to-noise ratio."""
     mine, theirs = p.levels
@@ -109,17 +159,23 @@ def noise(p: MaskPair) -> float:
     return 1 / (1 + float(np.sqrt(add_up(ratio) / p.pixels)))
 
 
+@sums("mean_distance", n=1)
+@sums("mean_squared_distance", n=2)
 def mean_power(p: MaskPair, n: int) -> float:
     """Mean contour distance, raised to a power."""
     return add_up(p.to_truth**n) / int(p.contours[1].sum())
 
 
+@sums("figure_of_merit")
 def merit(p: MaskPair) -> float:
     """Pratt's figure of merit, as a distance."""
     near = np.where(p.contours[1], 1 / (1 + p.to_truth**2 / 9), 0.0)
     return 1 - add_up(near) / max(int(c.sum()) for c in p.contours)
 
 
+@sums("baddeley(p=1, variant='as-run')", order=1)
+@sums("baddeley(variant='as-run')", order=2)
+@sums("baddeley(p=3, variant='as-run')", order=3)
 def baddeley(p: MaskPair, order: int) -> float:
     """Baddeley's Δ as the study ran it."""
     either = int((p.contours[0] | p.contours[1]).sum())
@@ -131,58 +187,49 @@ def odet(distances: Floats, alone: Mask, n: int) -> float:
     return add_up(np.where(alone, (distances / 5) ** n, 0.0)) / max(1, int(alone.sum()))
 
 
+@sums("odet_over", n=1)
+@sums("odet_over(n=2)", n=2)
 def over(p: MaskPair, n: int) -> float:
     """Over-detection of Odet."""
     return odet(p.to_truth, p.contours[1] & ~p.contours[0], n)
 
 
+@sums("odet_under", n=1)
+@sums("odet_under(n=2)", n=2)
 def under(p: MaskPair, n: int) -> float:
     """Under-detection of Odet."""
     return odet(p.to_pred, p.contours[0] & ~p.contours[1], n)
 
 
-Errors = Callable[[Mask, Mask], Floats]
-
-
+@sums("gce", errors=MaskPair.refinement)
+@sums("gce(variant='per-object')", errors=MaskPair.lost)
 def martin(p: MaskPair, errors: Errors) -> float:
-    """Global consistency error."""
+    """Global consistency error: the smaller sum of refinement errors of both directions, per pixel."""
     return min(add_up(errors(p.truth, p.pred)), add_up(errors(p.pred, p.truth))) / p.pixels
 
 
+@sums("lce", errors=MaskPair.refinement)
+@sums("lce(variant='per-object')", errors=MaskPair.lost)
 def martin_local(p: MaskPair, errors: Errors) -> float:
-    """Local consistency error."""
+    """Local consistency error: the smaller refinement error of both directions at each pixel, averaged."""
     return add_up(np.minimum(errors(p.truth, p.pred), errors(p.pred, p.truth))) / p.pixels
 
 
-# By the name of the metric.
-SUMS: dict[str, Callable[[MaskPair], float]] = {
-    "snr": noise,
-    "rms": lambda p: distance_power(p, 2),
-    "lq": lambda p: distance_power(p, 1),
-    "lq(q=3)": lambda p: distance_power(p, 3),
-    "kullback": kullback,
-    "kullback_one_way": kullback_one_way,
-    "bhattacharyya(background=2, contour=1, variant='raw')": bhattacharyya,
-    "jensen": jensen,
-    "mean_distance": lambda p: mean_power(p, 1),
-    "mean_squared_distance": lambda p: mean_power(p, 2),
-    "figure_of_merit": merit,
-    "baddeley(p=1, variant='as-run')": lambda p: baddeley(p, 1),
-    "baddeley(variant='as-run')": lambda p: baddeley(p, 2),
-    "baddeley(p=3, variant='as-run')": lambda p: baddeley(p, 3),
-    "odet_over": lambda p: over(p, 1),
-    "odet_over(n=2)": lambda p: over(p, 2),
-    "odet_under": lambda p: under(p, 1),
-    "odet_under(n=2)": lambda p: under(p, 2),
-    "gce": lambda p: martin(p, p.refinement),
-    "lce": lambda p: martin_local(p, p.refinement),
-    "gce(variant='per-object')": lambda p: martin(p, p.lost),
-    "lce(variant='per-object')": lambda p: martin_local(p, p.lost),
-}
-
-
 def values_by_columns(truth: Mask, results: RLEMasks) -> dict[str, Floats]:
-    """Return the value of each result by every metric whose sum runs over fractions."""
+    """Return the value of each result by every metric whose sum runs over fractions.
+
+    Parameters
+    ----------
+    truth : array of bool
+        Mask of the ground truth.
+    results : RLEMasks
+        Masks of the results, in images of the same size.
+
+    Returns
+    -------
+    dict
+        Values of all results by the name of the metric, the names of `SUMS`.
+    """
     found = {name: np.empty(len(results)) for name in SUMS}
     for i in range(len(results)):
         pair = MaskPair(truth, array_of(results, i))

@@ -1,16 +1,20 @@
 """Claims of the paper about the scene score, checked on measured curves.
 
 A claim is checked in many cases: steps of curves, numbers of objects, altered scenes. It holds, holds except in some
-cases, or fails in at least half of them.
+cases, or fails in at least half of them. Claims are grouped by figures 10 to 15 of the paper.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import hypot
 from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verite.studies import properties
 
 if TYPE_CHECKING:
     from verite.studies.interpretation import StudyCurves
@@ -25,13 +29,25 @@ UNITS = {"rotation": "°"}
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """One claim with the number of cases that contradict it."""
+    """One claim with the number of cases that contradict it.
+
+    Parameters
+    ----------
+    figure : int
+        The paper's figure that shows it.
+    claim : str
+        The claim in words.
+    exceptions, cases : int
+        Cases that contradict it, and all cases.
+    found : str
+        The measured values, or the first exception.
+    """
 
     figure: int
     claim: str
     exceptions: int
     cases: int
-    found: str  # the measured values, or the first exception
+    found: str
 
     @property
     def passed(self) -> bool:
@@ -59,20 +75,35 @@ def check_claim(figure: int, claim: str, exceptions: Sequence[str], cases: int, 
     return CheckedClaim(figure, claim, len(exceptions), cases, found)
 
 
+Checks = Callable[["StudyCurves", float], Iterator[CheckedClaim]]
+CHECKS: list[Checks] = []  # in the order of the paper's figures
+
+
+def claims(checks: Checks) -> Checks:
+    """Register a function that checks some of the claims on the curves, for one weight alpha."""
+    CHECKS.append(checks)
+    return checks
+
+
 def checks_of(curves: StudyCurves, alpha: float) -> list[CheckedClaim]:
-    """Check all claims, in the order of the paper's figures."""
-    return [
-        *localization_checks(curves),
-        *recognition_checks(curves, alpha),
-        *detection_checks(curves),
-        *matching_checks(curves),
-        *confidence_checks(curves),
-        *class_checks(curves),
-        *order_checks(curves),
-    ]
+    """Check all claims, in the order of the paper's figures.
+
+    Parameters
+    ----------
+    curves : StudyCurves
+        The measured costs of misplaced, misclassified, removed and added objects.
+    alpha : float
+        Weight of localization against recognition, with which the scenes were scored.
+
+    Returns
+    -------
+    list of CheckedClaim
+    """
+    return [claim for checks in CHECKS for claim in checks(curves, alpha)]
 
 
-def localization_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+@claims
+def localization_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     """Check the claims about misplaced objects (figure 10)."""
     for kind, by_count in c.localization.items():
         falls = [
@@ -84,7 +115,11 @@ def localization_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
         rising = f"{len(by_count)} of {len(by_count)} curves rise at every step"
         steps = sum(map(len, by_count.values()))
         yield check_claim(10, f"{kind}: rises strictly with the power", falls, steps, rising)
-        jumps = [f"{n} objects, at power {power}" for n, curve in by_count.items() for power in jumps_of([0.0, *curve])]
+        jumps = []
+        for n, curve in by_count.items():
+            whole = np.array([0.0, *curve])
+            steps_that_jump = properties.jumps(whole, SHARE * properties.amplitude(whole), TIMES)
+            jumps += [f"{n} objects, at power {step + 1}" for step in np.flatnonzero(steps_that_jump)]
         yield check_claim(10, f"{kind}: has no jump", jumps, steps, f"none in {len(by_count)} curves")
         yield fewer_cost_more(kind, by_count, c.errors[kind])
     for costly, cheap in (("translation", "scale"), ("rotation", "scale"), ("scale", "perspective")):
@@ -130,6 +165,7 @@ def fewer_cost_more(kind: str, by_count: Mapping[int, list[float]], errors: Mapp
     return check_claim(10, f"{kind}: costs less the more objects there are", rises, max(1, steps), found)
 
 
+@claims
 def recognition_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     """Check the claims about wrong classes (figure 11)."""
     off = [
@@ -145,7 +181,8 @@ def recognition_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     yield check_claim(11, f"all classes wrong: exactly {1 - alpha:.3g}", off, len(last), f"{1 - alpha:.3g} everywhere")
 
 
-def detection_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+@claims
+def detection_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     """Check the claims about removed and added objects (figure 12)."""
     for word, curves in (("removed", c.removed), ("added", c.added)):
         falls = [f"{n} objects" for n, curve in curves.items() if any(b <= a for a, b in pairwise(curve))]
@@ -170,7 +207,8 @@ def detection_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     yield check_claim(12, "a removal costs more than an addition", cheaper, cases, example)
 
 
-def matching_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+@claims
+def matching_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     """Check the claims about multiple and one-to-one matching (figure 13)."""
     milder, unsteady = [], []
     for kind, modes in c.matching.items():
@@ -205,28 +243,30 @@ def matching_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
         f"{name}: {max(curve):.4f}" for name, curve in modes.items() if abs(curve[-1] - modes["one-to-one"][-1]) > EXACT
     ]
     yield check_claim(13, "perspective up to 20 never loses a match", lost, len(modes), "all ways of matching agree")
-    for kind in ("rotation", "translation"):
-        yield lost_sooner(c, kind, "scale")
 
 
-def lost_sooner(c: StudyCurves, soon: str, late: str) -> CheckedClaim:
-    """Check that one alteration loses matches at a lower power than another, at every threshold."""
-    later = [
-        f"{threshold}, power {power}: {a:.3f} of the objects lost, {b:.3f} by {late}"
-        for threshold, curve in c.lost[soon].items()
-        for power, (a, b) in enumerate(zip(curve, c.lost[late][threshold], strict=True), 1)
-        if a < b
-    ]
-    cases = sum(map(len, c.lost[soon].values()))
-    ends = {threshold: (curve[-1], c.lost[late][threshold][-1]) for threshold, curve in c.lost[soon].items()}
-    shown = ", ".join(f"{threshold} {a:.3f} against {b:.3f}" for threshold, (a, b) in ends.items() if a or b)
-    claim = f"matches are lost sooner by {soon} than by {late}"
-    if not any(a or b for a, b in ends.values()):
-        return CheckedClaim(13, claim, cases, cases, f"no match is lost up to power {POWERS}")
-    return check_claim(13, claim, later, cases, f"lost at power {POWERS}: {shown}")
+@claims
+def lost_match_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
+    """Check that rotation and translation lose matches at a lower power than a scale change, at every threshold."""
+    for soon, late in (("rotation", "scale"), ("translation", "scale")):
+        later = [
+            f"{threshold}, power {power}: {a:.3f} of the objects lost, {b:.3f} by {late}"
+            for threshold, curve in c.lost[soon].items()
+            for power, (a, b) in enumerate(zip(curve, c.lost[late][threshold], strict=True), 1)
+            if a < b
+        ]
+        cases = sum(map(len, c.lost[soon].values()))
+        ends = {threshold: (curve[-1], c.lost[late][threshold][-1]) for threshold, curve in c.lost[soon].items()}
+        shown = ", ".join(f"{threshold} {a:.3f} against {b:.3f}" for threshold, (a, b) in ends.items() if a or b)
+        claim = f"matches are lost sooner by {soon} than by {late}"
+        if shown:
+            yield check_claim(13, claim, later, cases, f"lost at power {POWERS}: {shown}")
+        else:
+            yield CheckedClaim(13, claim, cases, cases, f"no match is lost up to power {POWERS}")
 
 
-def confidence_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+@claims
+def confidence_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     """Check the claim about the weight of a wrong class (figure 14)."""
     below = [
         i
@@ -238,7 +278,8 @@ def confidence_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     yield check_claim(14, "a wrong class weighs more than a right one", steps, len(c.right), found)
 
 
-def class_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+@claims
+def class_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     """Check the claims about class distances (figure 15)."""
     for name, curve, plain in (
         (f"{c.example['class'][0]}", c.example["with"], c.example["without"]),
@@ -252,7 +293,8 @@ def class_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
         yield CheckedClaim(15, f"class distances, {name}: step by step instead of a jump", int(not passed), 1, found)
 
 
-def order_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
+@claims
+def order_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     """Check the order of costs: detection, recognition, localization."""
     n = next(iter(c.removed))
     missing, wrong = c.removed[n][1], c.recognition[n][1]
@@ -266,20 +308,3 @@ def order_checks(c: StudyCurves) -> Iterator[CheckedClaim]:
     told = found + (f"; not for {', '.join(above)}" if above else "")
     claim = "detection weighs more than recognition, recognition than localization"
     yield CheckedClaim(12, claim, failed, cases, told)
-
-
-def jumps_of(curve: Sequence[float]) -> list[int]:
-    """Return the powers at which a curve jumps; a missing neighbour counts as small.
-
-    >>> jumps_of([0, 1, 2, 3, 20, 21, 22, 23, 24])
-    [4]
-    """
-    steps = [abs(b - a) for a, b in pairwise(curve)]
-    height = max(curve) - min(curve)
-    return [
-        i + 1
-        for i, step in enumerate(steps)
-        if step > SHARE * height
-        and (i == 0 or step > TIMES * steps[i - 1])
-        and (i + 1 == len(steps) or step > TIMES * steps[i + 1])
-    ]

@@ -5,31 +5,46 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import BadParameter
 from verite.files import fill_folder, make_folder, write_atomically
-from verite.model.polygons import RLEMasks
 from verite.model.rasters import array_of
 from verite.model.styles import csv_text
 from verite.studies.measuring import tasks_of
 from verite.studies.study import Study
-from verite.studies.sweeps import Grid, Sweep
-from verite.studies.truths import Truth
+from verite.studies.sweeps import Grid
 
 ExportFormat = Literal["parquet", "csv"]
-Columns = dict[str, Any]
+Columns = dict[str, list[str] | list[int] | NDArray[np.float64]]
 
 
 def export(study: Study, folder: str | Path, *, format: ExportFormat = "parquet", pictures: bool = False) -> Path:
-    """Write results.parquet or results.csv, and with `pictures` every mask as a PNG; return the path of the table.
+    """Write every altered region, with its parameters and all values, to one table.
 
     There is a row per altered region, the unaltered one included: ground truth, alteration, its parameters (x and y, or
     place and size of a local change), height, width and COCO run-length encoding of the mask, and for each metric
     M(truth, result) and M(result, truth).
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    folder : str or Path
+        Folder to write, new or empty.
+    format : {"parquet", "csv"}
+        Format of the table.
+    pictures : bool, default False
+        Also save every mask as a black and white PNG, named by its parameters.
+
+    Returns
+    -------
+    Path
+        Path of the table, results.parquet or results.csv.
     """
     if format not in ("parquet", "csv"):
         raise BadParameter(f"format: expected parquet or csv, found {format!r}")
@@ -41,10 +56,14 @@ def export(study: Study, folder: str | Path, *, format: ExportFormat = "parquet"
 
 
 def parts_of(study: Study, pictures: Path | None) -> Iterator[Columns]:
-    """Yield the columns of each ground truth under each alteration."""
+    """Yield the columns of each ground truth under each alteration, and save the masks if a folder is given."""
     for truth, sweep in tasks_of(study.truths, study.sweeps):
         results, values = sweep.rasterise(truth), study.evidence.measured[truth.name, sweep.name]
-        first, second = parameters_of(sweep, truth)
+        if isinstance(sweep, Grid):
+            first, second = sweep.parameters
+        else:
+            places, sizes = sweep.shape(truth)
+            first, second = np.repeat(np.arange(float(places)), sizes), np.tile(np.arange(float(sizes)), places)
         height, width = truth.mask.shape
         columns: Columns = {
             "truth": [truth.name] * len(results),
@@ -59,16 +78,14 @@ def parts_of(study: Study, pictures: Path | None) -> Iterator[Columns]:
             columns[row.label] = values.forward[i].ravel()
             columns[f"{row.label}, exchanged"] = values.backward[i].ravel()
         if pictures is not None:
-            save_masks(results, first, second, make_folder(pictures / file_name(truth.name) / file_name(sweep.name)))
+            from PIL import Image
+
+            folder = make_folder(pictures / file_name(truth.name) / file_name(sweep.name))
+            for i, (x, y) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+                out = io.BytesIO()
+                Image.fromarray(array_of(results, i)).save(out, format="PNG")
+                write_atomically(folder / f"{x:+g}_{y:+g}.png", out.getvalue())
         yield columns
-
-
-def parameters_of(sweep: Sweep, truth: Truth) -> tuple[np.ndarray, np.ndarray]:
-    """Return x and y of every result; of local changes the numbers of place and size."""
-    if isinstance(sweep, Grid):
-        return sweep.parameters
-    places, sizes = sweep.shape(truth)
-    return np.repeat(np.arange(float(places)), sizes), np.tile(np.arange(float(sizes)), places)
 
 
 def to_csv(parts: Iterator[Columns]) -> str:
@@ -97,16 +114,6 @@ def to_parquet(parts: Iterator[Columns]) -> bytes:
     assert writer is not None
     writer.close()
     return out.getvalue()
-
-
-def save_masks(results: RLEMasks, first: np.ndarray, second: np.ndarray, folder: Path) -> None:
-    """Save every mask as a black and white PNG, named by its parameters."""
-    from PIL import Image
-
-    for i, (x, y) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
-        out = io.BytesIO()
-        Image.fromarray(array_of(results, i)).save(out, format="PNG")
-        write_atomically(folder / f"{x:+g}_{y:+g}.png", out.getvalue())
 
 
 def file_name(name: str) -> str:

@@ -72,6 +72,20 @@ Mask = NDArray[np.bool_]
 def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> Annotations:
     """Make images with as many objects as the paper's, of irregular outline, some of them partly occluded.
 
+    Parameters
+    ----------
+    seed : int, default 0
+        Seed of the random numbers.
+    counts : Mapping, optional
+        Number of images by number of objects. Default: those of VOC 2008's segmentation set.
+
+    Returns
+    -------
+    Annotations
+        Masks with a random class each, of VOC's 20.
+
+    Examples
+    --------
     >>> scenes = synthetic_scenes(counts={1: 2, 3: 1})
     >>> len(scenes.images), len(scenes)
     (3, 5)
@@ -101,8 +115,26 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
 def sample_silhouettes(count: int, width: int, height: int, rng: np.random.Generator) -> list[Mask]:
     """Sample disjoint regions: occluded parts are cut off, as annotators mark visible pixels.
 
-    Together they would cover 10 to 60 % of the image, each a random share, far from the others.
+    Together they would cover 10 to 60 % of the image, each a random share, far from the others. A region is a closed
+    line with bays and limbs: a circle whose radius is a sum of random waves.
+
+    Parameters
+    ----------
+    count : int
+        Number of regions.
+    width, height : int
+        Size of the image.
+    rng : Generator
+        Source of random numbers.
+
+    Returns
+    -------
+    list of array of bool
+        Masks of at least `SMALLEST` pixels each.
     """
+    angle = np.linspace(0, 2 * np.pi, CORNERS, endpoint=False)
+    circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    image_size, one = np.array([[height, width]], dtype=np.int32), np.array([0, 1], dtype=np.int64)
     while True:
         taken = np.zeros((height, width), dtype=np.bool_)
         masks: list[Mask] = []
@@ -117,29 +149,17 @@ def sample_silhouettes(count: int, width: int, height: int, rng: np.random.Gener
                 distances = np.abs(places[:, None] - middles[None]).sum(axis=2).min(axis=1)
                 places = places[[int(distances.argmax())]]
             middles = np.concatenate([middles, places[:1]])
-            mask = rasterise_ring(blob(rng) * size / 2 + places[0], width, height) & ~taken
+            heights = rng.uniform(0.0, 0.55, len(WAVES)) / WAVES**0.5
+            phases = rng.uniform(0, 2 * np.pi, len(WAVES))
+            waves = heights[:, None] * np.cos(WAVES[:, None] * angle + phases[:, None])
+            ring = np.maximum(0.2, 1 + waves.sum(axis=0))[:, None] * circle
+            ring = ring / np.abs(ring).max(axis=0) * size / 2 + places[0]
+            runs = _core.polygon_runs(np.ascontiguousarray(ring), one * CORNERS, one, image_size, False)
+            mask = array_of(RLEMasks(*runs, image_size), 0) & ~taken
             taken |= mask
             masks.append(mask)
         if all(mask.sum() >= SMALLEST for mask in masks):
             return masks
-
-
-def blob(rng: np.random.Generator) -> NDArray[np.float64]:
-    """Sample a closed line around the origin with bays and limbs, within -1 to 1 on either axis."""
-    angle = np.linspace(0, 2 * np.pi, CORNERS, endpoint=False)
-    height = rng.uniform(0.0, 0.55, len(WAVES)) / WAVES**0.5
-    phase = rng.uniform(0, 2 * np.pi, len(WAVES))
-    radius = np.maximum(0.2, 1 + (height[:, None] * np.cos(WAVES[:, None] * angle + phase[:, None])).sum(axis=0))
-    points = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    return np.asarray(points / np.abs(points).max(axis=0))
-
-
-def rasterise_ring(points: NDArray[np.float64], width: int, height: int) -> Mask:
-    """Return the pixels whose centre lies inside a ring."""
-    size = np.array([[height, width]], dtype=np.int32)
-    one = np.array([0, 1], dtype=np.int64)
-    runs = RLEMasks(*_core.polygon_runs(np.ascontiguousarray(points), one * len(points), one, size, False), size)
-    return array_of(runs, 0)
 
 
 POWERS = np.arange(1, 21)
@@ -156,6 +176,7 @@ class Altered:
 
     count: int
     images: NDArray[np.int64]
+    labels: NDArray[np.int64]  # [image, object]
     base_overlap: Floats  # [image, truth, object]
     base_localization: Floats
     overlap: Floats  # [image, object, way, truth]
@@ -191,6 +212,41 @@ class Altered:
         score = score_scenes(SceneObjects(len(overlap), of_object, of_object), possible, rules).score
         return score.reshape(images, count, len(ALTERATIONS), DIRECTIONS, len(POWERS))
 
+    @property
+    def own_overlap(self) -> Floats:
+        """IoU of each altered object with its original, [image, object, kind, direction, power]."""
+        own = np.stack([self.overlap[:, k, :, k] for k in range(self.count)], axis=1)
+        return own.reshape(*own.shape[:2], len(ALTERATIONS), DIRECTIONS, len(POWERS))
+
+    def mean_score(self, rules: ScoreRules, *, wrong: int = 0, removed: int = 0, added: int = 0) -> float:
+        """Return the mean score of the scenes if every remaining object is detected exactly.
+
+        Parameters
+        ----------
+        rules : ScoreRules
+            Weights and matching of the scene score.
+        wrong, removed : int
+            Number of objects with a wrong class (the first ones), and without a prediction (the last ones).
+        added : int
+            Number of false positives that overlap nothing.
+        """
+        images, count, kept = len(self.images), self.count, self.count - removed
+        overlap = self.base_overlap[:, :, :kept]
+        image, truth, pred = np.nonzero(overlap)
+        preds = kept + added
+        predicted = self.labels.copy()
+        predicted[:, :wrong] = -1  # a class that no object has
+        is_wrong = self.labels[image, truth] != predicted[image, pred]
+        possible = CandidateMatches(
+            image * count + truth,
+            image * preds + pred,
+            overlap[image, truth, pred],
+            self.base_localization[image, truth, pred],
+            recognition_score(is_wrong.astype(np.float64), ~is_wrong),
+        )
+        objects = SceneObjects(images, np.repeat(np.arange(images), count), np.repeat(np.arange(images), preds))
+        return float(score_scenes(objects, possible, rules).score.mean())
+
 
 def masks_of(truth: Annotations) -> RLEMasks:
     """Rasterise every object; DataError where the size of an image is unknown."""
@@ -200,11 +256,6 @@ def masks_of(truth: Annotations) -> RLEMasks:
         name = truth.images.name(int(truth.image[unsized[0]]))
         raise DataError(f"{truth.source.path or 'scenes'}: expected the size of every image, found none for {name!r}")
     return rasterise(truth.regions, sizes.astype(np.int32))
-
-
-def box_masks(masks: RLEMasks) -> RLEMasks:
-    """Return the bounding boxes of masks, as masks."""
-    return rasterise(Regions(frames_of(masks)), masks.sizes)
 
 
 Anchor = Literal["centre", "corner"]
@@ -227,16 +278,15 @@ def ways(outline: Outline, anchor: Anchor = "centre") -> Warps:
     return warps
 
 
-def pairs_between(truths: RLEMasks, preds: RLEMasks, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Pairs:
-    mine, theirs = (RegionShapes(Regions(frames_of(side), runs=side), side.sizes) for side in (truths, preds))
-    return Pairs.from_shapes(mine, theirs, rows, columns)
-
-
 def compare(truths: RLEMasks, preds: RLEMasks, metric: Metric) -> tuple[Floats, Floats, Floats]:
-    """Return IoU, localization error and that with exchanged sides of every pair, [pred, truth]."""
+    """Return IoU, localization error and that with exchanged sides of every pair, [pred, truth].
+
+    The localization error is measured where the regions overlap, and 0 elsewhere.
+    """
     rows = np.tile(np.arange(len(truths)), len(preds))
     columns = np.repeat(np.arange(len(preds)), len(truths))
-    pairs = pairs_between(truths, preds, rows, columns)
+    mine, theirs = (RegionShapes(Regions(frames_of(side), runs=side), side.sizes) for side in (truths, preds))
+    pairs = Pairs.from_shapes(mine, theirs, rows, columns)
     union = pairs.truth_area + pairs.pred_area - pairs.shared_area
     overlap = np.divide(pairs.shared_area, union, out=np.zeros(len(union)), where=union > 0)
     localization, exchanged = np.zeros((2, len(overlap)))
@@ -248,17 +298,9 @@ def compare(truths: RLEMasks, preds: RLEMasks, metric: Metric) -> tuple[Floats, 
     return overlap.reshape(shape), localization.reshape(shape), exchanged.reshape(shape)
 
 
-def alter_image(truths: RLEMasks, metric: Metric, anchor: Anchor = "centre") -> tuple[Floats, ...]:
-    """Compare the objects of one image with each other and with each of them altered; in the order of `Altered`."""
-    base = [part.T for part in compare(truths, truths, metric)]
-    outlines = [Outline.of(array_of(truths, k)) for k in range(len(truths))]
-    altered = [compare(truths, rasterise_warps(outline, ways(outline, anchor)), metric) for outline in outlines]
-    overlap, localization, exchanged = (np.array(part) for part in zip(*altered, strict=True))
-    return base[0], base[1], overlap, localization, base[2], exchanged
-
-
 def alter_scenes(
     image: NDArray[np.integer],
+    label: NDArray[np.integer],
     masks: RLEMasks,
     metric: Metric = MARTIN,
     *,
@@ -266,19 +308,45 @@ def alter_scenes(
     threads: int | None = None,
     report: Callable[[int], None] | None = None,
 ) -> list[Altered]:
-    """Alter every object of every image in every way; images are grouped by their number of objects."""
+    """Alter every object of every image in every way; images are grouped by their number of objects.
+
+    Parameters
+    ----------
+    image, label : array of int
+        Image and class of each object.
+    masks : RLEMasks
+        Mask of each object.
+    metric : Metric
+        The localization metric.
+    anchor : {"centre", "corner"}
+        The point that a scale change keeps.
+    threads : int, optional
+        Number of threads. Default: one per core.
+    report : callable, optional
+        Called with the number of objects done.
+
+    Returns
+    -------
+    list of Altered
+        One group for each number of objects, the fewest first.
+    """
     order = np.argsort(image, kind="stable")
     names, starts, counts = np.unique(image[order], return_index=True, return_counts=True)
     rows = np.split(order, starts[1:])
 
-    def one(i: int) -> tuple[Floats, ...]:
-        found = alter_image(masks.take(rows[i]), metric, anchor)
+    def alter_image(i: int) -> tuple[Floats, ...]:
+        """Compare the objects of one image with each other and with each of them altered, in the order of Altered."""
+        truths = masks.take(rows[i])
+        base = [part.T for part in compare(truths, truths, metric)]
+        outlines = [Outline.of(array_of(truths, k)) for k in range(len(truths))]
+        altered = [compare(truths, rasterise_warps(outline, ways(outline, anchor)), metric) for outline in outlines]
+        overlap, localization, exchanged = (np.array(part) for part in zip(*altered, strict=True))
         if report is not None:
             report(len(rows[i]))
-        return found
+        return base[0], base[1], overlap, localization, base[2], exchanged
 
     with ThreadPoolExecutor(thread_count(threads)) as pool:
-        futures = [pool.submit(one, i) for i in range(len(rows))]
+        futures = [pool.submit(alter_image, i) for i in range(len(rows))]
         try:
             found = [future.result() for future in futures]
         except BaseException:  # a wrong image or Ctrl-C: cancel the others
@@ -288,8 +356,9 @@ def alter_scenes(
     groups = []
     for count in np.unique(counts).tolist():
         members = np.flatnonzero(counts == count)
+        labels = np.stack([label[rows[i]] for i in members]).astype(np.int64)
         parts = [np.stack([found[i][part] for i in members]) for part in range(6)]
-        groups.append(Altered(count, names[members], *parts))
+        groups.append(Altered(count, names[members], labels, *parts))
     return groups
 
 
@@ -331,11 +400,29 @@ class StudyCurves:
 
 @dataclass(frozen=True, eq=False)
 class InterpretationStudy(Display):
-    """The curves of figures 10 to 15, and the paper's claims checked on them."""
+    """The curves of figures 10 to 15, and the paper's claims checked on them.
+
+    Parameters
+    ----------
+    source : str
+        File of the scenes, or "synthetic scenes".
+    images : dict
+        Number of images by number of objects.
+    rejected : int
+        Images with more objects than are studied, or none.
+    classes : int
+        Number of classes.
+    signature : Signature
+        The settings of the study.
+    curves : StudyCurves
+        The measured curves.
+    checks : list of CheckedClaim
+        The claims.
+    """
 
     source: str
-    images: dict[int, int]  # number of images by number of objects
-    rejected: int  # images with more objects than are studied, or none
+    images: dict[int, int]
+    rejected: int
     classes: int
     signature: Signature
     curves: StudyCurves
@@ -437,8 +524,33 @@ def study_interpretation(
 ) -> InterpretationStudy:
     """Alter every object of every image, score the scenes, and check the paper's claims.
 
-    `shapes="boxes"` takes the bounding box of each object instead of its pixels; `anchor` is the point that a scale
-    change keeps, the centre of an object's box or its upper left corner. `report` is called with the objects done.
+    Parameters
+    ----------
+    truth : Annotations
+        Ground truth with masks, polygons or bounding boxes; ignored objects are left out.
+    localization : str or Metric, default "martin"
+        The localization metric of the scene score.
+    alpha : float, default 0.8
+        Weight of localization against recognition.
+    distance : str, path, array or mapping, default "voc"
+        Distances between classes.
+    shapes : {"masks", "boxes"}
+        Whether an object is its pixels or its bounding box.
+    anchor : {"centre", "corner"}
+        The point that a scale change keeps: the centre of an object's box or its upper left corner.
+    threads : int, optional
+        Number of threads. Default: one per core.
+    report : callable, optional
+        Called with the number of objects done.
+
+    Returns
+    -------
+    InterpretationStudy
+
+    Raises
+    ------
+    DataError
+        If no image has 1 to 8 objects, or the size of an image is unknown.
     """
     if anchor not in ANCHORS:
         raise BadParameter(f"anchor: expected {' or '.join(ANCHORS)}, found {anchor!r}{did_you_mean(anchor, ANCHORS)}")
@@ -455,16 +567,15 @@ def study_interpretation(
     chosen = truth.where(kept[truth.image])
     masks = masks_of(chosen)
     if shapes == "boxes":
-        masks = box_masks(masks)
+        masks = rasterise(Regions(frames_of(masks)), masks.sizes)
     areas = np.array([masks[i][1::2].sum() for i in range(len(masks))])
     if (areas == 0).any():
         where = chosen.images.name(int(chosen.image[np.argmax(areas == 0)]))
         raise DataError(
             f"{truth.source.path or 'scenes'}: expected objects with pixels, found none for one in {where!r}"
         )
-    groups = alter_scenes(chosen.image, masks, metric, anchor=anchor, threads=threads, report=report)
-    labels = {group.count: labels_of(chosen, group) for group in groups}
-    curves = measure(groups, labels, rules, distances)
+    groups = alter_scenes(chosen.image, chosen.label, masks, metric, anchor=anchor, threads=threads, report=report)
+    curves = measure(groups, rules, distances)
     return InterpretationStudy(
         source=truth.source.path or "synthetic scenes",
         images={group.count: len(group.images) for group in groups},
@@ -489,17 +600,8 @@ def study_interpretation(
     )
 
 
-def labels_of(truth: Annotations, group: Altered) -> NDArray[np.int64]:
-    """Return the classes of a group's objects, [image, object]."""
-    order = np.argsort(truth.image, kind="stable")
-    inside = np.isin(truth.image[order], group.images)
-    return truth.label[order][inside].astype(np.int64).reshape(-1, group.count)
-
-
-def measure(
-    groups: list[Altered], labels: dict[int, NDArray[np.int64]], rules: ScoreRules, distances: ClassDistances
-) -> StudyCurves:
-    """Measure all curves."""
+def measure(groups: list[Altered], rules: ScoreRules, distances: ClassDistances) -> StudyCurves:
+    """Measure all curves; those of matching on the images with the fewest objects, one in the paper."""
     kinds = list(ALTERATIONS)
     localization: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
     errors: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
@@ -510,7 +612,7 @@ def measure(
         scores = group.scores(rules)
         apart = np.abs(scores - group.scores(rules, exchanged=True))
         asymmetric, asymmetry = asymmetric + int((apart > EXACT).sum()), max(asymmetry, float(apart.max()))
-        own = np.stack([group.overlap[:, k, :, k] for k in range(group.count)], axis=1).reshape(scores.shape)
+        own = group.own_overlap
         for i, kind in enumerate(kinds):
             part = scores[:, :, i]
             localization[kind][group.count] = part.mean(axis=(0, 1, 2)).tolist()
@@ -521,6 +623,10 @@ def measure(
             differs = own[:, :, i] < 1
             differing[kind] += int(differs.sum())
             unpunished[kind] += int((differs & (part == 0)).sum())
+    modes = {"one-to-one": replace(rules, matching="one-to-one", threshold=None)}
+    modes |= {f"multiple {t:g}": replace(rules, matching="multiple", threshold=t) for t in THRESHOLDS}
+    by_mode = {name: groups[0].scores(mode).mean(axis=(0, 1, 3)) for name, mode in modes.items()}
+    own = groups[0].own_overlap
     return StudyCurves(
         localization=localization,
         errors=errors,
@@ -529,84 +635,29 @@ def measure(
         alterations=alterations,
         asymmetric=asymmetric,
         asymmetry=asymmetry,
-        lost=lost_matches(groups[0]),
+        lost={
+            kind: {f"threshold {t:g}": (own[:, :, i] < t).mean(axis=(0, 1, 2)).tolist() for t in THRESHOLDS}
+            for i, kind in enumerate(kinds)
+        },
         pooled={kind: total[kind] / alterations[kind] for kind in kinds},
-        recognition={g.count: cost_of_wrong_classes(g, labels[g.count], rules) for g in groups},
-        removed={g.count: cost_of_removed_objects(g, labels[g.count], rules) for g in groups},
-        added={g.count: cost_of_added_objects(g, labels[g.count], rules) for g in groups},
-        matching=matching_modes(groups, rules),
+        recognition={g.count: [g.mean_score(rules, wrong=n) for n in range(g.count + 1)] for g in groups},
+        removed={g.count: [g.mean_score(rules, removed=n) for n in range(g.count + 1)] for g in groups},
+        added={g.count: [g.mean_score(rules, added=n) for n in range(MOST_ADDED + 1)] for g in groups},
+        matching={kind: {name: values[i].tolist() for name, values in by_mode.items()} for i, kind in enumerate(kinds)},
         right=confidence_weight(np.ones(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
         wrong=confidence_weight(np.zeros(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
         **class_curves(distances),
     )
 
 
-def mean_score(
-    group: Altered,
-    rules: ScoreRules,
-    truth_labels: NDArray[np.int64],
-    pred_labels: NDArray[np.int64],
-    kept: int,
-    added: int,
-) -> float:
-    """Return the mean score of a group with the first `kept` objects detected exactly, and `added` spurious ones."""
-    images, count = len(group.images), group.count
-    overlap = group.base_overlap[:, :, :kept]
-    image, truth, pred = np.nonzero(overlap)
-    preds = kept + added
-    wrong = truth_labels[image, truth] != pred_labels[image, pred]
-    possible = CandidateMatches(
-        image * count + truth,
-        image * preds + pred,
-        overlap[image, truth, pred],
-        group.base_localization[image, truth, pred],
-        recognition_score(wrong.astype(np.float64), ~wrong),
-    )
-    objects = SceneObjects(images, np.repeat(np.arange(images), count), np.repeat(np.arange(images), preds))
-    return float(score_scenes(objects, possible, rules).score.mean())
-
-
-def cost_of_wrong_classes(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
-    """Return the mean score with no wrong class, one, …, all."""
-    values = []
-    for count in range(group.count + 1):
-        predicted = labels.copy()
-        predicted[:, :count] = -1  # a class that no object has
-        values.append(mean_score(group, rules, labels, predicted, group.count, 0))
-    return values
-
-
-def cost_of_removed_objects(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
-    """Return the mean score with no object removed, one, …, all."""
-    return [mean_score(group, rules, labels, labels, group.count - gone, 0) for gone in range(group.count + 1)]
-
-
-def cost_of_added_objects(group: Altered, labels: NDArray[np.int64], rules: ScoreRules) -> list[float]:
-    """Return the mean score with spurious objects that overlap nothing."""
-    return [mean_score(group, rules, labels, labels, group.count, new) for new in range(MOST_ADDED + 1)]
-
-
-def matching_modes(groups: list[Altered], rules: ScoreRules) -> dict[str, dict[str, list[float]]]:
-    """Return the score by kind, matching and power on the images with the fewest objects (one in the paper)."""
-    group = groups[0]
-    modes = {"one-to-one": replace(rules, matching="one-to-one", threshold=None)}
-    modes |= {f"multiple {t:g}": replace(rules, matching="multiple", threshold=t) for t in THRESHOLDS}
-    scores = {name: group.scores(mode).mean(axis=(0, 1, 3)) for name, mode in modes.items()}
-    return {kind: {name: values[i].tolist() for name, values in scores.items()} for i, kind in enumerate(ALTERATIONS)}
-
-
-def lost_matches(group: Altered) -> dict[str, dict[str, list[float]]]:
-    """Return the share of altered objects below each IoU threshold, on the images with the fewest objects."""
-    own = np.stack([group.overlap[:, k, :, k] for k in range(group.count)], axis=1)
-    own = own.reshape(*own.shape[:2], len(ALTERATIONS), DIRECTIONS, len(POWERS))
-    return {
-        kind: {f"threshold {t:g}": (own[:, :, i] < t).mean(axis=(0, 1, 2)).tolist() for t in THRESHOLDS}
-        for i, kind in enumerate(ALTERATIONS)
-    }
-
-
 def class_curves(distances: ClassDistances) -> dict[str, Any]:
-    """Return recognition scores of wrong classes by distance: of one class, and the mean over all."""
+    """Return recognition scores of wrong classes by distance: of one class, and the mean over all.
+
+    Returns
+    -------
+    dict
+        The fields `example` and `mean` of :class:`StudyCurves`.
+    """
     names, matrix = distances.names, distances.square
     if names is None:
         raise BadParameter("distance: expected a matrix or taxonomy to compare with the default, found the default")

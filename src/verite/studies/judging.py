@@ -103,7 +103,17 @@ class Tolerances:
 
 
 class Evidence:
-    """The measured values of a study as penalties, with a cache of the properties that were decided already."""
+    """The measured values of a study as penalties, with a cache of the properties that were decided already.
+
+    Parameters
+    ----------
+    rows, truths, sweeps : Sequence
+        Metrics, ground truths and alterations of the study.
+    measured : Mapping of Values
+        The values, by ground truth and sweep.
+    triangle : array of float
+        Share of pairs of translations that violate the triangle inequality, one per row.
+    """
 
     def __init__(
         self,
@@ -114,7 +124,7 @@ class Evidence:
         triangle: Floats,
     ) -> None:
         self.rows, self.truths, self.sweeps, self.measured = rows, truths, sweeps, measured
-        self.triangle = triangle  # share of pairs that violate the inequality, per row
+        self.triangle = triangle
         self.penalty_rules = penalty_rules_of(rows, measured)
         self.cache: dict[object, Held] = {}
         self.all_truths, self.columns = truths, np.arange(len(truths))
@@ -202,64 +212,57 @@ class Evidence:
         truths = self.truths_under(sweep)
         return [t for t in truths if t.kind == "box"] or list(truths)
 
+    def judge_distance(self, tolerances: Tolerances) -> list[dict[str, Cell]]:
+        """Decide symmetry, separation and triangle inequality of each row; one exception is enough to fail.
 
-def judge_distance(evidence: Evidence, tolerances: Tolerances) -> list[dict[str, Cell]]:
-    """Decide symmetry, separation and triangle inequality of each row; one exception is enough to fail."""
-    symmetric = [bool(kept.all()) for kept in evidence.distance("symmetry", tolerances.symmetry)]
-    separated = [bool(kept.all()) for kept in evidence.distance("separation", tolerances.zero)]
-    cells: list[dict[str, Cell]] = []
-    for i, violated in enumerate(evidence.triangle):
-        obeys = properties.obeys_triangle(float(violated), separated[i], share=tolerances.triangle)
-        if tolerances.triangle_as_separation:
-            obeys = separated[i]
-        cells.append({"symmetry": symmetric[i], "separation": separated[i], "triangle": obeys})
-    return cells
+        The triangle inequality holds if few enough pairs violate it and the metric separates.
+        """
+        symmetric = [bool(kept.all()) for kept in self.distance("symmetry", tolerances.symmetry)]
+        separated = [bool(kept.all()) for kept in self.distance("separation", tolerances.zero)]
+        cells: list[dict[str, Cell]] = []
+        for i, violated in enumerate(self.triangle):
+            obeys = separated[i] and (tolerances.triangle_as_separation or bool(violated <= tolerances.triangle))
+            cells.append({"symmetry": symmetric[i], "separation": separated[i], "triangle": obeys})
+        return cells
 
+    def share_held(self, sweep: Sweep, name: str, tolerances: Tolerances) -> Floats:
+        """Return for each row the share of ground truths on which a property of curves holds."""
+        chosen = properties.PROPERTIES[name, not isinstance(sweep, Grid)]
+        limits = {parameter: getattr(tolerances, field) for parameter, field in chosen.tolerances.items()}
+        if "until" in limits and isinstance(sweep, Grid):
+            limits["until"] = max(1, tolerances.until // sweep.step)
+        held = self.hold(sweep, name, partial(chosen.holds, **limits), *limits.values())
+        shares: Floats = held.mean(axis=1)
+        return shares
 
-def judge_sweep(evidence: Evidence, sweep: Sweep, tolerances: Tolerances) -> list[dict[str, Cell]]:
-    """Decide the properties of each row under one alteration."""
-    indifferent = evidence.indifferent(sweep, tolerances)
-    shares = {
-        name: shares_held(evidence, sweep, name, tolerances) for name in sweep.columns if name not in ("scale", "shape")
-    }
-    cells = []
-    for i in range(len(evidence.rows)):
-        is_indifferent = indifferent[i]
-        found: dict[str, Cell] = {
-            name: bool(share[i] >= tolerances.quorum) and not is_indifferent for name, share in shares.items()
+    def judge_sweep(self, sweep: Sweep, tolerances: Tolerances) -> list[dict[str, Cell]]:
+        """Decide the properties of each row under one alteration; a row that ignores it has none."""
+        indifferent = self.indifferent(sweep, tolerances)
+        shares = {
+            name: self.share_held(sweep, name, tolerances) for name in sweep.columns if name not in ("scale", "shape")
         }
-        if "scale" in sweep.columns:
-            small, large = (evidence.curves[name, sweep.name][i] for name in SCALE_PAIR)
-            found["scale"] = "" if is_indifferent else properties.scale_dependency(small, large, tie=tolerances.tie)
-        if "shape" in sweep.columns:
-            wide, tall = (evidence.curves[name, sweep.name][i] for name in SHAPE_PAIR)
-            found["shape"] = not is_indifferent and properties.depends_on_shape(wide, tall, tolerance=tolerances.shape)
-        cells.append(found)
-    return cells
-
-
-def shares_held(evidence: Evidence, sweep: Sweep, name: str, tolerances: Tolerances) -> Floats:
-    """Return for each row the share of ground truths on which a property holds."""
-    is_plane = isinstance(sweep, Grid)
-    until = max(1, tolerances.until // sweep.step) if isinstance(sweep, Grid) else tolerances.until
-    checks: dict[str, tuple[Callable[..., bool], dict[str, float]]] = {
-        "axial": (properties.is_axially_symmetric, {"tolerance": tolerances.axial}),
-        "monotony": (properties.is_strictly_monotonous,
-                     {"allowed": tolerances.monotony, "allowed_turning": tolerances.turning, "until": until})
-        if is_plane else (properties.grows, {"allowed": tolerances.turning}),
-        "continuity": (properties.is_uniformly_continuous if is_plane else properties.grows_continuously,
-                       {"amplitude_share": tolerances.gap, "factor": tolerances.factor}),
-        "noticed": (properties.is_noticed, {"zero": tolerances.zero}),
-        "evenness": (properties.is_even, {"tolerance": tolerances.evenness}),
-    }  # fmt: skip
-    check, limits = checks[name]
-    held = evidence.hold(sweep, name, partial(check, **limits), *limits.values())
-    shares: Floats = held.mean(axis=1)
-    return shares
+        cells = []
+        for i, is_indifferent in enumerate(indifferent):
+            found: dict[str, Cell] = {
+                name: bool(share[i] >= tolerances.quorum) and not is_indifferent for name, share in shares.items()
+            }
+            if "scale" in sweep.columns:
+                small, large = (self.curves[name, sweep.name][i] for name in SCALE_PAIR)
+                found["scale"] = "" if is_indifferent else properties.scale_dependency(small, large, tie=tolerances.tie)
+            if "shape" in sweep.columns:
+                wide, tall = (self.curves[name, sweep.name][i] for name in SHAPE_PAIR)
+                is_same = properties.is_symmetric(wide, tall, tolerance=tolerances.shape)
+                found["shape"] = not is_indifferent and not is_same
+            cells.append(found)
+        return cells
 
 
 def points(cells: dict[str, Cell]) -> int:
-    """Return a row's score: one point per property; a scale dependency of both signs gives none."""
+    """Return a row's score: one point per property; a scale dependency of both signs gives none.
+
+    >>> points({"symmetry": True, "monotony": False, "scale": "+", "shape": "+/-"})
+    2
+    """
     return sum(cell is True or cell in ("+", "-") for cell in cells.values())
 
 
@@ -292,12 +295,26 @@ def code(cell: Cell | int) -> str:
 
 @dataclass(frozen=True)
 class PropertyTable(Display):
-    """A table of properties: a row of cells for each metric, and its score."""
+    """A table of properties: a row of cells for each metric, and its score.
+
+    Parameters
+    ----------
+    name : str
+        "distance", the name of an alteration, "synthesis" or "stars".
+    columns, labels : tuple of str
+        Properties, and the metrics' labels.
+    kinds : tuple of str
+        What each metric compares: box, contour or mask.
+    cells : tuple of Mapping
+        The cells of each metric, by property.
+    score : str
+        Head of the last column, the sum of the row.
+    """
 
     name: str
     columns: tuple[str, ...]
     labels: tuple[str, ...]
-    kinds: tuple[str, ...]  # what each metric compares: box, contour, mask
+    kinds: tuple[str, ...]
     cells: tuple[Mapping[str, Cell | int], ...]
     score: str = "score"
 

@@ -1,4 +1,9 @@
-"""Measure every metric on every altered region of a study, in both directions, in threads or processes."""
+"""Measure every metric on every altered region of a study, in both directions, in threads or processes.
+
+M(truth, result) and M(result, truth) are measured of each row, ground truth and sweep. Metrics of the catalogue run in
+threads; users' functions that can be imported may run in new processes. The values do not depend on the number of
+either.
+"""
 
 from __future__ import annotations
 
@@ -35,33 +40,44 @@ def can_be_imported(row: Row) -> bool:
     return row.is_own and ":" in path and "<" not in path and not path.startswith("__main__:")
 
 
-def name_rows(rows: Sequence[Row]) -> Named:
-    """Return rows as names that a new process can look up."""
-    return tuple((row.label, row.metric.path, row.is_penalty) for row in rows)
-
-
 @cache
 def find_rows(named: Named) -> tuple[Row, ...]:
     """Look up rows by name, in a new process."""
     return tuple(Row(label, metric(path), is_penalty) for label, path, is_penalty in named)
 
 
-def ignore_interrupts() -> None:
-    """Leave Ctrl-C to the parent process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def call_with_rows(function: Callable[..., T], named: Named, arguments: tuple[Any, ...]) -> T:
+    """Call a function of rows, further arguments and a stop signal, in a new process."""
+    return function(find_rows(named), *arguments, Stop())
 
 
 def run_in_processes(
-    function: Callable[..., T], tasks: Sequence[tuple[Any, ...]], jobs: int
+    function: Callable[..., T], rows: Sequence[Row], tasks: Sequence[tuple[Any, ...]], jobs: int
 ) -> Iterator[tuple[int, T]]:
-    """Run tasks in new processes; yield the position and result of each as it finishes."""
+    """Call a function of rows in new processes; yield the position and result of each task as it finishes.
+
+    Parameters
+    ----------
+    function : callable
+        Called with the rows, the values of a task, and a :class:`Stop`.
+    rows : Sequence of Row
+        Metrics that a new process can import; see :func:`can_be_imported`.
+    tasks : Sequence of tuple
+        Arguments of each call.
+    jobs : int
+        Largest number of processes.
+    """
     if not tasks:
         return
+    named = tuple((row.label, row.metric.path, row.is_penalty) for row in rows)
     before = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, len(tasks)), context, ignore_interrupts) as pool:
+    leave_interrupts_to_parent = partial(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    with ProcessPoolExecutor(min(jobs, len(tasks)), context, leave_interrupts_to_parent) as pool:
         try:
-            waiting: dict[Future[T], int] = {pool.submit(function, *task): i for i, task in enumerate(tasks)}
+            waiting: dict[Future[T], int] = {
+                pool.submit(call_with_rows, function, named, task): i for i, task in enumerate(tasks)
+            }
             while waiting:
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in sorted(done, key=waiting.__getitem__):
@@ -84,11 +100,21 @@ Progress = Callable[[int], None]  # called with the number of results that were 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The values of every row for one ground truth under one sweep."""
+    """The values of every row for one ground truth under one sweep.
 
-    forward: Floats  # [row, …]: M(truth, result)
-    backward: Floats  # M(result, truth)
-    is_same: NDArray[np.bool_]  # […]: the result equals the ground truth
+    Parameters
+    ----------
+    forward, backward : array of float, [row, …]
+        M(truth, result) and M(result, truth), in the shape of the sweep.
+    is_same : array of bool, […]
+        Whether the result equals the ground truth.
+    origin : tuple
+        Index of the unaltered ground truth.
+    """
+
+    forward: Floats
+    backward: Floats
+    is_same: NDArray[np.bool_]
     origin: tuple[int | slice, ...]
 
     @property
@@ -129,7 +155,23 @@ def measure_all(
 ) -> dict[tuple[str, str], Values]:
     """Measure every row, ground truth and sweep; the values are identical for any number of jobs.
 
-    With `processes`, users' functions run in as many new processes, the metrics of the catalogue in threads.
+    Parameters
+    ----------
+    rows : Sequence of Row
+        The metrics.
+    truths, sweeps : Sequence
+        Ground truths and alterations; a sweep may have ground truths of its own.
+    jobs : int, default 1
+        Number of threads.
+    progress : callable, optional
+        Called with the number of results that were measured.
+    processes : bool, default False
+        Run users' functions in as many new processes; the metrics of the catalogue run in threads.
+
+    Returns
+    -------
+    dict of Values
+        By name of the ground truth and name of the sweep.
     """
     away = [i for i, row in enumerate(rows) if processes and jobs > 1 and can_be_imported(row)]
     here = [i for i in range(len(rows)) if i not in away]
@@ -139,8 +181,7 @@ def measure_all(
         work = [partial(measure, [rows[i] for i in here], truth, sweep, stop) for truth, sweep in tasks]
         parts.append(collect(run_all(work, jobs, stop), tasks, None if away else progress))
     if away:
-        named = name_rows([rows[i] for i in away])
-        done = run_in_processes(measure_named, [(named, truth, sweep) for truth, sweep in tasks], jobs)
+        done = run_in_processes(measure, [rows[i] for i in away], tasks, jobs)
         parts.append(collect(done, tasks, progress))
     return merge_rows(parts, np.argsort([*here, *away]))
 
@@ -172,11 +213,6 @@ def merge_rows(
         )
         for key, values in parts[0].items()
     }
-
-
-def measure_named(named: Named, truth: Truth, sweep: Sweep) -> Values:
-    """Measure one ground truth under one sweep in a new process."""
-    return measure(find_rows(named), truth, sweep, Stop())
 
 
 def run_all(work: Sequence[Callable[[], T]], jobs: int, stop: Stop) -> Iterator[tuple[int, T]]:
@@ -222,7 +258,28 @@ def values_of(
     *,
     both_ways: bool = True,
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """Return M(truth, result) and M(result, truth) of every row, and flags of results equal to the ground truth."""
+    """Measure rows on pairs of one ground truth, or as many, and results.
+
+    Parameters
+    ----------
+    rows : Sequence of Row
+        The metrics.
+    truth : array of bool, [1 or n, height, width]
+        Mask of the ground truth.
+    results : RLEMasks
+        The n altered regions.
+    stop : Stop, optional
+        Ends the work early, with :class:`Stopped`.
+    both_ways : bool, default True
+        Whether M(result, truth) is measured; nan otherwise.
+
+    Returns
+    -------
+    forward, backward : array of float, [row, result]
+        M(truth, result) and M(result, truth).
+    is_same : array of bool
+        Results equal to the ground truth.
+    """
     pairs = pairs_of(runs_of(truth), results)
     both = np.empty((2, len(rows), len(pairs)))
     is_same = np.empty(len(pairs), dtype=np.bool_)

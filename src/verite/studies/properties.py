@@ -1,15 +1,17 @@
 """Properties of a metric: symmetry, separation, triangle inequality, monotony, continuity, scale and shape dependency.
 
 Each is a function of penalties: 0 for identical regions, larger is worse. A curve holds the penalties of one ground
-truth under one alteration, [x, y], or [angle] for a rotation, with the unaltered ground truth in the middle. Every
-tolerance is a named parameter.
+truth under one alteration, [x, y], or [angle] for a rotation, with the unaltered ground truth in the middle. A local
+change has a growth curve, [place, size], whose first size is the unaltered ground truth. Every tolerance is a named
+parameter; `PROPERTIES` tells which field of the study's tolerances sets it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +20,7 @@ from verite import _core
 from verite._core import Stop
 from verite.studies.alterations import rasterise_warps, translation
 from verite.studies.measuring import (
-    Named,
     can_be_imported,
-    find_rows,
-    name_rows,
     pairs_of,
     run_all,
     run_in_processes,
@@ -46,7 +45,26 @@ def triangle_shares(
     jobs: int = 1,
     processes: bool = False,
 ) -> Floats:
-    """Return for each row the share of pairs of translations that violate the triangle inequality."""
+    """Return for each row the share of pairs of translations that violate the triangle inequality.
+
+    Parameters
+    ----------
+    rows, rules : Sequence
+        The metrics, and the conversion of their values to penalties.
+    reach : int, default 24
+        Largest translation along either axis, in pixels.
+    slack : float, default 1e-9
+        Relative violation that still counts as none.
+    jobs : int, default 1
+        Number of threads.
+    processes : bool, default False
+        Run users' functions in new processes.
+
+    Returns
+    -------
+    array of float
+        The mean share over three boxes, one per row.
+    """
     chosen = [truth for truth in boxes() if truth.name in ON]
     away = [i for i, row in enumerate(rows) if processes and jobs > 1 and can_be_imported(row)]
     here = [i for i in range(len(rows)) if i not in away]
@@ -57,16 +75,11 @@ def triangle_shares(
         for k, shares in run_all(work, jobs, stop):
             found[k, here] = shares
     if away:
-        named, how = name_rows([rows[i] for i in away]), [rules[i] for i in away]
-        for k, shares in run_in_processes(shares_named, [(named, how, truth, reach, slack) for truth in chosen], jobs):
+        mine, how = [rows[i] for i in away], [rules[i] for i in away]
+        for k, shares in run_in_processes(shares_on, mine, [(how, truth, reach, slack) for truth in chosen], jobs):
             found[k, away] = shares
     mean: Floats = found.mean(axis=0)
     return mean
-
-
-def shares_named(named: Named, rules: Sequence[PenaltyRule], truth: Truth, reach: int, slack: float) -> Floats:
-    """Measure one ground truth in a new process."""
-    return shares_on(find_rows(named), rules, truth, reach, slack, Stop())
 
 
 def shares_on(
@@ -105,6 +118,28 @@ def shares_on(
 
 
 Sign = Literal["", "+", "-", "+/-"]
+Check = TypeVar("Check", bound=Callable[..., bool])
+
+
+@dataclass(frozen=True)
+class CurveProperty:
+    """A property decided on each curve: the function, and the tolerance that sets each of its parameters."""
+
+    holds: Callable[..., bool]
+    tolerances: Mapping[str, str]  # field of the study's tolerances, by parameter
+
+
+PROPERTIES: dict[tuple[str, bool], CurveProperty] = {}  # by name, and whether it is of a growth curve
+
+
+def curve_property(name: str, *, of_growth: bool = False, **tolerances: str) -> Callable[[Check], Check]:
+    """Register a function of a curve as a property of this name; keywords tell the tolerance of each parameter."""
+
+    def register(function: Check) -> Check:
+        PROPERTIES[name, of_growth] = CurveProperty(function, tolerances)
+        return function
+
+    return register
 
 
 def amplitude(curve: Floats) -> float:
@@ -142,15 +177,6 @@ def triangle_violations(alone: Floats, between: Floats, *, slack: float = 1e-9) 
     return float((alone[None, :] > (alone[:, None] + between) * (1 + slack)).mean())
 
 
-def obeys_triangle(violations: float, separated: bool, *, share: float = 0.025, separate: bool = True) -> bool:
-    """Whether few enough pairs violate the triangle inequality, and the metric separates.
-
-    >>> obeys_triangle(0.02, True), obeys_triangle(0.03, True), obeys_triangle(0.0, False)
-    (True, False, False)
-    """
-    return violations <= share and (separated or not separate)
-
-
 def is_indifferent(amplitudes: Floats, largest: float, *, share: float = 0.05) -> bool:
     """Whether a metric ignores an alteration: on every ground truth its amplitude is below a share of the largest.
 
@@ -160,6 +186,7 @@ def is_indifferent(amplitudes: Floats, largest: float, *, share: float = 0.05) -
     return bool((amplitudes < share * largest).all()) or largest <= 0
 
 
+@curve_property("axial", tolerance="axial")
 def is_axially_symmetric(curve: Floats, *, tolerance: float = 0.01) -> bool:
     """Whether an alteration and its opposite get the same penalty, relative to the curve's amplitude.
 
@@ -170,7 +197,11 @@ def is_axially_symmetric(curve: Floats, *, tolerance: float = 0.01) -> bool:
 
 
 def outward(curve: Floats) -> Iterator[Floats]:
-    """Yield the two parts of a curve from the origin outwards: both parameters rising, and both falling."""
+    """Yield the two parts of a curve from the origin outwards: both parameters rising, and both falling.
+
+    >>> [part.tolist() for part in outward(np.array([2.0, 1.0, 0.0, 3.0, 4.0]))]
+    [[0.0, 3.0, 4.0], [0.0, 1.0, 2.0]]
+    """
     middle = tuple(slice(n // 2, None) for n in curve.shape)
     yield curve[middle]
     yield np.flip(curve)[middle]
@@ -198,6 +229,7 @@ def monotony_failures(curve: Floats, *, until: int | None = None) -> float:
     return failed / steps if steps else 0.0
 
 
+@curve_property("monotony", allowed="monotony", allowed_turning="turning", until="until")
 def is_strictly_monotonous(
     curve: Floats, *, allowed: float = 0.0, allowed_turning: float = 0.2, until: int | None = 45
 ) -> bool:
@@ -230,7 +262,11 @@ def gaps(curve: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) 
 
 
 def jumps(values: Floats, threshold: float, factor: float) -> NDArray[np.bool_]:
-    """Flag the steps along the last axis that are jumps."""
+    """Flag the steps along the last axis that are jumps: above a threshold and `factor` times both neighbours.
+
+    >>> jumps(np.array([0.0, 1, 2, 3, 20, 21, 22]), threshold=2, factor=4).nonzero()[0]
+    array([3])
+    """
     steps = np.abs(np.diff(values, axis=-1))
     is_gap: NDArray[np.bool_] = steps > threshold
     is_gap[..., 1:] &= steps[..., 1:] > factor * steps[..., :-1]
@@ -238,9 +274,24 @@ def jumps(values: Floats, threshold: float, factor: float) -> NDArray[np.bool_]:
     return is_gap
 
 
+@curve_property("continuity", amplitude_share="gap", factor="factor")
 def is_uniformly_continuous(curve: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) -> bool:
-    """Whether close results get close values, without jumps; see :func:`gaps`."""
+    """Whether close results get close values, without jumps; see :func:`gaps`.
+
+    >>> is_uniformly_continuous(np.array([2.0, 1.0, 0.0, 1.0, 2.0]))
+    True
+    """
     return gaps(curve, amplitude_share=amplitude_share, factor=factor) == 0
+
+
+@curve_property("continuity", of_growth=True, amplitude_share="gap", factor="factor")
+def grows_continuously(growth: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) -> bool:
+    """Whether the penalty grows without jumps along the sizes; see :func:`gaps`.
+
+    >>> grows_continuously(np.array([[0.0, 1, 2, 3]])), grows_continuously(np.array([[0.0, 1, 2, 12, 13, 14]]))
+    (True, False)
+    """
+    return not jumps(growth, amplitude_share * amplitude(growth), factor).any()
 
 
 def scale_dependency(small: Floats, large: Floats, *, tie: float = 1e-5) -> Sign:
@@ -259,18 +310,7 @@ def scale_dependency(small: Floats, large: Floats, *, tie: float = 1e-5) -> Sign
     return "+" if more else "-" if less else ""
 
 
-def depends_on_shape(first: Floats, second: Floats, *, tolerance: float = 1e-9) -> bool:
-    """Whether the penalty depends on the shape of the object, relative to the larger of both values.
-
-    >>> depends_on_shape(np.array([1.0]), np.array([1.0])), depends_on_shape(np.array([1.0]), np.array([1.5]))
-    (False, True)
-    """
-    return not is_symmetric(first, second, tolerance=tolerance)
-
-
-# Local changes at several places: curves [place, size], the first size being the unaltered ground truth.
-
-
+@curve_property("noticed", of_growth=True, zero="zero")
 def is_noticed(growth: Floats, *, zero: float = 1e-12) -> bool:
     """Whether every change is penalised, of any size and at any place.
 
@@ -280,6 +320,7 @@ def is_noticed(growth: Floats, *, zero: float = 1e-12) -> bool:
     return bool((growth[:, 1:] > zero).all())
 
 
+@curve_property("monotony", of_growth=True, allowed="turning")
 def grows(growth: Floats, *, allowed: float = 0.2) -> bool:
     """Whether a larger change is penalised more, but for a share of the steps: few pixels are noisy.
 
@@ -289,11 +330,7 @@ def grows(growth: Floats, *, allowed: float = 0.2) -> bool:
     return float((np.diff(growth, axis=1) <= 0).mean()) <= allowed
 
 
-def grows_continuously(growth: Floats, *, amplitude_share: float = 1 / 8, factor: float = 4.0) -> bool:
-    """Whether the penalty grows without jumps along the sizes; see :func:`gaps`."""
-    return not jumps(growth, amplitude_share * amplitude(growth), factor).any()
-
-
+@curve_property("evenness", of_growth=True, tolerance="evenness")
 def is_even(growth: Floats, *, tolerance: float = 0.1) -> bool:
     """Whether the same change gets the same penalty at every place, relative to the mean over all places.
 

@@ -1,4 +1,8 @@
-"""Sensitivity of a study to its tolerances and ground truths: the cells that change under other settings."""
+"""Sensitivity of a study to its tolerances and ground truths: the cells that change under other settings.
+
+Every tolerance is set to the other values of `OTHERS`, one at a time, and ground truths are left out; the cells are
+decided again on the same measured values.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +37,27 @@ Cells = dict[tuple[str, str, str], str]  # by table, metric and property
 
 @dataclass(frozen=True)
 class Change:
-    """The cells that change under one other setting."""
+    """The cells that change under one other setting.
+
+    Parameters
+    ----------
+    setting, value : str
+        The tolerance (or "truths") and its other value.
+    changed, gained, lost : int
+        Cells that change, and ticks gained and lost among them.
+    most : str
+        The property that changes most, with the number of its changes.
+    agreement : int, optional
+        Published cells that come out.
+    """
 
     setting: str
     value: str
-    changed: int  # cells
-    gained: int  # ticks more
-    lost: int  # ticks less
-    most: str  # the property that changes most, with its share of the changes
-    agreement: int | None = None  # published cells that come out
+    changed: int
+    gained: int
+    lost: int
+    most: str
+    agreement: int | None = None
 
 
 class Sensitivity(Display):
@@ -86,7 +102,17 @@ def cells_of(study: Study) -> Cells:
 def sensitivity(study: Study, agreement: Callable[[Study], int] | None = None) -> Sensitivity:
     """Decide the cells of a study again under other tolerances and ground truths, one setting at a time.
 
-    `agreement` counts the published cells that a study reproduces.
+    Parameters
+    ----------
+    study : Study
+        The study; nothing is measured again.
+    agreement : callable, optional
+        Counts the published cells that a study reproduces.
+
+    Returns
+    -------
+    Sensitivity
+        One row per setting: cells that change, ticks gained and lost, and the property that changes most.
     """
     base = cells_of(study)
 
@@ -116,19 +142,12 @@ def sensitivity(study: Study, agreement: Callable[[Study], int] | None = None) -
         changes += [
             change(name, format_tolerance(v), study.with_tolerances(**{name: v})) for v in values if v != in_use[name]
         ]
-    changes += [change("truths", label, other) for label, other in by_other_truths(study)]
-    return Sensitivity(changes, len(base))
-
-
-def by_other_truths(study: Study) -> list[tuple[str, Study]]:
-    """Return the study with boxes only, with silhouettes only, and without each of its ground truths."""
     groups = {f"{kind} only": [t for t in study.truths if t.kind == kind] for kind in ("box", "silhouette", "own")}
     groups |= {f"without {truth.name}": [t for t in study.truths if t is not truth] for truth in study.truths}
-    return [
-        (label, Study(study.evidence.with_truths(chosen), study.tolerances))
-        for label, chosen in groups.items()
-        if chosen and len(chosen) < len(study.truths)
-    ]
+    for label, chosen in groups.items():
+        if chosen and len(chosen) < len(study.truths):
+            changes.append(change("truths", label, Study(study.evidence.with_truths(chosen), study.tolerances)))
+    return Sensitivity(changes, len(base))
 
 
 def is_tick(cell: str) -> bool:

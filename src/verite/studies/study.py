@@ -19,7 +19,7 @@ from verite.errors import BadParameter, did_you_mean
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table, Verbatim
 from verite.signature import Signature
-from verite.studies.judging import Evidence, PropertyTable, Tolerances, judge_distance, judge_sweep
+from verite.studies.judging import Evidence, PropertyTable, Tolerances
 from verite.studies.measuring import Measured, Progress, count_results, measure_all, penalty_rules_of, select_rows
 from verite.studies.properties import triangle_shares
 from verite.studies.rows import Row, jei_rows, rows_of
@@ -103,12 +103,10 @@ class Study(Display):
     def tables(self) -> dict[str, PropertyTable]:
         """Tables by name: the distance properties, one per alteration, and the synthesis with the final scores."""
         labels, kinds = [row.label for row in self.rows], [row.on for row in self.rows]
-        found = {
-            "distance": PropertyTable.of("distance", labels, kinds, judge_distance(self.evidence, self.tolerances))
-        }
+        found = {"distance": PropertyTable.of("distance", labels, kinds, self.evidence.judge_distance(self.tolerances))}
         for sweep in self.sweeps:
             found[sweep.name] = PropertyTable.of(
-                sweep.name, labels, kinds, judge_sweep(self.evidence, sweep, self.tolerances)
+                sweep.name, labels, kinds, self.evidence.judge_sweep(sweep, self.tolerances)
             )
         scores = {name: sheet.scores for name, sheet in found.items()}
         cells = [{name: column[i] for name, column in scores.items()} for i in range(len(labels))]

@@ -1,4 +1,8 @@
-"""Ground truths of a study: eight boxes and eight silhouettes in images of 256 × 256 pixels, or masks of your own."""
+"""Ground truths of a study: eight boxes and eight silhouettes in images of 256 × 256 pixels, or masks of your own.
+
+Silhouettes are composed of discs, strokes and polygons; boxes have the sizes of `BOXES`. :func:`truths_of` accepts
+names of these, sets of them, arrays and files of mask images.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,17 @@ Kind = Literal["box", "silhouette", "own"]
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """A ground-truth region that is altered, with its name in tables."""
+    """A ground-truth region that is altered, with its name in tables.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    mask : array of bool
+        The region, in an image of any size.
+    kind : {"box", "silhouette", "own"}
+        Which set it belongs to.
+    """
 
     name: str
     mask: Mask
@@ -57,7 +71,11 @@ SHAPE_PAIR = ("wide", "tall")
 
 
 def box(left: int, top: int, width: int, height: int) -> Mask:
-    """Return a box as a mask."""
+    """Return a bounding box as a mask.
+
+    >>> int(box(10, 20, 30, 40).sum())
+    1200
+    """
     mask = np.zeros((SIDE, SIDE), dtype=np.bool_)
     mask[top : top + height, left : left + width] = True
     return mask
@@ -68,7 +86,11 @@ Y, X = np.mgrid[0:SIDE, 0:SIDE] + 0.5
 
 
 def disc(x: float, y: float, radius: float, height: float | None = None) -> Mask:
-    """Return a disc, or an ellipse with another half height."""
+    """Return a disc, or an ellipse with another half height.
+
+    >>> int(disc(128, 128, 10).sum())      # π · 10² = 314.2
+    316
+    """
     found: Mask = ((X - x) / radius) ** 2 + ((Y - y) / (height or radius)) ** 2 <= 1
     return found
 
@@ -92,6 +114,16 @@ def area(*points: tuple[float, float]) -> Mask:
     return inside
 
 
+DRAWINGS: dict[str, Callable[[], Mask]] = {}  # silhouettes by name
+
+
+def silhouette(drawing: Callable[[], Mask]) -> Callable[[], Mask]:
+    """Register a function that returns a silhouette, under its own name."""
+    DRAWINGS[drawing.__name__] = drawing
+    return drawing
+
+
+@silhouette
 def bike() -> Mask:
     """Return the silhouette of a bicycle."""
     wheels = [disc(x, 150, 30) & ~disc(x, 150, 22) for x in (85, 171)]
@@ -100,6 +132,7 @@ def bike() -> Mask:
     return wheels[0] | wheels[1] | frame | details | stroke(6, (113, 108), (111, 98)) | disc(126, 150, 8)
 
 
+@silhouette
 def man() -> Mask:
     """Return the silhouette of a person."""
     body = disc(128, 69, 15, 17) | area((106, 90), (150, 90), (146, 146), (110, 146)) | stroke(12, (128, 80), (128, 96))
@@ -108,12 +141,14 @@ def man() -> Mask:
     return body | arms | legs
 
 
+@silhouette
 def car() -> Mask:
     """Return the silhouette of a car."""
     body = area((60, 132), (70, 118), (92, 114), (112, 92), (160, 92), (180, 114), (198, 120), (200, 150), (60, 150))
     return body | disc(92, 150, 15) | disc(170, 150, 15)
 
 
+@silhouette
 def plane() -> Mask:
     """Return the silhouette of an aeroplane."""
     body = disc(128, 128, 66, 11)
@@ -122,6 +157,7 @@ def plane() -> Mask:
     return body | wings | tail
 
 
+@silhouette
 def boat() -> Mask:
     """Return the silhouette of a sailing boat."""
     hull = area((64, 152), (194, 152), (172, 184), (84, 184))
@@ -129,6 +165,7 @@ def boat() -> Mask:
     return hull | sails | stroke(6, (129, 70), (129, 156))
 
 
+@silhouette
 def dog() -> Mask:
     """Return the silhouette of a dog."""
     body = disc(124, 132, 46, 21) | disc(174, 104, 19, 15) | stroke(20, (156, 124), (170, 108))
@@ -137,22 +174,19 @@ def dog() -> Mask:
     return body | head | legs[0] | legs[1] | legs[2] | legs[3] | stroke(8, (82, 124), (64, 104), (58, 84))
 
 
+@silhouette
 def bottle() -> Mask:
     """Return the silhouette of a bottle."""
     body = area((100, 112), (156, 112), (156, 200), (100, 200)) | disc(128, 112, 28, 20)
     return body | area((117, 60), (139, 60), (139, 100), (117, 100)) | disc(128, 198, 28, 8)
 
 
+@silhouette
 def bird() -> Mask:
     """Return the silhouette of a bird."""
     body = disc(126, 136, 40, 19) | disc(166, 118, 16) | area((178, 112), (200, 120), (178, 124))
     wing = area((112, 136), (150, 130), (112, 72), (86, 66), (92, 100))
     return body | wing | area((94, 132), (58, 146), (54, 162), (98, 148)) | stroke(5, (130, 150), (134, 178))
-
-
-DRAWINGS: dict[str, Callable[[], Mask]] = {
-    drawing.__name__: drawing for drawing in (bike, man, car, plane, boat, dog, bottle, bird)
-}
 
 
 @cache
@@ -176,15 +210,43 @@ SETS: dict[str, Callable[[], tuple[Truth, ...]]] = {"all": all_truths, "boxes": 
 
 
 def truths_of(given: Any = "all", mask_threshold: float | None = None) -> tuple[Truth, ...]:
-    """Return ground truths: a set ("all", "boxes", "silhouettes"), names, image files, masks, or a mapping.
+    """Return ground truths by name, from image files, or from masks.
 
-    `mask_threshold` is the grey level, from 0 to 1, at which a pixel of a soft mask belongs to the object.
+    Parameters
+    ----------
+    given : str, path, Truth, array, or an iterable or mapping of these, default "all"
+        A set ("all", "boxes", "silhouettes"), a name, a file of masks, or masks of your own; a mapping names them.
+    mask_threshold : float, optional
+        Grey level, from 0 to 1, at which a pixel of a soft mask belongs to the object.
 
+    Returns
+    -------
+    tuple of Truth
+
+    Raises
+    ------
+    BadParameter
+        If a name is unknown, or two ground truths share one.
+    DataError
+        If a mask is empty.
+
+    Examples
+    --------
     >>> truths_of("car"), len(truths_of("all"))
     ((<truth car: silhouette, 140 × 73 pixels>,), 16)
     """
     if isinstance(given, (str, Path)):
-        return find_truths(str(given), mask_threshold)
+        name, known = str(given), {truth.name: truth for truth in all_truths()}
+        if name in SETS:
+            return SETS[name]()
+        if name in known:
+            return (known[name],)
+        if Path(name).suffix or Path(name).exists():
+            return read_truths(name, mask_threshold)
+        raise BadParameter(
+            f"truths: expected {', '.join(SETS)}, one of {', '.join(known)}, or an image file, "
+            f"found {name!r}{did_you_mean(name, [*SETS, *known])}"
+        )
     if isinstance(given, Truth):
         return (given,)
     if isinstance(given, Mapping):
@@ -204,21 +266,6 @@ def truths_of(given: Any = "all", mask_threshold: float | None = None) -> tuple[
     return distinct_truths(found)
 
 
-def find_truths(name: str, mask_threshold: float | None = None) -> tuple[Truth, ...]:
-    if name in SETS:
-        return SETS[name]()
-    known = {truth.name: truth for truth in all_truths()}
-    if name in known:
-        return (known[name],)
-    if Path(name).suffix or Path(name).exists():
-        return read_truths(name, mask_threshold)
-    words = [*SETS, *known]
-    raise BadParameter(
-        f"truths: expected {', '.join(SETS)}, one of {', '.join(known)}, or an image file, "
-        f"found {name!r}{did_you_mean(name, words)}"
-    )
-
-
 def distinct_truths(truths: list[Truth]) -> tuple[Truth, ...]:
     """Remove repeated ground truths; BadParameter if two different ones share a name."""
     found: dict[str, Truth] = {}
@@ -230,7 +277,13 @@ def distinct_truths(truths: list[Truth]) -> tuple[Truth, ...]:
 
 
 def read_truths(path: str, mask_threshold: float | None = None) -> tuple[Truth, ...]:
-    """Read every object of a mask image, or of annotations with masks or polygons in images of known size."""
+    """Read every object of a mask image, or of annotations with masks or polygons in images of known size.
+
+    Raises
+    ------
+    DataError
+        If a mask is empty or covers its image, or the size of an image is unknown.
+    """
     annotations = read(path, mask_threshold=mask_threshold)
     images = annotations.images
     if not len(annotations):

@@ -1,4 +1,8 @@
-"""Verdict on a metric in words: what it ignores, where it jumps, and which known metric it resembles most."""
+"""Verdict on a metric in words: what it ignores, where it jumps, and which known metric it resembles most.
+
+Jumps and stalls are read off the penalty curves by the tolerances of the study; resemblance is the rank correlation
+(Spearman) of penalties.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +26,34 @@ ALIKE = 0.5  # rank correlation at which metrics are called alike
 
 @dataclass(frozen=True)
 class Verdict:
-    """The findings of a study about one metric."""
+    """The findings of a study about one metric.
+
+    Parameters
+    ----------
+    label : str
+        The metric.
+    score, out_of : int
+        Its final score, and the highest possible one.
+    way : str
+        How its values were read, in one sentence.
+    ignores, jumps, stalls, remarks : tuple of str
+        Alterations that it ignores, under which it jumps, under which more alteration is not penalised more; the rest.
+    resembles : tuple
+        Known metrics with the rank correlation of their penalties.
+    is_continuity_open : bool
+        Whether there are too few results to see a jump.
+    """
 
     label: str
     score: int
     out_of: int
-    way: str  # how its values were read
+    way: str
     ignores: tuple[str, ...]
     jumps: tuple[str, ...]
     stalls: tuple[str, ...]
     remarks: tuple[str, ...]
-    resembles: tuple[tuple[str, float], ...]  # known metrics by rank correlation of their penalties
-    is_continuity_open: bool = False  # too few results to see a jump
+    resembles: tuple[tuple[str, float], ...]
+    is_continuity_open: bool = False
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {self.score} of {self.out_of}. {self.way}"]
@@ -60,6 +80,75 @@ class Verdict:
         return {"score": self.score, "out_of": self.out_of, "reading": self.way, **lists, "resembles": likeness}
 
 
+@dataclass(frozen=True)
+class Description:
+    """Sentences about one row of a study: where it jumps, where its penalty stalls, why it does not separate."""
+
+    evidence: Evidence
+    tolerances: Tolerances
+    row: int
+
+    def separation_failure(self) -> str:
+        """Describe why a metric does not separate: identical regions with a penalty, or altered ones without."""
+        evidence, tolerances, i = self.evidence, self.tolerances, self.row
+        penalise = evidence.penalty_rules[i]
+        for (truth, sweep), values in evidence.measured.items():
+            if abs(float(penalise(values.itself[i : i + 1])[0])) > tolerances.zero:
+                return f"Identical regions do not get 0: its penalty for {truth} and {truth} is not."
+            unnoticed = ~values.is_same & (penalise(values.forward[i]) <= tolerances.zero)
+            if unnoticed.any():
+                return (
+                    f"Some altered regions get no penalty: {int(unnoticed.sum())} of {unnoticed.size} results of "
+                    f"{truth} under {sweep}."
+                )
+        return "It does not separate."
+
+    def jump(self, sweep: Sweep) -> str:
+        """Describe on how many ground truths a metric jumps under an alteration, with an example."""
+        evidence, tolerances, i = self.evidence, self.tolerances, self.row
+        truths = evidence.truths_under(sweep)
+        found = []
+        for truth in truths:
+            curve = evidence.curves[truth.name, sweep.name][i]
+            threshold = tolerances.gap * properties.amplitude(curve)
+            parts = properties.outward(curve) if isinstance(sweep, Grid) else iter([curve])
+            for sign, part in zip((1, -1), parts, strict=False):
+                at = np.argwhere(properties.jumps(part, threshold, tolerances.factor))
+                if not len(at) and part.ndim == 2 and isinstance(sweep, Grid):
+                    at = np.argwhere(properties.jumps(part.T, threshold, tolerances.factor))[:, ::-1]
+                if len(at):
+                    found.append((truth.name, sign, tuple(int(n) for n in at[0])))
+                    break
+        if not found:
+            return sweep.name
+        name, sign, at_step = found[0]
+        place = f" after {parameters(sweep, sign, at_step)}" if isinstance(sweep, Grid) else ""
+        return f"{sweep.name}, on {len(found)} of {len(truths)} truths, e.g. {name}{place}"
+
+    def stall(self, sweep: Sweep) -> str:
+        """Describe on how many ground truths the penalty does not rise with the alteration, with an example."""
+        evidence, tolerances, i = self.evidence, self.tolerances, self.row
+        truths = evidence.truths_under(sweep)
+        example, count = "", 0
+        for truth in truths:
+            curve = evidence.curves[truth.name, sweep.name][i]
+            if not isinstance(sweep, Grid):
+                count += not properties.grows(curve, allowed=tolerances.turning)
+                continue
+            until = max(1, tolerances.until // sweep.step)
+            if properties.is_strictly_monotonous(
+                curve, allowed=tolerances.monotony, allowed_turning=tolerances.turning, until=until
+            ):
+                continue
+            count += 1
+            for sign, part in zip((1, -1), properties.outward(curve), strict=True):
+                diagonal = part if part.ndim == 1 else np.diagonal(part)
+                stuck = np.flatnonzero(np.diff(diagonal[: until + 1] if part.ndim == 1 else diagonal) <= 0)
+                if len(stuck) and not example:
+                    example = f", e.g. {truth.name} after {parameters(sweep, sign, (int(stuck[0]),) * part.ndim)}"
+        return f"{sweep.name}, on {count} of {len(truths)} truths{example}"
+
+
 def verdict(
     evidence: Evidence,
     tolerances: Tolerances,
@@ -67,11 +156,26 @@ def verdict(
     i: int,
     resembles: Sequence[tuple[str, float]],
 ) -> Verdict:
-    """Return the verdict on row i."""
+    """Return the verdict on row i.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        The measured values of the study.
+    tolerances : Tolerances
+        The tolerances of its properties.
+    tables : dict of PropertyTable
+        Its tables, by name.
+    i : int
+        Position of the metric among the rows.
+    resembles : Sequence
+        Known metrics with their rank correlation, the highest first.
+    """
     row = evidence.rows[i]
     synthesis = tables["synthesis"]
     ignores: list[str] = []
     jumps, stalls = [], []
+    describe = Description(evidence, tolerances, i)
     sized: set[bool] = set()
     shaped: set[bool] = set()
     for sweep in evidence.sweeps:
@@ -83,9 +187,9 @@ def verdict(
             sized.add(cells["scale"] != "")
             shaped.add(bool(cells["shape"]))
         if cells.get("continuity") is False:
-            jumps.append(describe_jump(evidence, sweep, tolerances, i))
+            jumps.append(describe.jump(sweep))
         if cells["monotony"] is False:
-            stalls.append(describe_stall(evidence, sweep, tolerances, i))
+            stalls.append(describe.stall(sweep))
     if sized == {False}:
         ignores.append("the size of the object")
     if shaped == {False}:
@@ -95,7 +199,7 @@ def verdict(
     if not distance["symmetry"]:
         remarks.append("Exchanging truth and pred changes its value.")
     if not distance["separation"]:
-        remarks.append(describe_separation_failure(evidence, tolerances, i))
+        remarks.append(describe.separation_failure())
     ways = {"as it is": "Larger values were read as worse.", "turned": "Larger values were read as better.",
             "distance": f"Values were read as worse the farther from {evidence.penalty_rules[i].best:g}."}  # fmt: skip
     return Verdict(
@@ -105,69 +209,9 @@ def verdict(
     )  # fmt: skip
 
 
-def describe_separation_failure(evidence: Evidence, tolerances: Tolerances, i: int) -> str:
-    """Describe why a metric does not separate: identical regions with a penalty, or altered ones without."""
-    penalise = evidence.penalty_rules[i]
-    for (truth, sweep), values in evidence.measured.items():
-        if abs(float(penalise(values.itself[i : i + 1])[0])) > tolerances.zero:
-            return f"Identical regions do not get 0: its penalty for {truth} and {truth} is not."
-        unnoticed = ~values.is_same & (penalise(values.forward[i]) <= tolerances.zero)
-        if unnoticed.any():
-            return (
-                f"Some altered regions get no penalty: {int(unnoticed.sum())} of {unnoticed.size} results of {truth} "
-                f"under {sweep}."
-            )
-    return "It does not separate."
-
-
 def out_of(tables: dict[str, PropertyTable]) -> int:
     """Return the highest possible score."""
     return sum(len(sheet.columns) for name, sheet in tables.items() if name != "synthesis")
-
-
-def describe_jump(evidence: Evidence, sweep: Sweep, tolerances: Tolerances, i: int) -> str:
-    """Describe on how many ground truths a metric jumps under an alteration, with an example."""
-    truths = evidence.truths_under(sweep)
-    found = []
-    for truth in truths:
-        curve = evidence.curves[truth.name, sweep.name][i]
-        threshold = tolerances.gap * properties.amplitude(curve)
-        parts = properties.outward(curve) if isinstance(sweep, Grid) else iter([curve])
-        for sign, part in zip((1, -1), parts, strict=False):
-            at = np.argwhere(properties.jumps(part, threshold, tolerances.factor))
-            if not len(at) and part.ndim == 2 and isinstance(sweep, Grid):
-                at = np.argwhere(properties.jumps(part.T, threshold, tolerances.factor))[:, ::-1]
-            if len(at):
-                found.append((truth.name, sign, tuple(int(n) for n in at[0])))
-                break
-    if not found:
-        return sweep.name
-    name, sign, at_step = found[0]
-    place = f" after {parameters(sweep, sign, at_step)}" if isinstance(sweep, Grid) else ""
-    return f"{sweep.name}, on {len(found)} of {len(truths)} truths, e.g. {name}{place}"
-
-
-def describe_stall(evidence: Evidence, sweep: Sweep, tolerances: Tolerances, i: int) -> str:
-    """Describe on how many ground truths the penalty does not rise with the alteration, with an example."""
-    truths = evidence.truths_under(sweep)
-    example, count = "", 0
-    for truth in truths:
-        curve = evidence.curves[truth.name, sweep.name][i]
-        if not isinstance(sweep, Grid):
-            count += not properties.grows(curve, allowed=tolerances.turning)
-            continue
-        until = max(1, tolerances.until // sweep.step)
-        if properties.is_strictly_monotonous(
-            curve, allowed=tolerances.monotony, allowed_turning=tolerances.turning, until=until
-        ):
-            continue
-        count += 1
-        for sign, part in zip((1, -1), properties.outward(curve), strict=True):
-            diagonal = part if part.ndim == 1 else np.diagonal(part)
-            stuck = np.flatnonzero(np.diff(diagonal[: until + 1] if part.ndim == 1 else diagonal) <= 0)
-            if len(stuck) and not example:
-                example = f", e.g. {truth.name} after {parameters(sweep, sign, (int(stuck[0]),) * part.ndim)}"
-    return f"{sweep.name}, on {count} of {len(truths)} truths{example}"
 
 
 def parameters(sweep: Grid, sign: int, steps: tuple[int, ...]) -> str:
@@ -177,7 +221,13 @@ def parameters(sweep: Grid, sign: int, steps: tuple[int, ...]) -> str:
 
 
 def likeness(evidence: Evidence, others: Evidence) -> tuple[Floats, Floats]:
-    """Return the correlations of ranks and of values, [row, other], averaged over the ground truths."""
+    """Return the correlations of ranks and of values, [row, other], averaged over the ground truths.
+
+    Parameters
+    ----------
+    evidence, others : Evidence
+        The metrics of a study, and those they are compared with, measured on the same ground truths.
+    """
     total = np.zeros((2, len(evidence.rows), len(others.rows)))
     shown = {
         t.name: [s.name for s in evidence.single_alterations() if (t.name, s.name) in evidence.curves]

@@ -1,4 +1,4 @@
-"""Explanations that can fail: one convention flipped."""
+"""Conventions of the study of 2010 that explain a differing cell, and sums over images column by column."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import pytest
 
 from verite.metrics.catalogue import metric
 from verite.model.rasters import array_of
-from verite.reproductions.conventions import CONVENTIONS, Flip, best_flip, choose_flips, format_reason
+from verite.reproductions.comparison import Reproduction, TableComparison
+from verite.reproductions.conventions import CONVENTIONS, Flip, choose_flips
 from verite.reproductions.literal_sums import SUMS, add_up, values_by_columns
+from verite.studies.judging import PropertyTable
 from verite.studies.rows import jei_rows
 from verite.studies.sweeps import Grid
 from verite.studies.truths import truths_of
@@ -24,13 +26,19 @@ def test_a_flip_counts_the_cells_it_gives_and_those_it_costs():
     assert (even.gives, even.costs, even.explains) == ((A,), (B,), False)
 
 
-def test_a_cell_goes_to_the_convention_with_the_best_price_or_is_not_explained():
-    cheap, dear = Flip("cheap", (A,), ()), Flip("dear", (A, B), (C,))
-    even = Flip("even", (C,), (A,))
-    assert best_flip(A, [dear, cheap]) == dear  # both gain one: the first
-    assert format_reason(best_flip(B, [dear, cheap])) == "follows if dear (gives 2, costs 1)"
-    assert format_reason(best_flip(C, [even])) == "not explained; it would follow if even, but that gives 1, costs 1"
-    assert format_reason(best_flip(C, [cheap, dear])) == "not explained"
+@pytest.mark.parametrize(
+    ("place", "flips", "reason"),
+    [
+        (A, [Flip("dear", (A, B), (C,)), Flip("cheap", (A,), ())], "follows if dear (gives 2, costs 1)"),  # the first
+        (B, [Flip("cheap", (A,), ()), Flip("dear", (A, B), (C,))], "follows if dear (gives 2, costs 1)"),
+        (C, [Flip("even", (C,), (A,))], "not explained; it would follow if even, but that gives 1, costs 1"),
+        (C, [Flip("cheap", (A,), ()), Flip("dear", (A, B), (C,))], "not explained"),
+    ],
+)
+def test_a_cell_goes_to_the_convention_with_the_largest_gain_or_is_not_explained(place, flips, reason):
+    ours = PropertyTable.of("distance", [place[1]], ["mask"], [{"symmetry": False}])
+    found = Reproduction("jei", [TableComparison("T3", ours, {place[1]: {"symmetry": "1"}})], None, flips)
+    assert [(d.place, d.reason) for d in found.differences] == [(place, reason)]
 
 
 def test_conventions_that_explain_the_same_cells_are_taken_once():
