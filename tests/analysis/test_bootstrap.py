@@ -66,14 +66,14 @@ def test_the_deviation_of_ap_is_that_of_the_leaderboards_draws(tmp_path: Path) -
     assert found["bias"] == pytest.approx(drawn.mean() - results["AP"].value, abs=1e-12)
 
 
-def test_intervals_of_precision_recall_f_and_froc_are_those_of_a_loop_over_draws(tmp_path: Path) -> None:
+def test_intervals_of_f_and_froc_are_those_of_a_loop_over_draws(tmp_path: Path) -> None:
     """Images repeated as often as they were drawn, counted one by one."""
     truth, results = random_world(6, images=12, ties=True)
     known, pred = sides(truth, results, tmp_path)
     found = vt.analyse(known, pred, draws=40, seed=1, iou=0.5).operating
     matches, weights = found.matches, found.bootstrap.weights
     image = matches.pred.image
-    rows: dict[str, list[float]] = {"precision": [], "recall": [], "f": [], "cpm": []}
+    rows: dict[str, list[float]] = {"f": [], "cpm": []}
     froc = []
     for weight in weights:
         asked = sum(weight[i] for i in matches.truth.image[matches.counted_truth])
@@ -83,8 +83,6 @@ def test_intervals_of_precision_recall_f_and_froc_are_those_of_a_loop_over_draws
             right = sum(weight[image[k]] for k in kept if matches.is_tp[k])
             points.append((c, right, sum(weight[image[k]] for k in kept) - right))
         _, right, wrong = [p for p in points if p[0] >= 0.4][-1]
-        rows["precision"].append(right / (right + wrong))
-        rows["recall"].append(right / asked)
         rows["f"].append(2 * right / (asked + right + wrong))
         line = [max([r for _, r, w in points if w <= k * weight.sum()], default=0.0) / asked for k in FROC]
         froc.append(line)
@@ -94,8 +92,7 @@ def test_intervals_of_precision_recall_f_and_froc_are_those_of_a_loop_over_draws
         return pytest.approx(np.quantile(values, [0.025, 0.975]), abs=1e-12)
 
     told = found.intervals(0.4)
-    for key in ("precision", "recall", "f"):
-        assert told[key] == between(rows[key])
+    assert told["f"] == between(rows["f"])
     each, mean = found.froc_intervals
     assert mean == between(rows["cpm"])
     for values, interval in zip(np.transpose(froc), each, strict=True):
@@ -112,13 +109,18 @@ def test_froc_of_few_images_with_many_wrong_ones_looks_at_all_that_matter(tmp_pa
     assert all(low <= recall <= high for recall, (low, high) in zip(found.froc, found.froc_intervals[0], strict=True))
 
 
-def test_slices_have_drawn_intervals_too(tmp_path: Path) -> None:
-    pair = sides(*doubled(3), tmp_path)
-    plain, drawn = (vt.analyse(*pair, slice="size", resample=by).slices for by in (None, "scene"))
-    for one, two in zip(plain.rows, drawn.rows, strict=True):
+def test_copies_of_images_in_one_group_are_no_evidence_about_a_slice(tmp_path: Path) -> None:
+    once = sides(*random_world(3, images=40), tmp_path)
+    (tmp_path / "twice").mkdir()
+    twice = sides(*doubled(3), tmp_path / "twice")
+    alone = vt.analyse(*once, slice="size").slices
+    grouped, apart = (vt.analyse(*twice, slice="size", resample=by).slices for by in ("scene", "images"))
+    for one, two, three in zip(alone.rows, grouped.rows, apart.rows, strict=True):
         assert one["recall"] == two["recall"]
-        assert one["recall_high"] - one["recall_low"] != two["recall_high"] - two["recall_low"]
-    assert "resample:scene|draws:1000" in str(drawn.signature)
+        assert one["recall_p"] == pytest.approx(two["recall_p"], abs=1e-9)
+        assert three["recall_high"] - three["recall_low"] < two["recall_high"] - two["recall_low"]
+        assert three["recall_p"] < two["recall_p"]
+    assert "resample:scene|draws:1000" in str(grouped.signature)
 
 
 def test_differences_of_two_systems_have_paired_intervals(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import QUIRKS, analyse_case, scene, sides, write_pair
 from tests.oracles.analysis import random_world
-from verite.analysis.calibration import TemperatureScaling, fit_isotonic, fit_temperature
+from verite.analysis.calibration import Bins, TemperatureScaling, equal_edges, fit_isotonic, fit_temperature
+from verite.statistics.intervals import clustered_wilson
 
 
 def test_two_predictions_by_hand() -> None:
@@ -97,12 +98,42 @@ def test_bins_of_equally_many_predictions(tmp_path: Path) -> None:
     assert found.pooled["ece"] == pytest.approx(found.pooled["ace"], abs=0.01)
 
 
-def test_intervals_of_bins_are_statsmodels(tmp_path: Path) -> None:
-    proportion = pytest.importorskip("statsmodels.stats.proportion", reason="statsmodels is in the group 'test'")
-    for one in vt.analyse(*sides(*random_world(2), tmp_path)).calibration.reliability:
-        right = round(one["right"] * one["preds"])
-        expected = proportion.proportion_confint(right, one["preds"], method="wilson")
+def test_intervals_of_bins_are_clustered_by_image(tmp_path: Path) -> None:
+    found = vt.analyse(*sides(*random_world(2), tmp_path)).calibration
+    matches = found.matches
+    for one in found.reliability:
+        right, preds = np.zeros((2, matches.image_count), dtype=int)
+        for row in matches.counted_rows:
+            value = matches.confidence[row]
+            if one["low"] <= value < one["high"] or value == one["high"] == 1:
+                preds[matches.pred.image[row]] += 1
+                right[matches.pred.image[row]] += matches.is_tp[row]
+        assert preds.sum() == one["preds"]
+        expected = clustered_wilson(right, preds, default_effect=matches.design_effects[1])
         assert (one["right_low"], one["right_high"]) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(50, 0.119), (100, 0.084), (300, 0.049), (1000, 0.027)])
+def test_a_calibrated_detector_has_an_ece_above_zero(count: int, expected: float) -> None:
+    """Confidences from Beta(1, 3), ten bins; the expected values are means of 300 simulations by other code."""
+    random = np.random.default_rng(count)
+    found = []
+    for _ in range(40):
+        confidence = random.beta(1, 3, count)
+        found.append(Bins.of(confidence, np.zeros(count), equal_edges(10)).error_if_calibrated())
+    assert np.mean(found) == pytest.approx(expected, abs=0.003)
+
+
+def test_the_ece_of_a_calibrated_detector_is_the_mean_over_simulations() -> None:
+    random = np.random.default_rng(0)
+    for count in (3, 20, 400):
+        confidence = random.random(count) ** 3
+        drawn = [
+            Bins.of(confidence, random.random(count) < confidence, equal_edges(10)).expected_error()
+            for _ in range(4000)
+        ]
+        told = Bins.of(confidence, np.zeros(count), equal_edges(10)).error_if_calibrated()
+        assert told == pytest.approx(np.mean(drawn), rel=0.03)
 
 
 def test_confidences_that_are_no_probabilities_leave_this_part_out_and_no_other() -> None:

@@ -154,7 +154,7 @@ def test_so_many_records_turn_the_order_and_what_is_looked_at_first_matters_most
     assert (again[0] - again[1]) * lead < 0
     table = pair.flips()
     weight = [abs(row[-2]) * row[-3] for row in table.rows]
-    assert table.head[-3:] == ("P(record wrong)", "swing of AP", "row")
+    assert table.head[-3:] == ("suspicion", "swing of AP", "row")
     assert weight == sorted(weight, reverse=True)
 
 
@@ -173,7 +173,7 @@ def test_an_annotation_that_two_detectors_contradict_is_listed_once() -> None:
     assert {row.kind for row in audit} >= {"label", "missing"}
     missing = next(row for row in audit if row.kind == "missing")
     assert missing.influence >= 0
-    assert "wrong with probability" in missing.reason
+    assert "suspicion" in missing.reason
 
 
 def test_verdicts_on_the_audit_list_go_back_into_leaderboards_and_ranks(
@@ -206,16 +206,3 @@ def test_verdicts_on_the_audit_list_go_back_into_leaderboards_and_ranks(
     (tmp_path / "empty.csv").write_text("kind,verdict\nspurious,\n")
     assert run(["rank", *paths, "--audit", str(tmp_path / "empty.csv")]) == 1
     assert "expected verdicts, right or wrong, of some annotations, found none" in capsys.readouterr().err
-
-
-def test_suspicions_are_rates_of_records_for_a_rank(tmp_path: Path) -> None:
-    from importlib.resources import files
-
-    demo = Path(str(files("verite") / "data" / "demo"))
-    truth = vt.read(demo / "truth.json")
-    preds = {name: vt.read(demo / f"{name}.json", like=truth) for name in ("hawk", "magpie")}
-    found = vt.analyse(truth, preds)
-    finds = vt.DetectionTable.of(truth, preds)
-    rates = np.minimum(found.comparison[0].probability_wrong, 0.5)[np.flatnonzero(found["hawk"].matches.counted_truth)]
-    ranked = vt.rank(finds, errors=vt.annotation_errors.PerItem(rates))
-    assert 0 < ranked.to_dict()["pairs"][0]["kept"] < 1

@@ -14,6 +14,7 @@ from tests.analysis.worlds import scene, sides
 from tests.oracles.analysis import random_world
 from verite.analysis.operating import ConfidenceSweep
 from verite.cli import run
+from verite.statistics.intervals import clustered_wilson
 
 TRUTHS = [("a", [0, 0, 10, 10]), ("a", [20, 0, 10, 10]), ("a", [40, 0, 10, 10])]
 # Right, wrong, right and right at one confidence, wrong.
@@ -32,7 +33,9 @@ def test_the_best_threshold_by_hand() -> None:
     one = found.labels[0]
     assert one.confidence.tolist() == [0.9, 0.8, 0.6, 0.2]
     assert one.f().tolist() == pytest.approx([0.5, 0.4, 6 / 7, 6 / 8])
-    assert found.to_dict()["classes"]["a"] == pytest.approx(
+    point = found.to_dict()["classes"]["a"]
+    assert point.pop("intervals") == {"precision": [0.0, 1.0], "recall": [0.0, 1.0]}  # one image says nothing
+    assert point == pytest.approx(
         {
             "confidence": 0.6,
             "precision": 3 / 4,
@@ -101,12 +104,24 @@ def test_true_positives_are_those_of_the_protocol(tmp_path: Path) -> None:
     assert lowest.tp[-1] + lowest.fp[-1] == finds.counted_pred.sum()
 
 
-def test_wilsons_interval_is_statsmodels(tmp_path: Path) -> None:
-    proportion = pytest.importorskip("statsmodels.stats.proportion", reason="statsmodels is in the group 'test'")
+@pytest.mark.parametrize("label", [None, 1])
+def test_intervals_are_clustered_by_image(label: int | None, tmp_path: Path) -> None:
+    """Counts of each image one by one; the interval itself is tested with the statistics."""
     found = vt.analyse(*sides(*random_world(11), tmp_path)).operating
-    told = found.micro.point(found.micro.at(found.confidence))
-    expected = proportion.proportion_confint(told["tp"], told["tp"] + told["fp"], method="wilson")
-    assert found.intervals(found.confidence)["precision"] == pytest.approx(expected, abs=1e-12)
+    matches, threshold = found.matches, found.confidence
+    images = range(matches.image_count)
+    right, kept, truths = np.zeros((3, len(images)), dtype=int)
+    for row in range(len(matches.pred)):
+        is_kept = matches.counted_pred[row] and matches.confidence[row] >= threshold
+        if is_kept and (label is None or matches.pred_label[row] == label):
+            kept[matches.pred.image[row]] += 1
+            right[matches.pred.image[row]] += matches.is_tp[row]
+    for row in range(len(matches.truth)):
+        if matches.counted_truth[row] and (label is None or matches.truth_label[row] == label):
+            truths[matches.truth.image[row]] += 1
+    told = found.intervals(threshold, label)
+    assert told["precision"] == pytest.approx(clustered_wilson(right, kept), abs=1e-12)
+    assert told["recall"] == pytest.approx(clustered_wilson(right, truths), abs=1e-12)
 
 
 def test_drawn_intervals_repeat_themselves_and_say_how_they_were_drawn(tmp_path: Path) -> None:
@@ -114,7 +129,6 @@ def test_drawn_intervals_repeat_themselves_and_say_how_they_were_drawn(tmp_path:
     one, two = (vt.analyse(*pair, draws=200, seed=3, threads=n).operating for n in (1, 2))
     assert one.intervals(0.3) == two.intervals(0.3)
     assert "draws:200|seed:3" in str(one.signature)
-    assert "200 bootstrap resamples of images" in one.sentence()
     low, high = one.intervals(0.3)["recall"]
     assert low < one.micro.point(one.micro.at(0.3))["recall"] < high
 

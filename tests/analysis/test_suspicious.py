@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import isnan
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,9 @@ import pytest
 
 import verite as vt
 from tests.analysis.worlds import scene, sides
+from tests.oracles.analysis import random_world
 from tests.oracles.planted import list_precision, plant
+from verite.leaderboards.audit import audit_table
 
 FRESH = range(1000, 1020)  # seeds that the list was never looked at with before it was done
 
@@ -59,11 +63,12 @@ def test_each_kind_has_its_reason() -> None:
     assert told["missing?"]["truth"] is None
     assert told["missing?"]["pred"] == 3
     assert {told["twice?"]["truth"], told["twice?"]["other"]} == {3, 4}
-    assert told["twice?"]["probability"] == pytest.approx(0.95)
+    assert told["twice?"]["suspicion"] == told["twice?"]["probability"] == pytest.approx(0.95)
+    assert all(isnan(one["probability_wrong"]) for one in told.values())
     assert "predicts 'a' with confidence 0.80 where the ground truth has 'b' (IoU 1.00)" in told["label?"]["reason"]
 
 
-def test_the_probability_follows_from_the_prior() -> None:
+def test_the_suspicion_follows_from_the_prior() -> None:
     """A prediction that is right in 0.9 of cases against 0.05: .9·.05 / (.9·.05 + .1·.95) = .321."""
     found = vt.analyse(*scene([("a", [0, 0, 10, 10])], [("a", 0.9, [0, 0, 10, 10])])).suspicious
     assert found.posterior(np.array([0.9, 0.5])) == pytest.approx([0.045 / 0.14, 0.05])
@@ -74,3 +79,24 @@ def test_a_detector_without_matches_of_a_class_makes_no_annotation_suspicious() 
     found = vt.analyse(truth, none, checks="off")
     assert found.suspicious.listed == ()
     assert found.calibration.absent == "no prediction counts"
+
+
+def test_fifty_verdicts_turn_suspicions_into_probabilities(tmp_path: Path) -> None:
+    """Of 60 annotations every third is found wrong, whatever its suspicion: so the probabilities are near 1/3."""
+    pair = sides(*random_world(5, images=60, extra=12), tmp_path)
+    plain = vt.analyse(*pair).suspicious
+    listed = plain.audit(60)
+    assert len(listed) == 60
+    rows = [replace(row, verdict="wrong" if i % 3 == 0 else "right") for i, row in enumerate(listed)]
+    for count in (49, 60):
+        path = tmp_path / f"{count}.csv"
+        path.write_text(audit_table(rows[:count]).to_csv())
+        found = vt.analyse(*pair, verdicts=str(path)).suspicious
+        assert [one.suspicion for one in found.listed] == [one.suspicion for one in plain.listed]
+        if count < 50:
+            assert np.isnan(found.probabilities).all()
+            assert "Probabilities need 50 verdicts on listed annotations, found 49" in str(found)
+        else:
+            assert 0.2 < found.probabilities[:60].mean() < 0.5
+            assert "probability_wrong" in found.table().head
+            assert "|verdicts:60|" in str(found.signature)

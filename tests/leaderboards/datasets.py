@@ -26,7 +26,7 @@ def make_truth(seed: int, images: int = 20, classes: int = 3, each: int = 4, *, 
             annotations.append(found)
     return {
         "images": [
-            {"id": i, "width": SIZE, "height": SIZE, "file_name": f"{i}.jpg", "site": f"s{i % 4}"}
+            {"id": i, "width": SIZE, "height": SIZE, "file_name": f"{i}.jpg", "site": f"s{i % 5}"}
             for i in range(1, images + 1)
         ],
         "categories": [{"id": k, "name": f"class {k}"} for k in range(1, classes + 1)],

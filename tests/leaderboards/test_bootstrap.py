@@ -83,12 +83,13 @@ def test_the_order_of_images_in_the_file_changes_nothing():
 
 
 def test_groups_of_images_are_resampled_as_wholes():
-    groups = ["a"] * 4 + ["b"] * 4 + ["c"] * 4
-    weights = resample_images(TRUTH.images, 60, groups=groups).reshape(60, 3, 4)
+    weights = resample_images(TRUTH.images, 60, groups=np.repeat(list("abcdef"), 2)).reshape(60, 6, 2)
     assert (weights == weights[:, :, :1]).all()
-    assert (weights[:, :, 0].sum(axis=1) == 3).all()
+    assert (weights[:, :, 0].sum(axis=1) == 6).all()
     with pytest.raises(vt.DataError, match="expected a group for each of 12 images, found 2"):
         resample_images(TRUTH.images, 1, groups=["a", "b"])
+    with pytest.raises(vt.BadParameter, match="expected at least 5 groups of images, found 4"):
+        resample_images(TRUTH.images, 1, groups=np.repeat(list("abcd"), 3))
 
 
 def test_all_detectors_are_scored_on_the_same_resamples():

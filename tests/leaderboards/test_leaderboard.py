@@ -258,15 +258,48 @@ def test_a_reversed_mean_order_is_reported():
     assert board.turned == [("errors", "a", "b")]
 
 
+def test_errors_that_shift_a_difference_leave_detectors_tied():
+    """On the record a leads by .02; under errors b is ahead by .01 in nearly every simulation."""
+    from verite.leaderboards.result import Board
+
+    rng = np.random.default_rng(0)
+    samples = {
+        source: centre + rng.normal(0, sd, (1000, 2))
+        for source, centre, sd in (
+            ("images", np.array([0.50, 0.48]), 0.002),
+            ("errors", np.array([0.45, 0.46]), 0.002),
+            ("both", np.array([0.45, 0.46]), 0.003),
+        )
+    }
+    board = Board("AP", ("a", "b"), np.array([0.50, 0.48]), samples)
+    assert board.p_first(0)["both"] < 0.05
+    assert board.turned[0][1:] == ("a", "b")
+    ahead = Board("AP", ("a", "b"), np.array([0.50, 0.48]), {"images": samples["images"]})
+    assert ahead.groups == []
+    shaken = {**samples, "errors": samples["errors"][:, ::-1], "both": samples["both"] + rng.normal(0, 0.02, (1000, 2))}
+    assert Board("AP", ("a", "b"), np.array([0.50, 0.48]), shaken).groups == [["a", "b"]]
+
+
+def test_few_groups_of_images_widen_intervals_and_are_named(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 9)
+    board = vt.leaderboard(truth, preds, resample="site", draws=60, checks="off")
+    assert "5 groups of images: with fewer than 30" in " ".join(board.notes)
+    value, low, high = board.board.gaps[0]
+    drawn = board.board.images[:, 0] - board.board.images[:, 1]
+    # Student's t of four degrees of freedom: 2.776.
+    assert (low + high) / 2 == pytest.approx(value)
+    assert high - value == pytest.approx(2.776445 * drawn.std(ddof=1) * (5 / 4) ** 0.5, rel=1e-6)
+
+
 def test_groups_of_images_come_from_a_column_a_file_or_a_list(tmp_path):
     _, truth, preds = read_detectors(tmp_path, 9)
     by_site = vt.leaderboard(truth, preds, resample="site", draws=40, checks="off")
-    sites = [f"s{i % 4}" for i in range(1, 21)]
+    sites = [f"s{i % 5}" for i in range(1, 21)]
     given = vt.leaderboard(truth, preds, resample=sites, draws=40, checks="off")
     assert by_site.draws.tobytes() == given.draws.tobytes()
     array = vt.leaderboard(truth, preds, resample=np.array(sites), draws=40, checks="off")
     assert array.draws.tobytes() == given.draws.tobytes()
-    (tmp_path / "sites.csv").write_text("image,site\n" + "".join(f"{i}.jpg,s{i % 4}\n" for i in range(1, 21)))
+    (tmp_path / "sites.csv").write_text("image,site\n" + "".join(f"{i}.jpg,s{i % 5}\n" for i in range(1, 21)))
     table = vt.leaderboard(truth, preds, resample=f"{tmp_path}/sites.csv:site", draws=40, checks="off")
     assert table.draws.tobytes() == given.draws.tobytes()
 

@@ -69,10 +69,10 @@ def test_bars_of_two_systems_are_their_costs(results: vt.CocoResults) -> None:
     assert list(pair.to_frame()["hawk"])[:6] == pytest.approx(list(pair.one.errors.cost.values()))
 
 
-def test_expected_numbers_of_wrong_records_are_sums_of_probabilities(results: vt.CocoResults) -> None:
+def test_bars_of_suspicious_annotations_count_those_listed_and_the_most_suspicious(results: vt.CocoResults) -> None:
     found = results.analyse().suspicious
     bars = [bar.get_width() for bar in found.plot(new_axes()).patches]
-    assert sum(bars[5:]) == pytest.approx(sum(one.probability for one in found.listed))
+    assert sum(bars[5:]) == sum(one.suspicion >= 0.5 for one in found.listed)
     assert sum(bars[:5]) == len(found.listed)
 
 

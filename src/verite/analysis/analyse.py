@@ -19,11 +19,12 @@ from verite.analysis.comparison import DetectorPair, audit_comparison, influence
 from verite.analysis.confusion import BEST_F1
 from verite.analysis.confusion import LRP as LRP_THRESHOLDS
 from verite.analysis.matches import AnalysisMatches
-from verite.analysis.part import Document, ImageBootstrap, describe_ignored, plot_result, save_report
+from verite.analysis.part import Document, ImageBootstrap, describe_ignored, find_groups
 from verite.analysis.parts import REGISTRY, AnalyseSettings, ProtocolSettings, analyse_settings, part_named
 from verite.analysis.suspicious import MOST_IN_JSON
 from verite.errors import BadParameter
 from verite.evaluation.settings import ClassThresholds, EvaluationSettings, count_left
+from verite.hooks import hook
 from verite.model.comparison import Comparison, distinct_names
 from verite.model.results import Results, describe_cuts, digest_for
 from verite.model.tables import Part, Table, Verbatim, show_cell
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 24  # of a table on the screen
 MOST_PAIRS = 3  # of detectors that are all compared on the screen
 SEGMENT_COLOURS = ("0.25", "#56B4E9", "#E69F00", "#CC79A7", "#F0E442", "#009E73", "#D55E00")  # AP, then error types
+DEPRECATED_KEYS = ("errors.deviation.bias", "suspicious.probability", "comparison.flips_of_signs")  # for one version
 NARROWEST_LABELLED = 0.05  # bar segment that has room for its number
 
 
@@ -66,7 +68,8 @@ class ReportWriter:
 
     def save_report(self, output: str | PathLike[str], **settings: Any) -> Path:
         """Write the self-contained HTML report of this analysis, as `vt.report` does; return its path."""
-        return save_report(self, output, **settings)
+        path: Path = hook("save_report")(self, output, **settings)
+        return path
 
     def save_page(self, output: str | PathLike[str], **settings: Any) -> Path:
         """Call `save_report` under its earlier name, with a DeprecationWarning."""
@@ -127,7 +130,7 @@ class Analysis(ReportWriter, Document):
 
     def __init__(self, results: Results, settings: AnalyseSettings) -> None:
         self.results, self.settings = results, settings
-        self.matches = AnalysisMatches(results, settings.background)
+        self.matches = AnalysisMatches(results, settings.background, find_groups(results.truth, settings.resample))
         self.name = results.name
 
     def __getattr__(self, name: str) -> Any:
@@ -222,11 +225,13 @@ class Analysis(ReportWriter, Document):
             "truth": {"path": results.truth.source.path, "digest": digest_for(results.signature, results.truth)},
             "pred": {"path": results.pred.source.path, "digest": digest_for(results.signature, results.pred)},
             "findings": [finding.to_dict() for finding in results.findings],
+            "deprecated": list(DEPRECATED_KEYS),
         }
 
     def plot(self, kind: str = "errors", ax: Any = None) -> Axes:
         """Draw the plot of one part, by its kind, on matplotlib's axes, or on new ones; return the axes."""
-        return plot_result(self, kind, ax)
+        axes: Axes = hook("plot")(self, kind, ax)
+        return axes
 
 
 class Analyses(ReportWriter, Document):
@@ -288,7 +293,7 @@ class Analyses(ReportWriter, Document):
 
     @cached_property
     def suspicious(self) -> list[dict[str, Any]]:
-        """Annotations that look wrong to any detector; of one annotation the largest probability."""
+        """Annotations that look wrong to any detector; of one annotation the largest suspicion."""
         merged = merge_suspicions(list(self.systems.values()))[:MOST_IN_JSON]
         return [detector.suspicious.suspicion_dict(one) for detector, one in merged]
 
@@ -343,7 +348,8 @@ class Analyses(ReportWriter, Document):
 
     def plot(self, kind: str = "systems", ax: Any = None) -> Axes:
         """Draw the costs of all detectors on matplotlib's axes, or on new ones; return the axes."""
-        return plot_result(self, kind, ax)
+        axes: Axes = hook("plot")(self, kind, ax)
+        return axes
 
 
 P = ParamSpec("P")
@@ -422,10 +428,13 @@ def analyse_detectors(
         Prior share of wrong annotations per error kind. Default: 0.05.
     audit : int
         Number of annotations to check in an audit. Default: 50.
+    verdicts : path
+        An audit.csv with its verdicts filled in: 50 of them turn suspicions into probabilities.
     resample : "images", "none", column or sequence
-        Bootstrap unit: images or groups of images.
+        Units of intervals and tests: images or groups of images.
     draws : int
-        Number of bootstrap resamples; 0: intervals as if objects were independent.
+        Number of bootstrap resamples, for intervals of F1, FROC and differences in AP. Default: 0. Intervals of recall
+        and precision need none.
     seed : int
         Seed of the random numbers. Default: 0.
     only : str or sequence of str

@@ -4,13 +4,16 @@ A confidence is calibrated if predictions of confidence c are true positives in 
 MCE follow Naeini et al., AAAI 2015, with "correct" meaning matched; LaECE is by Oksuz et al., CVPR 2023; the Brier
 score (1950) has Murphy's decomposition (1973). Isotonic regression and temperature scaling, fitted on half of the
 images, show how much of the error a map of confidences removes on the other half.
+
+ECE is biased upwards: a perfectly calibrated detector with 100 predictions of a class has an ECE of 0.08. So beside it
+stands what a calibrated detector with as many predictions of the same confidences would have, and the excess over it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan, nan
+from math import exp, isnan, lgamma, log, log1p, nan
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,7 +25,6 @@ from verite.evaluation.evaluation import RIGHT
 from verite.model.tables import Table
 from verite.plotting import COLOURS, label_axes
 from verite.settings import Choice, Option, Settings
-from verite.statistics.intervals import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,7 +44,7 @@ class CalibrationSettings(Settings):
 
 
 BINS, LOCATED_BINS = 10, 25
-KEYS = ("ece", "mce", "ace", "brier", "log_loss")
+KEYS = ("ece", "ece_if_calibrated", "mce", "ace", "brier", "log_loss")
 LOCATED = ("laece", "laece0", "laace0")
 SMALLEST = 1e-15  # probability at which log loss is cut off
 CUT_OFF = 0.05  # from this lowest confidence on, a detector probably dropped predictions
@@ -137,6 +139,7 @@ class Bins:
     count: Ints
     confidence: Floats
     accuracy: Floats
+    variance: Floats  # of the number of true positives if confidences are their probabilities
 
     @classmethod
     def of(cls, confidence: Floats, correct: NDArray[Any], edges: Floats) -> Bins:
@@ -145,8 +148,9 @@ class Bins:
         at = np.clip(np.searchsorted(edges, confidence, side="right") - 1, 0, len(edges) - 2)
         count = np.bincount(at, minlength=len(edges) - 1)
         kept = np.flatnonzero(count)
-        means = [np.bincount(at, v, minlength=len(edges) - 1)[kept] / count[kept] for v in (confidence, correct)]
-        return cls(edges[kept], edges[kept + 1], count[kept], *means)
+        values = confidence, correct, confidence * (1 - confidence)
+        sums = [np.bincount(at, one, minlength=len(edges) - 1)[kept].astype(np.float64) for one in values]
+        return cls(edges[kept], edges[kept + 1], count[kept], sums[0] / count[kept], sums[1] / count[kept], sums[2])
 
     @property
     def gaps(self) -> Floats:
@@ -156,6 +160,34 @@ class Bins:
     def expected_error(self) -> float:
         """The mean gap over predictions (ECE)."""
         return float((self.gaps * self.count).sum() / self.count.sum())
+
+    def error_if_calibrated(self) -> float:
+        """The ECE that a calibrated detector with the same confidences has in the mean.
+
+        The number of true positives in a bin is then a sum of independent events, whose mean absolute deviation is
+        that of a binomial distribution (de Moivre's formula), scaled to the variance of unequal probabilities.
+        """
+        deviation = [
+            binomial_deviation(count, share) for count, share in zip(self.count.tolist(), self.confidence, strict=True)
+        ]
+        equal = self.count * self.confidence * (1 - self.confidence)
+        scale = np.sqrt(np.divide(self.variance, equal, out=np.ones(len(equal)), where=equal > 0))
+        return float((np.array(deviation) * scale).sum() / self.count.sum())
+
+
+def binomial_deviation(count: int, share: float) -> float:
+    """Return E |X − np| of a binomial distribution, by de Moivre's formula 2 (m + 1) P(X = m + 1) (1 − p), m = ⌊np⌋.
+
+    >>> binomial_deviation(1, 0.5), round(binomial_deviation(2, 0.5), 12), binomial_deviation(10, 0.0)
+    (0.5, 0.5, 0.0)
+    """
+    if not 0 < share < 1:
+        return 0.0
+    least = int(count * share)
+    if least >= count:
+        return 0.0
+    choices = lgamma(count + 1) - lgamma(least + 2) - lgamma(count - least)
+    return 2 * (least + 1) * exp(choices + (least + 1) * log(share) + (count - least) * log1p(-share))
 
 
 def equal_edges(count: int) -> Floats:
@@ -258,7 +290,8 @@ class Calibration(AnalysisPart):
         even = self.fill(rows, quantile=True)
         bounded = np.clip(confidence, SMALLEST, 1 - SMALLEST)
         return {
-            "ece": float((bins.gaps * bins.count).sum() / len(rows)),
+            "ece": bins.expected_error(),
+            "ece_if_calibrated": bins.error_if_calibrated(),
             "mce": float(bins.gaps.max()),
             "ace": float(even.gaps.mean()),
             "brier": float(((confidence - correct) ** 2).mean()),
@@ -293,14 +326,20 @@ class Calibration(AnalysisPart):
 
     @cached_property
     def reliability(self) -> list[dict[str, Any]]:
-        """One row per bin of all predictions: confidence, and share of true positives with Wilson's 95 % interval."""
+        """One row per bin of all predictions: confidence, and share of true positives with its 95 % interval."""
         if self.absent:
             return []
-        bins = self.fill(self.matches.counted_rows, quantile=self.bins == "quantile")
+        matches = self.matches
+        rows = matches.counted_rows
+        bins = self.fill(rows, quantile=self.bins == "quantile")
+        at = np.searchsorted(bins.low, matches.confidence[rows], side="right") - 1
         found = []
         columns = (bins.low, bins.high, bins.count, bins.confidence, bins.accuracy)
-        for low, high, count, confidence, share in zip(*(column.tolist() for column in columns), strict=True):
-            between = wilson(share, int(count))
+        for k, (low, high, count, confidence, share) in enumerate(
+            zip(*(column.tolist() for column in columns), strict=True)
+        ):
+            inside = rows[at == k]
+            between = matches.pred_share_interval(inside[matches.is_tp[inside]], inside)
             found.append({"low": low, "high": high, "preds": int(count), "confidence": confidence, "right": share,
                           "right_low": between[0], "right_high": between[1]})  # fmt: skip
         return found
@@ -348,8 +387,10 @@ class Calibration(AnalysisPart):
             return f"No calibration: {self.absent}"
         worst = max(self.reliability, key=lambda one: abs(one["confidence"] - one["right"]) * one["preds"])
         text = (
-            f"ECE {self.mean['ece']:.3f} (class mean); worst bin: mean confidence {worst['confidence']:.2f}, precision "
-            f"{worst['right']:.2f} [{worst['right_low']:.2f}, {worst['right_high']:.2f}], n = {worst['preds']:,}"
+            f"ECE {self.mean['ece']:.3f} (class mean), {self.mean['ece_if_calibrated']:.3f} if calibrated with as many "
+            f"predictions: excess {self.mean['ece'] - self.mean['ece_if_calibrated']:+.3f}; worst bin: mean confidence "
+            f"{worst['confidence']:.2f}, precision {worst['right']:.2f} [{worst['right_low']:.2f}, "
+            f"{worst['right_high']:.2f}], n = {worst['preds']:,}"
         )
         least = float(self.matches.confidence[self.matches.counted_rows].min())
         if least >= CUT_OFF:
@@ -364,8 +405,9 @@ class Calibration(AnalysisPart):
 
     def class_table(self) -> Table:
         """Return one row per class."""
-        keys = {"ECE": "ece", "MCE": "mce", "ACE": "ace", "LaECE": "laece", "LaECE₀": "laece0", "LaACE₀": "laace0",
-                "Brier": "brier", "log loss": "log_loss", "preds": "preds"}  # fmt: skip
+        keys = {"ECE": "ece", "if calibrated": "ece_if_calibrated", "MCE": "mce", "ACE": "ace", "LaECE": "laece",
+                "LaECE₀": "laece0", "LaACE₀": "laace0", "Brier": "brier", "log loss": "log_loss",
+                "preds": "preds"}  # fmt: skip
         columns = {head: [one[key] for one in self.labels.values()] for head, key in keys.items()}
         return Table.of("class", list(self.labels), columns, mean={h: self.mean.get(k, nan) for h, k in keys.items()})
 
@@ -428,11 +470,14 @@ PART = PartRecord(
     plot=Calibration.draw,
     settings=CalibrationSettings,
     json="""\
-"calibration": {"signature", "ece", "mce", "ace", "brier", "log_loss", "laece", "laece0", "laace0",
-                "pooled": {"ece", "mce", "ace", "brier", "log_loss", "reliability", "resolution", "uncertainty"},
+"calibration": {"signature", "ece", "ece_if_calibrated", "mce", "ace", "brier", "log_loss", "laece", "laece0", "laace0",
+                "pooled": {"ece", "ece_if_calibrated", "mce", "ace", "brier", "log_loss", "reliability", "resolution",
+                           "uncertainty"},
                 "bins": [{"low", "high", "preds", "confidence", "right", "right_low", "right_high"}, …],
                 "remedy": {"before", "after", "temperature"}, "temperatures": {NAME: …},
                 "classes": {NAME: {"preds", the same}}, "absent": null | why}
-The errors are means over classes, those of `pooled` of all predictions. `remedy` is the ECE on half of the images
-before and after isotonic regression (`after`) and temperature scaling, fitted on the other half.""",
+The errors are means over classes, those of `pooled` of all predictions. `ece_if_calibrated` is the ECE that a
+calibrated detector with the same confidences has in the mean; what exceeds it is the evidence of miscalibration. Bins
+have a 95 % Wilson interval of `right` that allows for predictions of one image. `remedy` is the ECE on half of the
+images before and after isotonic regression (`after`) and temperature scaling, fitted on the other half.""",
 )

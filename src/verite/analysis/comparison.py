@@ -1,8 +1,9 @@
 """Comparison of two detectors on the same ground truth: classes, objects and errors in which they differ.
 
-Besides the difference in AP there is McNemar's exact test over objects, a permutation test over images, and the
-influence of single annotations: by how much each annotation, if it is wrong, moves the lead of one detector. A wrong
-annotation is taken as no object at all, as in `vt.rank`: the score is that of the ground truth without it, exactly.
+Besides the difference in AP there is an exact sign-flip test over images, McNemar's exact test over objects (which
+takes objects of one image as independent and rejects too often), and the influence of single annotations: by how much
+each annotation, if it is wrong, moves the lead of one detector. A wrong annotation is taken as no object at all, as in
+`vt.rank`: the score is that of the ground truth without it, exactly.
 """
 
 from __future__ import annotations
@@ -20,18 +21,17 @@ from verite.analysis.matches import UNLIMITED
 from verite.analysis.part import (
     Document,
     PartRecord,
-    bootstrap_interval,
     describe_ignored,
     part_signature,
-    plot_result,
 )
 from verite.analysis.suspicious import CHECKED, Suspicion
 from verite.evaluation.evaluation import EVERY_AREA, Changes, Evaluation
 from verite.evaluation.settings import ClassThresholds
+from verite.hooks import hook
 from verite.leaderboards.influence import min_flip_size, removal_influence
 from verite.model.tables import Table
 from verite.plotting import COLOURS, MOST_OF_NAME, label_rows, shorten_apart
-from verite.statistics.mcnemar import mcnemar_exact
+from verite.statistics.mcnemar import mcnemar_exact, sign_flip_exact
 from verite.statistics.multiple_comparisons import TIE
 
 if TYPE_CHECKING:
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 OUTCOMES = ("right", *TYPES)  # of a ground truth: matched, or the error type that costs it
 MATCHED, MISSED = 0, len(TYPES)
-SIGN_FLIPS = 10_000  # of the permutation test over images
-BLOCK = 500  # of them at once
 SHOWN = 5  # classes on the screen
 SAME_PLACE = 0.5  # IoU of two predictions of the same missing object
 MOST_AUDITED = 1000  # suspicions whose influence on the lead is computed
@@ -91,27 +89,17 @@ class DetectorPair(Document):
 
     @property
     def p_objects(self) -> float:
-        """p-value of McNemar's exact test, as if objects were independent."""
+        """p-value of McNemar's exact test, which takes objects of one image as independent."""
         return mcnemar_exact(self.objects["only_first"], self.objects["only_second"])
 
     @cached_property
     def p_images(self) -> float:
-        """p-value of a permutation test with images, or groups of them, as units: the sign of each lead is flipped."""
+        """p-value of the exact sign-flip test with images, or groups of them, as units."""
         one, two = self.found
-        unit: Ints = self.matches.truth.image.astype(np.int64)
-        if self.bootstrap is not None and self.bootstrap.groups is not None:
-            unit = np.unique(self.bootstrap.groups, return_inverse=True)[1][unit]
-        count = int(unit.max(initial=-1)) + 1
-        lead = np.bincount(unit[one & ~two], minlength=count) - np.bincount(unit[two & ~one], minlength=count)
-        lead = lead[lead != 0].astype(np.float64)
-        if not len(lead):
-            return 1.0
-        random = np.random.Generator(np.random.PCG64(self.seed))
-        own, more = abs(lead.sum()), 0
-        for _ in range(SIGN_FLIPS // BLOCK):
-            signs = random.integers(0, 2, (BLOCK, len(lead))) * 2.0 - 1
-            more += int((np.abs(signs @ lead) >= own - 1e-9).sum())
-        return (more + 1) / (SIGN_FLIPS + 1)
+        image = self.matches.truth.image
+        return sign_flip_exact(
+            self.matches.count_units(image[one & ~two]) - self.matches.count_units(image[two & ~one])
+        )
 
     @cached_property
     def decisive(self) -> dict[str, int | None]:
@@ -141,8 +129,8 @@ class DetectorPair(Document):
         return self.two.influence - self.one.influence
 
     @cached_property
-    def probability_wrong(self) -> Floats:
-        """For each ground truth, the larger of both detectors' probabilities that the annotation is wrong."""
+    def suspicion(self) -> Floats:
+        """For each ground truth, the larger of the suspicions that either detector casts on it."""
         return np.maximum(*(detector.suspicious.suspicion_of_truths() for detector in (self.one, self.two)))
 
     @cached_property
@@ -152,7 +140,8 @@ class DetectorPair(Document):
             return nan, nan
         score, weights = next(iter(self.one.results.scores)), self.bootstrap.weights
         one, two = (detector.results.draw_scores([score], weights)[:, 0] for detector in (self.one, self.two))
-        return bootstrap_interval(two - one)
+        lead = self.two.results.scores[score].value - self.one.results.scores[score].value
+        return self.bootstrap.difference_interval(lead, two - one)
 
     @cached_property
     def difference(self) -> dict[str, float]:
@@ -189,7 +178,10 @@ class DetectorPair(Document):
         if self.bootstrap is not None and present:
             score, weights = next(iter(self.one.results.scores)), self.bootstrap.weights
             first, second = (d.results.draw_class_scores(score, weights, present) for d in (self.one, self.two))
-            between = [bootstrap_interval(column) for column in np.asarray(second - first).T]
+            between = [
+                self.bootstrap.difference_interval(two[name] - one[name], column)
+                for name, column in zip(present, np.asarray(second - first).T, strict=True)
+            ]
         return [
             {"label": name, "first": one[name], "second": two[name], "difference": two[name] - one[name],
              "low": low, "high": high}
@@ -197,14 +189,14 @@ class DetectorPair(Document):
         ]  # fmt: skip
 
     def flips(self) -> Table:
-        """Return the objects that only one detector matches, those to check first on top: sorted by the probability
-        that the annotation is wrong times the change of the difference in AP if it is.
+        """Return the objects that only one detector matches, those to check first on top: sorted by the suspicion that
+        the annotation is wrong times the change of the difference in AP if it is.
         """
         one, two = self.found
         rows = np.flatnonzero(one ^ two)
         known = np.where(np.isnan(self.swing), 1.0, np.abs(self.swing))[rows]
-        probability = self.probability_wrong
-        rows = rows[np.lexsort((-probability[rows], -probability[rows] * known))]
+        suspicion = self.suspicion
+        rows = rows[np.lexsort((-suspicion[rows], -suspicion[rows] * known))]
         truth, names = self.matches.truth, self.matches.names
         boxes = truth.regions.boxes[rows]
         columns: dict[str, list[Any]] = {
@@ -216,7 +208,7 @@ class DetectorPair(Document):
             matches = detector.matches
             # Of the matched prediction, at any confidence; -1, the appended NaN, where there is none.
             columns[f"confidence of {name}"] = np.append(matches.confidence, nan)[matches.outcomes.pred[rows]].tolist()
-        columns |= {"P(record wrong)": probability[rows].tolist(), "swing of AP": self.swing[rows].tolist()}
+        columns |= {"suspicion": suspicion[rows].tolist(), "swing of AP": self.swing[rows].tolist()}
         columns["row"] = rows.tolist()
         return Table.of("image", [self.matches.image_name(int(i)) for i in truth.image[rows]], columns)
 
@@ -232,7 +224,8 @@ class DetectorPair(Document):
         return [
             f"{second} − {first}: AP {lead:+.4f}{between}; objects matched by both {counts['both']:,}, only by {first} "
             f"{counts['only_first']:,}, only by {second} {counts['only_second']:,}, by neither {counts['neither']:,}: "
-            f"p = {self.p_objects:.2g} (McNemar, objects independent), p = {self.p_images:.2g} (images as units)",
+            f"p = {self.p_images:.2g} (sign-flip test, units are {self.matches.unit}; McNemar's, as if objects were "
+            f"independent: {self.p_objects:.2g})",
             f"In the worst case {least['errors_to_tie']:,} wrong annotations tie the numbers of matched objects and "
             f"{least['errors_to_reverse']:,} reverse their order{by_ap}. False positives that the other detector does "
             f"not share: {first} {self.only_wrong[0]:,}, {second} {self.only_wrong[1]:,}",
@@ -280,11 +273,12 @@ class DetectorPair(Document):
                       for one in (self.one.confidence, self.two.confidence)}  # fmt: skip
         at = thresholds.pop() if len(thresholds) == 1 else "each its own"
         more: dict[str, Any] = {"seed": self.seed, **bootstrap}
-        return part_signature("comparison", self.matches, at=at, flips=SIGN_FLIPS, **more)
+        return part_signature("comparison", self.matches, at=at, test="sign flips", **more)
 
     def plot(self, ax: Any = None) -> Axes:
         """Draw the costs of both detectors on matplotlib's axes, or on new ones; return the axes."""
-        return plot_result(self, self.name, ax)
+        axes: Axes = hook("plot")(self, self.name, ax)
+        return axes
 
     def draw(self, axes: Axes) -> None:
         """Draw the costs of the error types of two detectors."""
@@ -311,7 +305,7 @@ class DetectorPair(Document):
             "objects": self.objects,
             "p_objects": self.p_objects,
             "p_images": self.p_images,
-            "flips_of_signs": SIGN_FLIPS,
+            "flips_of_signs": None,  # deprecated: the test is exact
             "seed": self.seed,
             "draws": 0 if self.bootstrap is None else self.bootstrap.count,
             **self.decisive,
@@ -387,12 +381,12 @@ def influence_of_adding(matches: AnalysisMatches, objects: Annotations) -> Float
 
 
 def merge_suspicions(detectors: Sequence[Analysis]) -> list[tuple[Analysis, Suspicion]]:
-    """Merge the suspicions of several detectors, the highest probability first.
+    """Merge the suspicions of several detectors, the highest first.
 
-    Of one annotation or place the largest probability counts: detectors that agree are not independent evidence.
+    Of one annotation or place the largest suspicion counts: detectors that agree are not independent evidence.
     """
     listed = [(detector, one) for detector in detectors for one in detector.suspicious.listed]
-    listed.sort(key=lambda pair: -pair[1].probability)
+    listed.sort(key=lambda pair: -pair[1].suspicion)
     seen: set[int] = set()
     places: dict[tuple[int, int], list[Any]] = {}
     found = []
@@ -422,8 +416,8 @@ def box_iou(one: Any, other: Any) -> float:
 def audit_comparison(detectors: Sequence[Analysis], pairs: Sequence[DetectorPair], most: int) -> list[AuditRow]:
     """List annotations to check where several detectors are compared.
 
-    They are sorted by the probability that the annotation is wrong times the largest change of a difference in AP if it
-    is; by probability alone where the change is not known.
+    They are sorted by suspicion times the largest change of a difference in AP if the annotation is wrong; by suspicion
+    alone where the change is not known.
     """
     listed = [(detector, one) for detector, one in merge_suspicions(detectors)[:MOST_AUDITED] if one.kind in CHECKED]
     of_missing: dict[int, float] = {}  # by position in the list: the largest change if the object were added
@@ -437,7 +431,7 @@ def audit_comparison(detectors: Sequence[Analysis], pairs: Sequence[DetectorPair
     for i, (detector, one) in enumerate(listed):
         swing = of_missing[i] if one.truth is None else max(abs(float(pair.swing[one.truth])) for pair in pairs)
         row = replace(detector.suspicious.audit_row(one), influence=swing)
-        found.append((-one.probability * (1.0 if np.isnan(swing) else swing), -one.probability, row))
+        found.append((-one.suspicion * (1.0 if np.isnan(swing) else swing), -one.suspicion, row))
     found.sort(key=lambda entry: entry[:2])
     return [row for *_, row in found[:most]]
 
@@ -454,5 +448,7 @@ PART = PartRecord(
     "draws", "errors_to_tie", "errors_to_reverse", "errors_to_turn_AP", "wrong_alone": {"first", "second"},
     "fates": ["right", TYPE, …], "migration": [[n, …], …],
     "labels": [{"label", "first", "second", "difference", "low", "high"}, …]}, …]
-One entry for every two detectors; `null` for a single one. Differences are the second minus the first.""",
+One entry for every two detectors; `null` for a single one. Differences are the second minus the first. `p_images` is of
+the exact sign-flip test with images as units (or groups of them, `--resample`), `p_objects` of McNemar's test, which
+takes objects of one image as independent and rejects too often. `flips_of_signs` is deprecated and `null`.""",
 )

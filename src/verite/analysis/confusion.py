@@ -23,8 +23,7 @@ from verite.limits import limit, remedy
 from verite.model.tables import Table
 from verite.plotting import shorten_apart
 from verite.settings import Choice, Option, Settings
-from verite.statistics.intervals import wilson
-from verite.statistics.mcnemar import mcnemar_exact
+from verite.statistics.mcnemar import sign_flip_exact
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -249,9 +248,11 @@ class Confusion(AnalysisPart):
     def pairs(self, most: int | None = None) -> list[dict[str, Any]]:
         """Return confused pairs of classes, the most frequent first.
 
-        Each has its share of the ground truths with Wilson's 95 % interval, how often the classes are confused the
-        other way round (`back`), and the exact binomial p-value that both directions are equally frequent.
+        Each has its share of the ground truths with its 95 % interval (clustered Wilson, images as units), how often
+        the classes are confused the other way round (`back`), and the p-value that both directions are equally
+        frequent, by an exact sign-flip test over images.
         """
+        matches = self.matches
         inner = self.matrix[:-1, :-1]
         rows, columns = np.nonzero(inner * (1 - np.eye(len(inner), dtype=np.int64)))
         order = np.argsort(-inner[rows, columns], kind="stable")[:most]
@@ -259,12 +260,23 @@ class Confusion(AnalysisPart):
         found = []
         for i, j in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
             count, back = int(inner[i, j]), int(inner[j, i])
-            low, high = wilson(count / int(totals[i]), int(totals[i]))
-            p_value = mcnemar_exact(count, back)
+            ours, theirs = self.chosen[i], self.chosen[j]
+            trials = matches.counted_truth & (matches.truth_label == ours)
+            there, here = (self.confused_truths(*pair) for pair in ((ours, theirs), (theirs, ours)))
+            low, high = matches.truth_share_interval(there, trials)
+            units = (matches.count_units(matches.truth.image[rows]) for rows in (there, here))
+            p_value = sign_flip_exact(np.subtract(*units))
             found.append(
                 {"truth": self.labels[i], "pred": self.labels[j], "count": count, "truths": int(totals[i]),
                  "share": count / int(totals[i]), "low": low, "high": high, "back": back, "p": p_value}
             )  # fmt: skip
+        return found
+
+    def confused_truths(self, label: int, predicted: int) -> Bools:
+        """Which ground truths of a class are matched to a prediction of another class."""
+        found = np.zeros(len(self.matches.truth), dtype=np.bool_)
+        rows = self.partner[self.is_kept & (self.partner >= 0) & (self.matches.pred_label == predicted)]
+        found[rows[self.matches.truth_label[rows] == label]] = True
         return found
 
     def sentences(self, most: int = SHOWN) -> list[str]:
@@ -361,5 +373,6 @@ PART = PartRecord(
 "confusion": {"signature", "labels": [NAME, …], "matrix": [[n, …], …], "confidence", "iou", "matching",
               "pairs": [{"truth", "pred", "count", "truths", "share", "low", "high", "back", "p"}, …]}
 Rows of the matrix are ground truths, columns predictions; the last row is background, the last column missed objects.
-`confidence` is a number, or one for each class.""",
+`confidence` is a number, or one for each class. `low` and `high` are a 95 % interval of `share`, and `p` tests that
+both directions are equally frequent; both have images as units (or groups of them, `--resample`).""",
 )

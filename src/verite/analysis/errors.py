@@ -39,6 +39,9 @@ class ErrorSettings(Settings):
 
 
 TYPES = ("class", "localization", "both", "duplicate", "background", "missed")
+CLASS: int
+LOCALIZATION: int
+BACKGROUND: int
 CLASS, LOCALIZATION, BOTH, DUPLICATE, BACKGROUND, MISSED = range(6)
 NO_ERROR = -1  # the type of true positives and ignored predictions
 SETS = 2 ** len(TYPES)  # sets of types, one bit each
@@ -211,7 +214,10 @@ class Errors(AnalysisPart):
 
     @cached_property
     def deviation(self) -> dict[str, Any] | None:
-        """Standard deviation of AP over bootstrap resamples, and their mean minus AP (bias); None without resamples."""
+        """Standard deviation of AP over bootstrap resamples; None without resamples.
+
+        `bias`, the mean of the resamples minus AP, is deprecated: it is a quarter of what it looks like.
+        """
         if self.bootstrap is None:
             return None
         results = self.matches.results
@@ -228,7 +234,7 @@ class Errors(AnalysisPart):
         if self.deviation is None or self.bootstrap is None or isnan(self.deviation["sd"]):
             return ""
         resamples = f"{self.bootstrap.count:,} bootstrap resamples of {self.bootstrap.unit}"
-        return f"   (sd {self.deviation['sd']:.4f}, bias {self.deviation['bias']:+.4f} over {resamples})"
+        return f"   (sd {self.deviation['sd']:.4f} over {resamples})"
 
     @cached_property
     def label_ap(self) -> dict[str, float]:
@@ -377,5 +383,5 @@ PART = PartRecord(
 A TYPE is `class`, `localization`, `both`, `duplicate`, `background` or `missed`. The six costs add up to 1 − `AP`. `fp`
 is the AP gained if all true positives ranked before all false positives, `fn` the AP gained if only matched ground
 truths existed. `counts` are at the IoU threshold `iou`. A class without ground truth has counts, and `null` for the
-rest. `deviation` needs `--draws`.""",
+rest. `deviation` needs `--draws`; its `bias` is deprecated, see `verite coco --interval-images all`.""",
 )

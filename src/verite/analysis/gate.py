@@ -13,7 +13,10 @@ from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
+from verite.analysis.analyse import Analysis
+from verite.analysis.parts import analyse_settings
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt, one_line
+from verite.evaluation.results import MatchedResults
 from verite.files import find_path
 from verite.model.comparison import MOST_BESIDE, Comparison, check_alike, distinct_names
 from verite.model.results import Results, to_json
@@ -50,7 +53,9 @@ class Summary(Display):
         shown += [part for one in self.comparisons for part in one.contents()[:-1]]
         for result in self.results[1:] if len(self.results) > 1 and not self.comparisons else self.results:
             title = f"{result.name}: where AP is lost"
-            shown += [replace(one, title=title) if isinstance(one, Table) else one for one in result.breakdown()]
+            if isinstance(result, MatchedResults) and result.has_objects:
+                costs = Analysis(result, analyse_settings()()).breakdown()
+                shown += [replace(one, title=title) if isinstance(one, Table) else one for one in costs]
             lowest = lowest_classes(result)
             shown += [lowest] if lowest.rows else []
         shown += dict.fromkeys(f"{one.severity}: {one}" for result in self.results for one in result.findings)

@@ -16,16 +16,17 @@ import numpy as np
 
 from verite.errors import BadParameter
 from verite.evaluation.evaluation import EVERY_AREA, IGNORED, RIGHT, UNSEEN, WRONG, Evaluation
-from verite.evaluation.partial import GONE
+from verite.evaluation.results import MatchedResults
 from verite.evaluation.settings import ClassThresholds
 from verite.model.layouts import Words, words_of
+from verite.statistics.intervals import clustered_wilson, design_effect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from verite.evaluation.evaluation import Outcomes, Rules
+    from verite.evaluation.evaluation import Outcomes
     from verite.model.annotations import Annotations
     from verite.model.results import Results
 
@@ -75,30 +76,38 @@ class AnalysisMatches:
     ground-truth file. Unless a method takes a threshold, everything is at the main IoU threshold: 0.5, or the first
     one where 0.5 was not evaluated.
 
+    Parameters
+    ----------
+    results
+        Results that keep their matches.
+    background
+        Maximum IoU of a background error.
+    groups
+        One group per image, where images of a group are not independent (frames of a video, a patient's scans);
+        intervals and tests then have groups as units.
+
     Raises
     ------
     BadParameter
         If the results keep no matches, or `background` is not below every IoU threshold.
     """
 
-    def __init__(self, results: Results, background: float = 0.1) -> None:
-        evaluation: Any = getattr(results, "evaluation", None)
-        if evaluation is None:
+    def __init__(self, results: Results, background: float = 0.1, groups: NDArray[Any] | None = None) -> None:
+        if not isinstance(results, MatchedResults):
             raise BadParameter(
                 "analyse: expected results that keep their matches (vt.coco, vt.voc, vt.lvis, vt.openimages), "
                 f"found {results.protocol}"
             )
+        evaluation = results.evaluation
         if not evaluation.has_objects:
-            raise BadParameter(f"analyse: {GONE}; {evaluation.remedy}")
+            raise BadParameter(str(evaluation.without_objects("analyse")))
         if not 0 < background < min(evaluation.rules.thresholds):
             raise BadParameter(
                 f"background: expected an IoU above 0 and below {min(evaluation.rules.thresholds):g}, the lowest IoU "
                 f"threshold, found {background:g}"
             )
-        self.results, self.evaluation, self.background = results, evaluation, background
-        self.truth: Annotations = evaluation.truth
-        self.pred: Annotations = evaluation.pred
-        self.rules: Rules = evaluation.rules
+        self.results, self.evaluation, self.background, self.groups = results, evaluation, background, groups
+        self.truth, self.pred, self.rules = evaluation.truth, evaluation.pred, evaluation.rules
 
     @property
     def thresholds(self) -> Sequence[float]:
@@ -119,7 +128,7 @@ class AnalysisMatches:
     @property
     def iou(self) -> float:
         """The main IoU threshold as the settings have it."""
-        return float(self.results.settings.iou[self.main_threshold])  # type: ignore[attr-defined]
+        return self.results.iou_thresholds[self.main_threshold]
 
     @property
     def can_change_truth(self) -> bool:
@@ -339,6 +348,46 @@ class AnalysisMatches:
     def image_count(self) -> int:
         """How many images there are; predictions may have more of them than the ground truth."""
         return max(len(self.truth.images), len(self.pred.images))
+
+    @cached_property
+    def unit_of_image(self) -> Ints:
+        """The unit of intervals and tests that each image belongs to: itself, or its group."""
+        found = np.arange(self.image_count, dtype=np.int64)
+        if self.groups is not None:
+            groups = np.unique(self.groups.astype(np.str_), return_inverse=True)[1]
+            found += int(groups.max(initial=-1)) + 1 - len(groups)  # images without ground truth come after the groups
+            found[: len(groups)] = groups
+        return found
+
+    @property
+    def unit(self) -> str:
+        """What intervals and tests take as independent, in words."""
+        return "images" if self.groups is None else "groups of images"
+
+    def count_units(self, images: NDArray[Any]) -> Ints:
+        """How many of these images, given one per object, belong to each unit."""
+        return np.bincount(self.unit_of_image[images], minlength=int(self.unit_of_image.max(initial=-1)) + 1)
+
+    def truth_share_interval(self, hits: NDArray[Any], trials: NDArray[Any]) -> tuple[float, float]:
+        """95 % clustered Wilson interval of a share of ground truths, both given by rows or flags; units are images."""
+        images = self.truth.image
+        counts = self.count_units(images[hits]), self.count_units(images[trials])
+        return clustered_wilson(*counts, default_effect=self.design_effects[0])
+
+    def pred_share_interval(self, hits: NDArray[Any], trials: NDArray[Any]) -> tuple[float, float]:
+        """95 % clustered Wilson interval of a share of predictions, both given by rows or flags; units are images."""
+        images = self.pred.image
+        counts = self.count_units(images[hits]), self.count_units(images[trials])
+        return clustered_wilson(*counts, default_effect=self.design_effects[1])
+
+    @cached_property
+    def design_effects(self) -> tuple[float, float]:
+        """By what factor images multiply the variance of recall and of precision, of all objects."""
+        truth, pred = self.truth.image, self.pred.image
+        found = self.counted_truth & (self.outcomes.pred >= 0)
+        recall = self.count_units(truth[found]), self.count_units(truth[self.counted_truth])
+        precision = self.count_units(pred[self.is_tp]), self.count_units(pred[self.counted_pred])
+        return design_effect(*recall), design_effect(*precision)
 
     def image_name(self, image: int) -> str:
         """The name of an image by its position."""

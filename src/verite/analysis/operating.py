@@ -19,7 +19,6 @@ from verite.analysis.part import AnalysisPart, PartRecord, bootstrap_interval, p
 from verite.model.tables import Table
 from verite.plotting import COLOURS
 from verite.settings import Number, Option, Settings
-from verite.statistics.intervals import wilson
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,7 +118,7 @@ class Operating(AnalysisPart):
     beta
         Weight of recall in Fβ.
     bootstrap
-        Resamples of images for confidence intervals; None: intervals as if objects were independent.
+        Resamples of images for confidence intervals of Fβ and FROC; None: only precision and recall have intervals.
     seed
         Seed of the random halvings of the images.
     """
@@ -313,23 +312,27 @@ class Operating(AnalysisPart):
     def intervals(self, confidence: float, label: int | None = None) -> dict[str, tuple[float, float]]:
         """Return 95 % confidence intervals of precision and recall at a fixed threshold, of all classes or of one.
 
-        With a bootstrap they are over the choice of images, and there is one of Fβ; without, they are Wilson's, as if
-        objects were independent.
+        They are clustered Wilson intervals, with images or groups of images as units. With a bootstrap there is one of
+        Fβ, too.
         """
         matches = self.matches
-        kept, counted = matches.counted_pred & (matches.confidence >= confidence), matches.counted_truth
+        rows, counted = self.ranking, np.flatnonzero(matches.counted_truth)
         if label is not None:
-            kept, counted = kept & (matches.pred_label == label), counted & (matches.truth_label == label)
-        tp = kept & matches.is_tp
-        if self.bootstrap is None:
-            counts = {"precision": (tp.sum(), kept.sum()), "recall": (tp.sum(), counted.sum())}
-            return {key: wilson(float(n / m), int(m)) if m else (nan, nan) for key, (n, m) in counts.items()}
-        images = matches.image_count
-        found, chosen = (np.bincount(matches.pred.image[one], minlength=images) for one in (tp, kept))
-        truths, square = np.bincount(matches.truth.image[counted], minlength=images), self.beta**2
-        ratios = {"precision": (found, chosen), "recall": (found, truths),
-                  "f": ((1 + square) * found, square * truths + chosen)}  # fmt: skip
-        return {key: bootstrap_interval(self.bootstrap.ratio(*pair)) for key, pair in ratios.items()}
+            rows = matches.counted_rows[matches.class_slices[label]]
+            counted = counted[matches.truth_label[counted] == label]
+        kept = rows[matches.confidence[rows] >= confidence]
+        tp = kept[matches.is_tp[kept]]
+        between = {
+            "precision": matches.pred_share_interval(tp, kept),
+            "recall": matches.truth_share_interval(matches.outcomes.truth[tp], counted),
+        }
+        if self.bootstrap is not None:
+            images, square = matches.image_count, self.beta**2
+            found, chosen = (np.bincount(matches.pred.image[one], minlength=images) for one in (tp, kept))
+            truths = np.bincount(matches.truth.image[counted], minlength=images)
+            ratio = self.bootstrap.ratio((1 + square) * found, square * truths + chosen)
+            between["f"] = bootstrap_interval(ratio)
+        return between
 
     @cached_property
     def froc_intervals(self) -> tuple[list[tuple[float, float]], tuple[float, float]] | None:
@@ -385,11 +388,8 @@ class Operating(AnalysisPart):
         mean, between = self.macro_at(self.confidence), self.intervals(self.confidence)
         kept = self.micro.point(self.micro.at(self.confidence), self.beta)
         f = next(head for head, key in self.heads.items() if key == "f")
-        how = "objects independent"
-        if self.bootstrap is not None:
-            how = f"{self.bootstrap.count:,} bootstrap resamples of {self.bootstrap.unit}"
         ends = {key: "" if isnan(low) else f" [{low:.2f}, {high:.2f}]" for key, (low, high) in between.items()}
-        level = f" (95 % CI, {how})" if any(ends.values()) else ""
+        level = " (95 % CI)" if any(ends.values()) else ""
         return (
             f"Best macro-{f} {mean['f']:.3f} at confidence ≥ {self.confidence:.4g}: micro precision "
             f"{kept['precision']:.3f}{ends['precision']}, recall {kept['recall']:.3f}{ends['recall']}{level}, "
@@ -432,9 +432,8 @@ class Operating(AnalysisPart):
         classes = {}
         for k, one in self.labels.items():
             point = classes[self.matches.names[k]] = one.point(self.best_of(one), self.beta)
-            if self.bootstrap is not None:
-                own = {} if isnan(point["confidence"]) else self.intervals(point["confidence"], k)
-                point["intervals"] = {key: list(values) for key, values in own.items()}
+            own = {} if isnan(point["confidence"]) else self.intervals(point["confidence"], k)
+            point["intervals"] = {key: list(values) for key, values in own.items()}
         return {
             "signature": str(self.signature),
             "beta": self.beta,
@@ -478,6 +477,8 @@ PART = PartRecord(
               "held_out": {"f", "splits", "seed"},
               "goals": {"precision >= 0.9": POINT, "recall >= 0.9": POINT, "<= 1 wrong per image": POINT},
               "froc": {"fp_per_image": […], "recall": […], "CPM"}, "classes": {NAME: POINT}}
-A POINT is `{"confidence", "precision", "recall", "f", "fp_per_image", "tp", "fp", "fn"}`. With `--draws` there are also
-`f` among the `intervals`, `intervals` of every class, and `recall_intervals` and `CPM_interval` of `froc`.""",
+A POINT is `{"confidence", "precision", "recall", "f", "fp_per_image", "tp", "fp", "fn"}`; those of classes have
+`intervals`, too. Intervals of precision and recall are 95 % Wilson intervals that allow for objects of one image (or of
+one group of images, `--resample`). With `--draws` there are also `f` among the `intervals`, and `recall_intervals` and
+`CPM_interval` of `froc`.""",
 )

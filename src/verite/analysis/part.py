@@ -14,19 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import verite
 from verite.analysis.matches import IGNORE_REASONS
-from verite.leaderboards.bootstrap import image_groups, resample_images
+from verite.hooks import hook
+from verite.leaderboards.bootstrap import image_groups, sampled_units
+from verite.leaderboards.leaderboard import NONE
 from verite.model.results import to_json
 from verite.model.tables import Display
 from verite.plotting import MOST_OF_NAME, shorten
 from verite.signature import Signature
-from verite.statistics.intervals import percentile_interval
+from verite.statistics.intervals import difference_interval, percentile_interval
 
 if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
-
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -37,7 +35,9 @@ if TYPE_CHECKING:
     from verite.model.tables import Table
     from verite.settings import Settings
 
-REVISION = "1"  # of the definitions of all parts, in their signatures
+REVISION = "1"  # of the definitions of a part, in its signature
+# Parts whose numbers changed: intervals allow for objects of one image, tests have images as units.
+REVISIONS = dict.fromkeys(("operating", "confusion", "calibration", "slices", "suspicious", "comparison"), "2")
 LEVEL = 0.95  # of confidence intervals
 IMAGES = "images"  # the bootstrap resamples single images
 
@@ -100,16 +100,6 @@ class Document(Display):
         return self.main_table().to_frame()
 
 
-def plot_result(result: Any, kind: str, ax: Any = None) -> Axes:
-    """Draw an analysis, a part or a comparison by `vt.plot`, which lives in a higher layer."""
-    return verite.plot(result, kind, ax)
-
-
-def save_report(analysis: Any, output: str | PathLike[str], **settings: Any) -> Path:
-    """Write the HTML report of an analysis by `vt.save_report`, which lives in a higher layer."""
-    return verite.save_report(analysis, output, **settings)
-
-
 class AnalysisPart(Document):
     """The result of one part of an analysis, for one detector."""
 
@@ -153,7 +143,8 @@ class AnalysisPart(Document):
         """Draw the part on matplotlib's axes, or on new ones; return the axes."""
         from verite.analysis.parts import part_named
 
-        return plot_result(self, part_named(self.name).kind, ax)
+        axes: Axes = hook("plot")(self, part_named(self.name).kind, ax)
+        return axes
 
     def set_title(self, axes: Axes, text: str) -> None:
         """Title a plot: the name of the detector, shortened, and what is shown."""
@@ -170,7 +161,7 @@ def part_signature(name: str, matches: AnalysisMatches, *, one_threshold: bool =
     changed = {key: value for key, value in of.settings if key != "rev"}
     if one_threshold:
         changed["iou"] = dict(Signature.of("", iou=matches.iou).settings)["iou"]
-    return Signature(name, (("of", of.name), *changed.items(), *own, ("rev", REVISION)))
+    return Signature(name, (("of", of.name), *changed.items(), *own, ("rev", REVISIONS.get(name, REVISION))))
 
 
 def describe_ignored(matches: AnalysisMatches) -> str:
@@ -181,6 +172,11 @@ def describe_ignored(matches: AnalysisMatches) -> str:
     reasons = "; ".join(f"{count:,} {IGNORE_REASONS[key]}" for key, count in found.items())
     total = sum(found.values())
     return f"{total:,} prediction{'s are' if total > 1 else ' is'} ignored: {reasons}"
+
+
+def find_groups(truth: Annotations, by: Any) -> NDArray[Any] | None:
+    """Return the group of each image, by a column or as given; None where units are single images."""
+    return None if isinstance(by, str) and by in (IMAGES, NONE) else image_groups(truth, by, "resample")
 
 
 class ImageBootstrap:
@@ -204,7 +200,7 @@ class ImageBootstrap:
     @cached_property
     def groups(self) -> NDArray[Any] | None:
         """The group of each image; None where single images are resampled."""
-        return None if isinstance(self.by, str) and self.by == IMAGES else image_groups(self.truth, self.by, "resample")
+        return find_groups(self.truth, self.by)
 
     @property
     def unit(self) -> str:
@@ -216,7 +212,7 @@ class ImageBootstrap:
     @cached_property
     def weights(self) -> Floats:
         """How often each image is in each resample, [resample, image]."""
-        return resample_images(self.truth.images, self.count, self.seed, groups=self.groups)
+        return sampled_units(self.truth.images, self.groups).bootstrap(self.count, self.seed)
 
     def sum(self, per_image: NDArray[Any]) -> Floats:
         """Sum values of images in each resample, [resample, …] from [image, …]; images without ground truth have 0."""
@@ -226,6 +222,11 @@ class ImageBootstrap:
         """Divide two sums over images in each resample; NaN where the divisor is 0."""
         total, count = self.sum(above), self.sum(below)
         return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
+
+    def difference_interval(self, value: float, resampled: Floats) -> tuple[float, float]:
+        """Return the 95 % interval of a difference of two detectors from its values on the resamples."""
+        groups = None if self.groups is None else sampled_units(self.truth.images, self.groups).count
+        return difference_interval(value, resampled, LEVEL, groups)
 
     def describe(self) -> dict[str, Any]:
         """Return number, seed and unit of the resamples, as the JSON document has them."""

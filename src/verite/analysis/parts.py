@@ -93,12 +93,12 @@ class BootstrapSettings(Settings):
     """Settings of confidence intervals, and the choice of parts."""
 
     resample: Setting[Any, Any] = Groups(
-        IMAGES, "Bootstrap unit: images, groups of images (a column, or FILE.csv:COLUMN), or none.",
+        IMAGES, "Units of intervals and tests: images, groups of images (a column, or FILE.csv:COLUMN), or none.",
         names=["group"], metavar="images|COLUMN|none",
     )  # fmt: skip
     draws: Option[int] = Whole(
         0,
-        "Number of bootstrap resamples; 0: intervals as if objects were independent.",
+        "Number of bootstrap resamples, for intervals of F1, FROC and differences in AP; 0: none of these.",
         default_text="0, with --resample 1000",
     )
     seed: Option[int] = Whole(0, "Seed of the random numbers.")

@@ -4,13 +4,17 @@ Slices of objects follow COCO's area ranges: ground truths outside a slice are i
 a prediction has the property by itself, so that false positives outside the slice can be ignored, too. Beside it is AP
 with normalised precision (Hoiem, Chodpathumwan, Dai, ECCV 2012), which does not depend on the number of ground truths.
 Slices of images are compared with random sets of as many images, never with the rest: AP of few images is higher.
+
+Recall of a slice has a clustered Wilson interval (objects of one image are not independent). Some slice of many is the
+worst by chance; a sentence is printed only where the recall of a slice is below that of all objects significantly after
+Holm's correction over all slices that are ranked, by a score test on the sums of images.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import isnan, nan
+from math import isnan, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +24,7 @@ from verite.analysis.properties import BUILT_IN, Property, find_property, read_m
 from verite.model.tables import Table
 from verite.plotting import COLOURS, label_rows
 from verite.settings import FileOrContent, Names, Setting, Settings
-from verite.statistics.intervals import wilson
+from verite.statistics.intervals import student_tails
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,10 +53,11 @@ class SliceSettings(Settings):
 
 ENOUGH_TRUTHS = 30  # ground truths of a slice that is ranked
 RANDOM_SETS = 200  # without a bootstrap
+SIGNIFICANT = 0.05  # familywise error rate of all slices that are called worse
 SHOWN = 3
 HEADS = {"images": "images", "truths": "truths", "preds": "preds", "recall": "recall", "from": "recall_low",
-         "to": "recall_high", "AP": "AP", "normalised AP": "normalised_AP", "difference": "difference",
-         "p (Holm)": "p_holm"}  # fmt: skip
+         "to": "recall_high", "p recall (Holm)": "recall_p_holm", "AP": "AP", "normalised AP": "normalised_AP",
+         "difference": "difference", "p (Holm)": "p_holm"}  # fmt: skip
 
 
 class Slices(AnalysisPart):
@@ -67,7 +72,7 @@ class Slices(AnalysisPart):
     meta
         Metadata of the images: for each column one value per image.
     bootstrap
-        Resamples of images for confidence intervals; None: Wilson's, as if objects were independent.
+        Resamples of images, which set the number of random sets.
     seed
         Seed of the random sets of images.
     """
@@ -104,7 +109,8 @@ class Slices(AnalysisPart):
             for code, name in enumerate(one.bins):
                 found.append(self.describe_bin(one, code, name) | ap[code])
         correct_by_holm(found)
-        return found
+        correct_by_holm([one for one in found if one["is_ranked"]], "recall_p", "recall_p_holm")
+        return [{"recall_p_holm": nan} | row for row in found]
 
     def describe_bin(self, one: Property, code: int, name: str) -> dict[str, Any]:
         """Return counts, recall with its interval, and AP with normalised precision of one bin."""
@@ -112,13 +118,7 @@ class Slices(AnalysisPart):
         inside = (one.of_truths == code) & matches.counted_truth
         is_found = inside & (matches.outcomes.pred >= 0)
         truths, found = int(inside.sum()), int(is_found.sum())
-        low, high = nan, nan
-        if truths and self.bootstrap is None:
-            low, high = wilson(float(found / truths), truths)
-        elif truths and self.bootstrap is not None:
-            images = matches.truth.image
-            counts = (np.bincount(images[each], minlength=matches.image_count) for each in (is_found, inside))
-            low, high = bootstrap_interval(self.bootstrap.ratio(*counts))
+        low, high = matches.truth_share_interval(is_found, inside)
         codes = np.full(len(matches.pred), code)  # of predictions; a property of ground truths alone leaves them all in
         if one.of_preds is not None:
             codes = one.of_preds
@@ -137,9 +137,30 @@ class Slices(AnalysisPart):
             "recall": found / truths if truths else nan,
             "recall_low": low,
             "recall_high": high,
+            "recall_p": self.test_recall(is_found, inside),
             "normalised_AP": normalised_ap(matches, inside),
             "is_ranked": truths >= ENOUGH_TRUTHS,
         }
+
+    def test_recall(self, is_found: Bools, inside: Bools) -> float:
+        """Return the two-sided p-value that recall inside a slice is that of all objects.
+
+        A score test: the difference is a sum over images of their residuals from the common recall, so that its
+        variance is the sum of their squares, with as many degrees of freedom as the slice has images, less one.
+        """
+        matches = self.matches
+        image, counted = matches.truth.image, matches.counted_truth
+        found, trials, all_found, all_trials = (
+            matches.count_units(image[each])
+            for each in (is_found, inside, counted & (matches.outcomes.pred >= 0), counted)
+        )
+        units = int(np.count_nonzero(trials))
+        if units < 2 or trials.sum() == all_trials.sum():
+            return nan
+        recall = all_found.sum() / all_trials.sum()
+        parts = (found - recall * trials) / trials.sum() - (all_found - recall * all_trials) / all_trials.sum()
+        variance = float((parts**2).sum()) * units / (units - 1)
+        return student_tails(abs(float(parts.sum())) / sqrt(variance), units - 1) if variance else nan
 
     def find_ap(self, one: Property) -> list[dict[str, Any]]:
         """Return AP of each bin, and its comparison with random sets where the property is one of images."""
@@ -179,17 +200,18 @@ class Slices(AnalysisPart):
         return {"AP": own, "difference": own - middle, "low": low, "high": high, "p": (more + 1) / (len(others) + 1)}
 
     def worst(self, most: int = SHOWN) -> list[dict[str, Any]]:
-        """Return the slices whose recall is significantly below that of all objects, the lowest first."""
+        """Return the slices whose recall is below that of all objects, significantly among all slices; lowest first."""
         total = int((self.matches.counted_truth & (self.matches.outcomes.pred >= 0)).sum())
         base = total / max(int(self.matches.truth_counts.sum()), 1)
-        below = [one for one in self.rows if one["is_ranked"] and one["recall_high"] < base]
+        below = [one for one in self.rows if one["recall_p_holm"] < SIGNIFICANT and one["recall"] < base]
         return sorted(below, key=lambda one: one["recall"] - base)[:most]
 
     def sentences(self, most: int = SHOWN) -> list[str]:
         """Return the slices of lowest recall in words."""
         return [
             f"{one['slice']} {one['bin']}: recall {one['recall']:.3f} [{one['recall_low']:.3f}, "
-            f"{one['recall_high']:.3f}], n = {one['truths']:,}"
+            f"{one['recall_high']:.3f}], n = {one['truths']:,}, p = {one['recall_p_holm']:.2g} (Holm, "
+            f"{sum(one['is_ranked'] for one in self.rows)} slices)"
             for one in self.worst(most)
         ]
 
@@ -229,15 +251,15 @@ class Slices(AnalysisPart):
         return self.rows
 
 
-def correct_by_holm(rows: list[dict[str, Any]]) -> None:
+def correct_by_holm(rows: list[dict[str, Any]], key: str = "p", corrected: str = "p_holm") -> None:
     """Add Holm's corrected p-value to the rows that have a p-value, NaN to the others."""
-    tested = sorted((one for one in rows if not isnan(one["p"])), key=lambda one: one["p"])
+    tested = sorted((one for one in rows if not isnan(one[key])), key=lambda one: one[key])
     largest = 0.0
     for position, one in enumerate(tested):
-        largest = max(largest, min(1.0, one["p"] * (len(tested) - position)))
-        one["p_holm"] = largest
+        largest = max(largest, min(1.0, one[key] * (len(tested) - position)))
+        one[corrected] = largest
     for one in rows:
-        one.setdefault("p_holm", nan)
+        one.setdefault(corrected, nan)
 
 
 def normalised_ap(matches: AnalysisMatches, inside: Bools) -> float:
@@ -275,6 +297,9 @@ PART = PartRecord(
     settings=SliceSettings,
     json="""\
 "slices": [{"slice", "bin", "kind": "object" | "label" | "image", "images", "truths", "preds", "recall", "recall_low",
-            "recall_high", "AP", "normalised_AP", "difference", "low", "high", "p", "p_holm", "is_ranked"}, …]
-`difference`, its interval and `p` compare a slice of images with random sets of as many images.""",
+            "recall_high", "recall_p", "recall_p_holm", "AP", "normalised_AP", "difference", "low", "high", "p",
+            "p_holm", "is_ranked"}, …]
+`recall_low` and `recall_high` are a 95 % interval with images as units. `recall_p` tests that recall is that of all
+objects, `recall_p_holm` is corrected for all slices with `is_ranked`. `difference`, its interval and `p` compare AP of
+a slice of images with that of random sets of as many images.""",
 )

@@ -1,7 +1,7 @@
 """Bootstrap over images (or groups of images): resampled scores and confidence intervals of paired differences.
 
 As many images as there are, drawn with replacement, the same for all detectors. An image that is drawn twice counts
-twice: keeping each image once (the jackknife, subsampling) is another, narrower question.
+twice. Intervals around a single score come from half-samples (`verite.statistics.half_samples`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from verite.errors import BadParameter, DataError, NotComparable, did_you_mean, excerpt
 from verite.model.comparison import Difference
 from verite.progress import begin
-from verite.statistics.intervals import check_level, percentile_interval
+from verite.statistics.intervals import check_level, difference_interval
+from verite.statistics.resampling import SampledUnits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,12 +29,6 @@ if TYPE_CHECKING:
 RESAMPLES = 1000
 SEED = 0
 BLOCK = 50  # resamples whose weights are held in memory at a time
-IMAGE_STREAM = 0  # random numbers of the bootstrap; the simulation of annotation errors has streams of its own
-
-
-def generator(seed: int, sample: int, stream: int) -> np.random.Generator:
-    """Return the random numbers of one sample: the same whatever is sampled before, after or beside it."""
-    return np.random.Generator(np.random.Philox(key=[seed, stream], counter=[0, 0, 0, sample]))
 
 
 def resample_images(
@@ -54,22 +49,12 @@ def resample_images(
     groups
         One group per image: whole groups are drawn instead of images (cluster bootstrap).
     """
-    names = [images.name(i) for i in range(len(images))]
-    if groups is None:
-        order = sorted(range(len(names)), key=names.__getitem__)
-        unit = np.empty(len(names), dtype=np.int64)
-        unit[order] = np.arange(len(names))
-        units = len(names)
-    else:
-        found, unit = np.unique(np.asarray(groups).astype(np.str_), return_inverse=True)
-        if len(unit) != len(names):
-            raise DataError(f"resample: expected a group for each of {len(names)} images, found {len(unit)}")
-        units = len(found)
-    weights = np.empty((resamples, len(names)))
-    for i in range(resamples):
-        drawn = generator(seed, first + i, IMAGE_STREAM).integers(0, units, units)
-        weights[i] = np.bincount(drawn, minlength=units)[unit]
-    return weights
+    return sampled_units(images, groups).bootstrap(resamples, seed, first)
+
+
+def sampled_units(images: Images, groups: Any = None) -> SampledUnits:
+    """Return what is resampled: single images, or groups of them."""
+    return SampledUnits.of([images.name(i) for i in range(len(images))], groups)
 
 
 def image_groups(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
@@ -183,11 +168,12 @@ def bootstrap_differences(
     if not scores:
         return []  # without ground-truth objects there are no scores
     samples = bootstrap_scores(results, scores, draws=draws, seed=seed, groups=groups)
+    units = None if groups is None else sampled_units(results[0].truth.images, groups).count
     differences = []
     for i in range(1, len(results)):
         for k, score in enumerate(scores):
             value = results[i].scores[score].value - results[0].scores[score].value
-            interval = percentile_interval(samples[:, i, k] - samples[:, 0, k], level)
+            interval = difference_interval(value, samples[:, i, k] - samples[:, 0, k], level, units)
             differences.append(Difference(names[0], names[i], score, value, *interval))
     return differences
 
@@ -203,10 +189,13 @@ def paired_interval(
     seed: int = SEED,
     groups: Any = None,
 ) -> tuple[float, float]:
-    """Return the percentile bootstrap interval of `new - base`, both detectors on the same resamples of images.
+    """Return the bootstrap confidence interval of `new - base`, both detectors on the same resamples of images.
 
     `sure` is the confidence level; the other arguments are those of :func:`bootstrap_scores`.
     """
     check_level(sure, "sure")
     samples = bootstrap_scores([base, new], [score], label=label, draws=draws, seed=seed, groups=groups)[:, :, 0]
-    return percentile_interval(samples[:, 1] - samples[:, 0], sure)
+    once = np.ones((1, len(base.truth.images)))  # every image as it is: also AP@0.50, and scores of a class
+    old, value = (float(one.draw_scores([score], once, label)[0, 0]) for one in (base, new))
+    units = None if groups is None else sampled_units(base.truth.images, groups).count
+    return difference_interval(value - old, samples[:, 1] - samples[:, 0], sure, units)

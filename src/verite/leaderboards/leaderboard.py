@@ -10,16 +10,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from verite.annotation_errors.detection import Detection
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt
+from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import THREADS, EvaluationSettings, On, on_setting
 from verite.formats import list_shards, read
 from verite.leaderboards.audit import AuditVerdicts
-from verite.leaderboards.bootstrap import image_groups, resample_images
+from verite.leaderboards.bootstrap import image_groups, resample_images, sampled_units
 from verite.leaderboards.candidates import CandidatePool, UnmatchedDetections, find_unmatched
 from verite.leaderboards.influence import RankingInfluence, find_influence
 from verite.leaderboards.result import Board, Leaderboard
@@ -50,14 +51,6 @@ BLOCK = 50  # simulations that are held in memory at a time
 # For each source of uncertainty whether images are resampled, and whether annotation errors are simulated.
 CORE_SOURCES = {"images": (True, False), "errors": (False, True), "both": (True, True)}
 POOLING_SAMPLES = 100  # simulations with a pool that lacks one detector's boxes
-
-
-@runtime_checkable
-class MeanScores(Protocol):
-    """Results whose scores are means that can be evaluated again on other images and ground truths."""
-
-    def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
-        """The mean that a score is, over all classes or one."""
 
 
 class Level(Number[float, float]):
@@ -251,7 +244,7 @@ def rank_results(
         raise BadParameter(f"leaderboard: expected at least two detectors, found {len(results)}")
     names, given = tuple(results), list(results.values())
     for one in given:
-        if not isinstance(one, MeanScores):
+        if not isinstance(one, MeanResults):
             raise BadParameter(
                 "resample: expected results whose images can be resampled, such as those of coco, voc and lvis, "
                 f"found {one.protocol}"
@@ -271,10 +264,13 @@ def rank_results(
                 raise DataError(f"{path}: expected objects that count, {found}")
     simulation = LeaderboardSimulation(names, given, metrics, errors, audit, settings)
     samples = simulation.simulate()
+    units = sampled_units(simulation.truth.images, simulation.groups).count if simulation.resamples else None
     boards = {}
     for k, metric in enumerate(metrics):
         scores = np.array([one.scores[metric].value for one in given])
-        boards[metric] = Board(metric, names, scores, {s: v[:, :, k] for s, v in samples.items()}, settings.level)
+        drawn = {source: found[:, :, k] for source, found in samples.items()}
+        is_grouped = simulation.groups is not None
+        boards[metric] = Board(metric, names, scores, drawn, settings.level, units, is_grouped=is_grouped)
     return Leaderboard(
         boards=boards,
         protocol=given[0].protocol,

@@ -7,14 +7,15 @@ from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
 
-import verite
+from verite import __version__
 from verite.arrays import np
 from verite.leaderboards.audit import AuditRow, audit_table
 from verite.model.results import describe_cuts, digest_for, to_json
 from verite.model.tables import ABSENT, Display, Part, Table
-from verite.statistics.intervals import MIN_RESAMPLES, percentile_interval, wilson
+from verite.statistics.intervals import MIN_RESAMPLES, difference_interval, wilson
 from verite.statistics.multiple_comparisons import TIE, compare_all_pairs, format_group
 from verite.statistics.rankings import OrderShares, RankProbabilities, rank_probabilities
+from verite.statistics.resampling import ENOUGH_GROUPS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +72,10 @@ class Board:
         Simulated scores by source of uncertainty, [simulation, detector]; sources that were not simulated are absent.
     level
         The confidence level.
+    units
+        The number of images or groups that are resampled; None where nothing is.
+    is_grouped
+        Whether these are groups of images.
     """
 
     def __init__(
@@ -80,10 +85,13 @@ class Board:
         scores: Floats,
         samples: dict[str, Floats],
         level: float = 0.95,
+        units: int | None = None,
+        *,
+        is_grouped: bool = False,
     ) -> None:
         order = sorted(range(len(names)), key=lambda i: (np.isnan(scores[i]), -scores[i], names[i]))
         self.order = order
-        self.metric, self.level = metric, level
+        self.metric, self.level, self.units, self.is_grouped = metric, level, units, is_grouped
         self.names = tuple(names[i] for i in order)
         self.scores = scores[order]
         self.samples = {
@@ -119,10 +127,11 @@ class Board:
         """Each detector's lead over the next with its bootstrap confidence interval; None for the last."""
         gaps: list[tuple[float, float, float] | None] = []
         for i in range(len(self.names) - 1):
-            low = high = nan
+            value, low, high = float(self.scores[i] - self.scores[i + 1]), nan, nan
             if self.images is not None:
-                low, high = percentile_interval(self.images[:, i] - self.images[:, i + 1], self.level)
-            gaps.append((float(self.scores[i] - self.scores[i + 1]), low, high))
+                samples = self.images[:, i] - self.images[:, i + 1]
+                low, high = difference_interval(value, samples, self.level, self.units if self.is_grouped else None)
+            gaps.append((value, low, high))
         return [*gaps, None]
 
     @cached_property
@@ -138,17 +147,26 @@ class Board:
         """Simultaneous confidence sets for ranks from the bootstrap over images: best and worst rank."""
         if self.images is None:
             return [None] * len(self.names)
-        found = compare_all_pairs(self.scores, self.images, self.level).rank_sets
+        found = compare_all_pairs(self.scores, self.images, self.level, self.units).rank_sets
         return [(int(low), int(high)) for low, high in found]
 
     @cached_property
     def groups(self) -> list[list[str]]:
-        """Runs of neighbours that are statistically tied under both sources of uncertainty, or under the only one."""
+        """Runs of neighbours that are statistically tied under both sources of uncertainty, or under the only one.
+
+        Differences are those in the mean over simulated annotation errors, which may shift them. Two detectors are tied
+        also where the one with the higher score stays ahead in a smaller share of simulations than the level.
+        """
         if not self.samples:
             return []
-        widest = self.samples.get("both", next(iter(self.samples.values())))
-        runs = compare_all_pairs(self.scores, widest, self.level).tied_groups(list(range(len(self.names))))
-        return [[self.names[i] for i in run] for run in runs]
+        source = "both" if "both" in self.samples else next(iter(self.samples))
+        scores = self.scores
+        if "errors" in self.samples:
+            scores = np.nanmean(self.samples["errors"], axis=0)
+        units = self.units if source != "errors" else None
+        found = compare_all_pairs(scores, self.samples[source], self.level, units)
+        found.ahead[self.probabilities[source].wins < self.level] = False
+        return [[self.names[i] for i in run] for run in found.tied_groups(list(range(len(self.names))))]
 
     def p_first(self, i: int) -> dict[str, float | None]:
         """The probability that the i-th detector is first, by source; tied detectors share the rank."""
@@ -461,6 +479,12 @@ class Leaderboard(Display):
                 "are from the bootstrap of images; an interval around AP itself would be biased (bias: see the files)"
             )
             notes += [f"no interval of a lead: expected at least {MIN_RESAMPLES} draws"] * (draws < MIN_RESAMPLES)
+            units = self.board.units
+            if self.board.is_grouped and units is not None and units < ENOUGH_GROUPS:
+                notes.append(
+                    f"warning: {units} groups of images: with fewer than {ENOUGH_GROUPS}, intervals, places and ties "
+                    "are approximate"
+                )
         if self.influence:
             notes.append(self.influence_legend())
         if self.vanishing is not None and self.vanishing >= 0.05:
@@ -532,7 +556,7 @@ class Leaderboard(Display):
             "assumption": self.errors.assumption if has_errors else None,
             "resample": None if self.board.images is None else resample,
             "vanishing_classes": self.vanishing,
-            "version": verite.__version__,
+            "version": __version__,
             "truth": {"path": self.truth.source.path, "digest": digest_for(self.signature, self.truth)},
         }
         if len(self.boards) > 1:

@@ -18,7 +18,6 @@ from verite.annotation_errors.confusion import parse_confusion
 from verite.annotation_errors.detection import ANY, ERROR_KINDS, SIZES, Detection
 from verite.errors import DataError
 from verite.evaluation.evaluation import Changes, join_lists
-from verite.leaderboards.bootstrap import generator
 from verite.leaderboards.candidates import (
     MIN_CONFIDENCE,
     MIN_IOU,
@@ -28,6 +27,7 @@ from verite.leaderboards.candidates import (
 )
 from verite.model.regions import Regions
 from verite.protocols.coco import AREAS
+from verite.statistics.resampling import generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,6 +9,7 @@ from verite.analysis.analyse import Analyses, Analysis, analyse
 from verite.analysis.comparison import DetectorPair
 from verite.analysis.part import AnalysisPart, PartRecord
 from verite.analysis.parts import all_parts
+from verite.evaluation.results import MatchedResults
 from verite.model.results import Results
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class PartPlot:
             return isinstance(shown, DetectorPair)
         if isinstance(shown, AnalysisPart):
             return shown.name == self.part.name
-        return isinstance(shown, Analysis) or getattr(getattr(shown, "evaluation", None), "has_objects", False)
+        return isinstance(shown, Analysis) or (isinstance(shown, MatchedResults) and shown.has_objects)
 
     def find(self, shown: Any) -> Any:
         """Return the part that is drawn, analysing results first."""

@@ -30,7 +30,7 @@ from verite.plotting import shorten
 from verite.progress import count_files
 from verite.protocols import REGISTRY, protocol_named
 from verite.reporting.image_files import ImageFiles, load_pixels
-from verite.reporting.plots import file_names, need_matplotlib, new_figure, render, without_glyph_warnings
+from verite.reporting.plots import DPI, file_names, need_matplotlib, new_figure, render, without_glyph_warnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -204,8 +204,7 @@ class Overlay:
 
     def __init__(self, results: Results, iou: float | None = None, confidence: Any = None) -> None:
         """`confidence` is a number, one per class, or the `thresholds.json` of an analysis; default: the best F1."""
-        given: Any = getattr(getattr(results, "settings", None), "iou", None)
-        known = tuple(given) if isinstance(given, (tuple, list)) else ()
+        known = results.iou_thresholds
         self.results, self.truth, self.pred = results, results.truth, results.pred
         self.on = dict(results.signature).get("on", "box")
         if iou is None and len(known) > 1:
@@ -530,9 +529,9 @@ def figure_of(overlay: Overlay, files: ImageFiles, image: int) -> Figure:
     axes = figure.add_axes((0, strip / (tall + strip), 1, tall / (tall + strip)))
     axes.set(xlim=(0, width), ylim=(height, 0), xticks=[], yticks=[], facecolor=BLANK, aspect="equal")
     axes.spines[:].set_visible(False)
-    shown = load_pixels(files[image], (int(width), int(height)))
+    shown = load_pixels(files[image], (int(width), int(height)), round(LONG_SIDE * DPI))
     if shown is not None:
-        axes.imshow(shown, extent=(0, width, height, 0), interpolation="lanczos")
+        axes.imshow(shown, extent=(0, width, height, 0), interpolation="nearest")
     marks = overlay.marks(image)
     for mark in marks:
         draw_mark(axes, mark)

@@ -101,11 +101,21 @@ def load_image(path: Path, size: tuple[int, int] | None = None) -> Image.Image:
         return chosen.convert("RGB")
 
 
-def load_pixels(path: Path | None, size: tuple[int, int] | None = None) -> NDArray[Any] | None:
-    """Return an image as [height, width, 3] numbers from 0 to 255; None if there is none or it cannot be read."""
+def load_pixels(
+    path: Path | None, size: tuple[int, int] | None = None, long_side: int | None = None
+) -> NDArray[Any] | None:
+    """Return an image as [height, width, 3] numbers from 0 to 255; None if there is none or it cannot be read.
+
+    With `long_side` the longer side gets so many pixels: Pillow resamples in a tenth of matplotlib's time.
+    """
+    from PIL import Image
+
     if path is None:
         return None
     try:
-        return np.asarray(load_image(path, size))
+        image = load_image(path, size)
     except ReadError:
         return None
+    scale = 1.0 if long_side is None else long_side / max(image.size)
+    sides = max(1, round(image.width * scale)), max(1, round(image.height * scale))
+    return np.asarray(image.resize(sides, Image.Resampling.LANCZOS))

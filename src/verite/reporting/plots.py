@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from verite.protocols.curves import CurveResults
 
 
+DPI = 120  # of figures saved as PNG, and of images in the others
+
 MISSING = "no plots: expected matplotlib, found none; pip install 'verite[plots]'"
 
 
@@ -236,7 +238,7 @@ def render(figure: Figure, format: str) -> bytes:
     take_literally(figure)
     out = io.BytesIO()
     with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}), without_glyph_warnings():
-        figure.savefig(out, format=format, dpi=120, metadata=stamp(figure)[format])
+        figure.savefig(out, format=format, dpi=DPI, metadata=stamp(figure)[format])
     return out.getvalue()
 
 

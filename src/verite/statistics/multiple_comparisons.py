@@ -3,17 +3,19 @@
 All pairs are tested at once by the stepdown procedure of Romano and Wolf (Econometrica 2005) on studentised bootstrap
 differences; the ranks that no rejected hypothesis excludes are the simultaneous confidence sets of Mogstad, Romano,
 Shaikh and Wilhelm, Inference for Ranks with Applications to Mobility across Neighbourhoods and Academic Achievement
-across Countries, Review of Economic Studies 2024.
+across Countries, Review of Economic Studies 2024. With few resampled units (ten sites, twenty patients) the bootstrap
+alone declares differences far too often, 25 % instead of 5 % with ten; Student's t corrects for that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.statistics.intervals import check_level
+from verite.statistics.intervals import check_level, student_quantile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,17 +56,21 @@ class PairwiseSignificance:
         return runs
 
 
-def compare_all_pairs(scores: Any, samples: Any, level: float = 0.95) -> PairwiseSignificance:
+def compare_all_pairs(scores: Any, samples: Any, level: float = 0.95, units: int | None = None) -> PairwiseSignificance:
     """Test all pairs of detectors at once by Romano and Wolf's stepdown procedure.
 
     Parameters
     ----------
     scores
-        The score of each detector.
+        The score of each detector; with simulated annotation errors the mean over the simulations, in which a
+        systematic shift of a difference shows.
     samples
         Bootstrapped or simulated scores, [sample, detector]. A sample in which some detector has no score is left out.
     level
         The probability with which all statements hold together (one minus the familywise error rate).
+    units
+        The number of images or groups that were resampled; None where nothing was. The standard deviation of a
+        difference is then that of `units` − 1 degrees of freedom, and so are the critical values.
 
     Examples
     --------
@@ -88,8 +94,14 @@ def compare_all_pairs(scores: Any, samples: Any, level: float = 0.95) -> Pairwis
     scale = np.where(is_undecided, deviations, 1.0)
     studentised = (differences - differences.mean(axis=0)) / scale
     statistic = (observed[first] - observed[second]) / scale
+    if units is not None:
+        if units < 2:
+            return PairwiseSignificance(ahead)
+        statistic *= sqrt((units - 1) / units)
     while is_undecided.any():
-        critical = np.quantile(studentised[:, is_undecided].max(axis=1), level)
+        critical = float(np.quantile(studentised[:, is_undecided].max(axis=1), level))
+        if units is not None:
+            critical = student_quantile(critical, units - 1)
         rejected = is_undecided & (statistic > critical)
         if not rejected.any():
             break

@@ -19,7 +19,8 @@ def test_small_reports_have_every_section_and_kind_of_element(pages, name):
     large, small = (pages[one].read_text() for one in (name, f"small {name}"))
     sections, kinds = re.compile(r'<section id="(\w+)"'), re.compile(r'<(\w+)[^>]*? class="([^"]+)"')
     assert sections.findall(large) == sections.findall(small)
-    assert set(kinds.findall(large)) - set(kinds.findall(small)) == set()
+    # An interval of a bin that excludes the diagonal needs more images than a small report has.
+    assert set(kinds.findall(large)) - set(kinds.findall(small)) <= {("line", "iv")}
 
 
 @pytest.mark.parametrize("name", ["small one", "small three", "small hostile"])

@@ -95,7 +95,7 @@ def scores_by_threshold(results: Results) -> tuple[ThresholdScore, ...]:
     """Return AP, and AR where the protocol has it, at each IoU threshold."""
     from verite.protocols.coco import CocoResults
 
-    ious = getattr(getattr(results, "settings", None), "iou", ())
+    ious = results.iou_thresholds
     if isinstance(results, CocoResults):
         rows = results.threshold_table().rows
         return tuple(ThresholdScore(iou, ap, ar) for iou, (_, ap, ar) in zip(ious, rows, strict=True))

@@ -344,7 +344,7 @@ def build_document(
             detectors=described,
             ranking=ranking,
             findings=collect_findings(detectors),
-            is_checked=getattr(getattr(first.results, "settings", None), "checks", "") != "off",
+            is_checked=first.results.is_checked,
             images=Images(
                 names={str(i): known.name(i) for i in listed},
                 sizes={str(i): first.overlay.size(i) for i in sorted(shown)},

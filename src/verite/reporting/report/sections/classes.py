@@ -160,8 +160,7 @@ def class_curves(results: Results, iou: float) -> list[tuple[str, float, tuple[A
     from verite.protocols.coco import CocoResults
 
     aps = dict(zip(results.class_names, results.class_scores()[next(iter(results.scores))], strict=True))
-    settings: Any = getattr(results, "settings", None)
-    t = [abs(one - iou) < 1e-9 for one in settings.iou].index(True)
+    t = [abs(one - iou) < 1e-9 for one in results.iou_thresholds].index(True)
     if isinstance(results, CocoResults):
         precision = results.curve_table[t]
         recall = np.linspace(0, 1, len(precision))

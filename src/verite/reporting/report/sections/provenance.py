@@ -34,7 +34,7 @@ def count_unannotated_classes(detector: EvaluatedDetector) -> int:
 def truth_ids(detector: EvaluatedDetector) -> NDArray[Any]:
     """Return the ground-truth ids where pycocotools uses them and its quirks are not emulated."""
     results: Any = detector.results
-    if results.truth.ids is None or results.protocol != "coco" or results.settings.is_exact:
+    if results.truth.ids is None or results.protocol != "coco" or results.settings.quirks == "pycocotools":
         return np.zeros(0)
     return np.asarray(results.truth.ids)
 

@@ -1,8 +1,8 @@
-"""Section "Suspicious annotations": probable annotation errors to check, to mark, and to pass back as audit.csv.
+"""Section "Suspicious annotations": suspected annotation errors to check, to mark, and to pass back as audit.csv.
 
-Where a confident prediction and the ground truth disagree, the analysis computes the probability of an annotation error
-(wrong class, missing, inaccurate, spurious or duplicate annotation) from a prior share of wrong annotations and the
-calibrated confidence. Marks are exported as a table that `--audit` of `verite report` and `verite leaderboard` reads.
+Where a confident prediction and the ground truth disagree, the analysis ranks annotations by suspicion of an error
+(wrong class, missing, inaccurate, spurious or duplicate annotation), a number from 0 to 1 that is no probability. Marks
+are exported as a table that `--audit` of `verite report` and `verite leaderboard` reads.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ KIND_NAMES = {
 
 @dataclass(frozen=True)
 class Suspect:
-    """A probable annotation error: outlines to draw, its row of an audit table, and the verdict of one."""
+    """A suspected annotation error: outlines to draw, its row of an audit table, and the verdict of one."""
 
     image: int
     truth: Outline
     pred: Outline
     window: list[float]
     kind: str
-    probability: float
+    suspicion: float
     reason: str
     row: int | None  # of the ground truth; None for a missing annotation
     audit: list[Any]
@@ -56,13 +56,13 @@ class Suspect:
     def audit_line(self) -> str:
         """The row of an audit table up to the verdict."""
         line = StringIO()
-        writer(line, lineterminator=",").writerow([*self.audit, self.probability, self.reason])
+        writer(line, lineterminator=",").writerow([*self.audit, self.suspicion, self.reason])
         return line.getvalue()
 
 
 @dataclass(frozen=True)
 class SuspiciousData:
-    """Suspicious annotations, the most probable errors first."""
+    """Suspicious annotations, the most suspicious first."""
 
     suspects: tuple[Suspect, ...]
 
@@ -75,8 +75,8 @@ def build(inputs: ReportInputs) -> SuspiciousData:
             continue
         for one in detector.analysis.suspicious.to_dict():
             key = ("truth", one["truth"]) if one["truth"] is not None else (one["image"], *one["box"])
-            if key not in best or one["probability"] > best[key][0]:
-                best[key] = one["probability"], detector, one
+            if key not in best or one["suspicion"] > best[key][0]:
+                best[key] = one["suspicion"], detector, one
     audit = inputs.changed.get("audit")
     verdicts = {row.location: row.verdict for row in read_rows(audit)} if audit is not None else {}
     found = []
@@ -85,32 +85,32 @@ def build(inputs: ReportInputs) -> SuspiciousData:
         side = detector.results.pred if truth is None else detector.results.truth
         kind = CHECKED.get(one["kind"], "box")
         size = side.regions.sizes[row]
-        checked = AuditRow.of(one["image"], one["label"], size, kind, one["probability"], one["reason"])
+        checked = AuditRow.of(one["image"], one["label"], size, kind, one["suspicion"], one["reason"])
         drawn = detector.outlines(truth, one["pred"])
-        about = one["kind"], one["probability"], one["reason"], truth
+        about = one["kind"], one["suspicion"], one["reason"], truth
         found.append(Suspect(*drawn, *about, list(checked.location), verdicts.get(checked.location, "")))
     return SuspiciousData(tuple(found))
 
 
 def render(document: ReportDocument, images: ReportImages, data: SuspiciousData) -> Markup:
     """Render the annotations with buttons to mark them, and the marks as CSV."""
-    likely = sum(item.probability >= 0.5 for item in data.suspects)
+    likely = sum(item.suspicion >= 0.5 for item in data.suspects)
     prior = 100 * float(document.changed.get("prior", PRIOR))
     listed = [
         element("li", render_suspect(document, images, k, item), data_row=item.audit_line)
         for k, item in enumerate(data.suspects)
     ]
     about = (
-        "The ground truth and a confident prediction disagree. The probability is that of an annotation error, if "
-        f"{prior:g}\u00a0% of all annotations are wrong. Mark what you see, then copy the marks as CSV and pass them "
-        "to --audit."
+        "The ground truth and a confident prediction disagree. Suspicion, from 0 to 1, is an order in which to look, "
+        f"not a probability (prior: {prior:g}\u00a0% of annotations are wrong). Mark what you see, then copy the marks "
+        "as CSV and pass them to --audit."
     )
     copy = element("button", "Copy marks as CSV", type="button", class_="btn", id="copy-marks")
     marks = element("textarea", id="marks", rows=6, readonly="", data_head=",".join(COLUMNS), aria_label="Marks as CSV")
     saved = "Save them as audit.csv for --audit of verite report and verite leaderboard."
     verb = "is" if likely == 1 else "are"
     return join_elements(
-        finding(f"{count_of(len(listed), 'annotation')} to check; {likely:,} {verb} more likely wrong than correct."),
+        finding(f"{count_of(len(listed), 'annotation')} to check; {likely:,} {verb} highly suspicious (≥ 0.5)."),
         element("p", about, class_="sub"),
         element("ol", *listed, class_="sus"),
         element("p", copy, class_="row js", hidden=""),
@@ -119,7 +119,7 @@ def render(document: ReportDocument, images: ReportImages, data: SuspiciousData)
 
 
 def render_suspect(document: ReportDocument, images: ReportImages, k: int, item: Suspect) -> Markup:
-    """Render one annotation: crop, probability of an error, reason, and the choice of a verdict."""
+    """Render one annotation: crop, suspicion of an error, reason, and the choice of a verdict."""
     where = document.images.name(item.image)
     choices = [
         element(
@@ -136,7 +136,7 @@ def render_suspect(document: ReportDocument, images: ReportImages, k: int, item:
         for value, word in VERDICTS.items()
     ]
     kind = KIND_NAMES.get(item.kind, item.kind).format(one=document.words.one)
-    odds = element("span", f"{100 * item.probability:.0f}\u00a0%", class_="odds")
+    odds = element("span", f"{item.suspicion:.2f}", class_="odds")
     return join_elements(
         draw_crop(document, images, item.image, item.window, (item.truth, item.pred), plain(where)),
         element(

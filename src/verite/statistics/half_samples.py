@@ -1,0 +1,166 @@
+"""Confidence interval around average precision by half-samples: for test sets of this size, or of N images.
+
+AP of few images lies above AP of many, because interpolated precision is a maximum: with 80 classes by about 0.8 / √n,
+which is one to two standard deviations at every n. So there are two questions, and two intervals. Let s be the standard
+deviation of the score over random halves of the images, and b its mean over the halves less the score itself.
+
+- Other test sets of this size: score ± z s. A half, drawn without replacement, varies about as much as the whole does.
+- A test set of N images, or infinitely many: centre score − f b with f = (1 − √(n / N)) / (√2 − 1), ± 1.25 z s. From
+  n/2 to n images the bias falls by b if it is proportional to n^(-1/2), hence by f b from n to N.
+
+Percentile bootstrap intervals cover neither: resampling adds to the bias (`benchmarks/statistics.py --only S3`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from verite.arrays import np
+from verite.errors import BadParameter, DataError
+from verite.statistics.intervals import check_level, student_quantile
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+HALVES = 200  # random halves of the images
+ALL = "all"  # as a number of images: infinitely many
+WIDENING = 1.25  # of intervals for other numbers of images, whose centre is estimated, too
+MIN_IMAGES = 100
+FEW_IMAGES = 8  # a class in fewer images is rare; half of them may be in no half-sample
+
+
+@dataclass(frozen=True)
+class ScoreInterval:
+    """A confidence interval around a score.
+
+    Attributes
+    ----------
+    score : str
+        The name of the score.
+    value : float
+        The centre: the score itself, or what it is expected to be on `images` images.
+    low, high : float
+        The ends of the interval.
+    level : float
+        The confidence level.
+    images : int or "all"
+        The number of images that the interval is for.
+    measured_on : int
+        The number of images that the score was measured on.
+    deviation : float
+        The standard deviation of the score over test sets of this size.
+    excess : float
+        By how much the score on these images lies above that on infinitely many: b / (√2 − 1).
+    """
+
+    score: str
+    value: float
+    low: float
+    high: float
+    level: float
+    images: int | str
+    measured_on: int
+    deviation: float
+    excess: float
+
+    @property
+    def scope(self) -> str:
+        """What the interval is for, in words."""
+        if self.images == self.measured_on:
+            return f"for test sets of {self.measured_on:,} images"
+        return "for any number of images" if self.images == ALL else f"for {self.images:,} images"
+
+    def __str__(self) -> str:
+        moved = "" if self.images == self.measured_on else f" around {self.value:.4f}"
+        return f"{self.score} [{self.low:.4f}, {self.high:.4f}]{moved} ({100 * self.level:g} % CI {self.scope})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The documented keys of the JSON document."""
+        return {"value": self.value, "low": self.low, "high": self.high, "level": self.level, "for": self.images,
+                "sd": self.deviation, "excess": self.excess}  # fmt: skip
+
+
+def half_sample_interval(
+    score: str,
+    value: float,
+    halves: NDArray[Any],
+    measured_on: int,
+    *,
+    units: int | None = None,
+    images: int | str | None = None,
+    level: float = 0.95,
+) -> ScoreInterval:
+    """Return the confidence interval of a score from its values on random halves of the images.
+
+    Parameters
+    ----------
+    score, value
+        The name of the score, and its value on all images.
+    halves
+        Its value on each half; nan where it does not exist is left out.
+    measured_on
+        The number of images.
+    units
+        The number of units that were halved, where these are groups of images.
+    images
+        The number of images that the interval is for: that of the test set by default, or "all".
+    level
+        The confidence level.
+
+    Examples
+    --------
+    >>> found = half_sample_interval("AP", 0.4, np.array([0.40, 0.42, 0.44]), 500)
+    >>> round(found.value, 4), round(found.high - found.low, 4), round(found.excess, 4)
+    (0.4, 0.0786, 0.0483)
+    >>> round(half_sample_interval("AP", 0.4, np.array([0.40, 0.42, 0.44]), 500, images="all").value, 4)
+    0.3517
+    """
+    check_level(level)
+    if images is not None and images != ALL and not (isinstance(images, int) and images > 0):
+        raise BadParameter(f"images: expected a number of images or {ALL!r}, found {images!r}")
+    present = halves[~np.isnan(halves)]
+    if len(present) < 2:
+        return ScoreInterval(score, value, *(float("nan"),) * 2, level, images or measured_on, measured_on,
+                             float("nan"), float("nan"))  # fmt: skip
+    deviation, bias = float(np.std(present, ddof=1)), float(present.mean()) - value
+    reach = student_quantile(NormalDist().inv_cdf((1 + level) / 2), (units or measured_on) - 1) * deviation
+    centre = value
+    if images is not None:
+        shrink = 0.0 if images == ALL else sqrt(measured_on / float(images))
+        centre, reach = value - (1 - shrink) / (sqrt(2) - 1) * bias, WIDENING * reach
+    excess = bias / (sqrt(2) - 1)
+    return ScoreInterval(score, centre, centre - reach, centre + reach, level, images or measured_on, measured_on,
+                         deviation, excess)  # fmt: skip
+
+
+def check_enough_images(images: int, images_of_classes: Sequence[int]) -> None:
+    """Refuse an interval around AP where half-samples do not work: few images, or mostly rare classes.
+
+    Parameters
+    ----------
+    images
+        The number of images.
+    images_of_classes
+        For each class the number of images with objects of it.
+
+    Raises
+    ------
+    DataError
+        There are fewer than 100 images, or more than half of the classes occur in fewer than 8 images.
+    """
+    if images < MIN_IMAGES:
+        raise DataError(
+            f"interval: expected at least {MIN_IMAGES} images, found {images}: AP of so few varies too irregularly for "
+            "an interval; differences of detectors have one (--resample)"
+        )
+    present = [count for count in images_of_classes if count]
+    rare = sum(count < FEW_IMAGES for count in present)
+    if 2 * rare > len(present):
+        raise DataError(
+            f"interval: expected at least half of the classes in {FEW_IMAGES} images or more, found {rare} of "
+            f"{len(present)} classes in fewer; choose frequent classes, or compare detectors (--resample)"
+        )
