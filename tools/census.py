@@ -66,21 +66,28 @@ def functions_of(trees: dict[Path, ast.Module]) -> list[ast.FunctionDef]:
     return [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
 
 
+def name_of(node: ast.AST) -> str:
+    """Return the name that an expression mentions, the last one of a dotted name, or nothing."""
+    if isinstance(node, ast.Name):
+        return node.id
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
 def single_use_functions(
     trees: dict[Path, ast.Module], chosen: dict[Path, ast.Module]
 ) -> tuple[list[tuple[Path, ast.FunctionDef]], int]:
-    """List the module-level functions of `chosen` whose name occurs once in all sources besides its definition.
+    """List the module-level functions of `chosen` that are called in one place and mentioned nowhere else.
 
-    Public names, names that a decorator registers and names in `__init__.pyi` do not count as single-use. The second
-    value is the number of functions that were looked at.
+    Public names, names that a decorator registers and functions that are passed on as values (the `read` of a format's
+    record) do not count as single-use. The second value is the number of functions that were looked at.
     """
     uses: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
     for tree in trees.values():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Name):
-                uses[node.id] += 1
-            elif isinstance(node, ast.Attribute):
-                uses[node.attr] += 1
+            uses[name_of(node)] += 1
+            if isinstance(node, ast.Call):
+                calls[name_of(node.func)] += 1
     public = set(re.findall(r"as (\w+)", (SOURCE / "__init__.pyi").read_text("utf-8")))
     inner = [
         (path, node)
@@ -88,7 +95,7 @@ def single_use_functions(
         for node in tree.body
         if isinstance(node, ast.FunctionDef) and not node.decorator_list and node.name not in public
     ]
-    return [(path, node) for path, node in inner if uses[node.name] == 1], len(inner)
+    return [(path, node) for path, node in inner if uses[node.name] == calls[node.name] == 1], len(inner)
 
 
 def annotation_count(trees: dict[Path, ast.Module], pattern: str) -> int:
@@ -97,12 +104,18 @@ def annotation_count(trees: dict[Path, ast.Module], pattern: str) -> int:
 
 
 def upward_imports(trees: dict[Path, ast.Module]) -> int:
-    """Count modules below the package's top that import the package itself to call its public functions."""
+    """Count modules below the package's top that import the package itself, or a public name of it."""
     found = 0
     for path, tree in trees.items():
         if path.parent == SOURCE or path.relative_to(SOURCE).parts[0] == "cli":
             continue
-        found += any(isinstance(n, ast.Import) and any(a.name == "verite" for a in n.names) for n in ast.walk(tree))
+        names: set[str] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names if alias.name == "verite"}
+            elif isinstance(node, ast.ImportFrom) and node.module == "verite":
+                names |= {alias.name for alias in node.names} - {"_core", "__version__"}
+        found += bool(names)
     return found
 
 

@@ -38,6 +38,7 @@ void visit_columns(ColumnsLike& columns, Visit&& visit) {
     visit("area", columns.area);
     visit("ids", columns.ids);
     visit("labelled", columns.labelled);
+    visit("track", columns.track);
     for (std::size_t i = 0; i < flag_names.size(); ++i) visit(flag_names[i].data(), columns.flags[i]);
 }
 
@@ -51,7 +52,7 @@ void visit_images(ImagesLike& images, Visit&& visit) {
 }
 
 Columns columns_from(const Regions& regions, nb::handle image, nb::handle label, nb::handle confidence, nb::handle area,
-                     nb::handle ids, const nb::dict& flags, nb::handle labelled) {
+                     nb::handle ids, const nb::dict& flags, nb::handle labelled, nb::handle track) {
     const std::size_t count = regions.count();
     Columns columns{regions,
                     column<std::int32_t>(image, count, "image"),
@@ -60,7 +61,8 @@ Columns columns_from(const Regions& regions, nb::handle image, nb::handle label,
                     column<double>(area, count, "area"),
                     column<std::int64_t>(ids, count, "ids"),
                     {},
-                    column<std::int32_t>(labelled, count, "labelled")};
+                    column<std::int32_t>(labelled, count, "labelled"),
+                    column<std::int64_t>(track, count, "track")};
     expect(columns.image && columns.label, "an image and a label for each object");
     for (const auto& [name, values] : flags) {
         const auto at = std::ranges::find(flag_names, nb::cast<std::string>(name));
@@ -137,11 +139,12 @@ void register_objects(nb::module_& module) {
             "__init__",
             [](Columns* self, const Regions& regions, const Buffer& image, const Buffer& label,
                const Buffer& confidence, const Buffer& area, const Buffer& ids,
-               const nb::typed<nb::dict, nb::str, Buffer>& flags, const Buffer& labelled) {
-                new (self) Columns(columns_from(regions, image, label, confidence, area, ids, flags, labelled));
+               const nb::typed<nb::dict, nb::str, Buffer>& flags, const Buffer& labelled, const Buffer& track) {
+                new (self) Columns(columns_from(regions, image, label, confidence, area, ids, flags, labelled, track));
             },
             "regions"_a, "image"_a, "label"_a, "confidence"_a.none() = nb::none(), "area"_a.none() = nb::none(),
-            "ids"_a.none() = nb::none(), "flags"_a = nb::dict(), "labelled"_a.none() = nb::none())
+            "ids"_a.none() = nb::none(), "flags"_a = nb::dict(), "labelled"_a.none() = nb::none(),
+            "track"_a.none() = nb::none())
         .def("__len__", &Columns::count)
         .def_prop_ro("regions", [](const Columns& columns) { return columns.regions; })
         .def_prop_ro("image", [](const Columns& columns) { return to_array(columns.image); })
@@ -151,6 +154,7 @@ void register_objects(nb::module_& module) {
         .def_prop_ro("area", [](const Columns& columns) { return to_array_or_none(columns.area); })
         .def_prop_ro("ids", [](const Columns& columns) { return to_array_or_none(columns.ids); })
         .def_prop_ro("labelled", [](const Columns& columns) { return to_array_or_none(columns.labelled); })
+        .def_prop_ro("track", [](const Columns& columns) { return to_array_or_none(columns.track); })
         .def("count_keypoints", count_keypoints, "labels"_a,
              "The largest number of keypoints of an object of each class.")
         .def_prop_ro("flags", flag_arrays)
@@ -211,7 +215,7 @@ void register_objects(nb::module_& module) {
              })
         .def("__setstate__", [](Columns& self, const State& given) {
             const nb::dict state = unpack_state(given);
-            auto* made = new (&self) Columns{regions_of_state(state), {}, {}, {}, {}, {}, {}, {}};
+            auto* made = new (&self) Columns{regions_of_state(state), {}, {}, {}, {}, {}, {}, {}, {}};
             visit_columns(*made, out_of(state));
         });
     bind_copies(bound);

@@ -12,6 +12,7 @@
 #include "bind/arrays.hpp"
 #include "bind/curve_summary.hpp"
 #include "bind/views.hpp"
+#include "evaluation/counts.hpp"
 #include "evaluation/owning_evaluation.hpp"
 
 namespace verite {
@@ -35,7 +36,9 @@ void register_enums(nb::module_& module) {
     nb::enum_<Match>(module, "Match", "Which ground-truth object a prediction is matched with.")
         .value("greedy", Match::greedy, "The unmatched object of highest IoU, ignored ones last (COCO).")
         .value("argmax", Match::argmax, "The object of highest IoU or none, even if it is matched (Pascal VOC).")
-        .value("nearest", Match::nearest, "The unmatched object of highest IoU; ignored ones rank like others.");
+        .value("nearest", Match::nearest, "The unmatched object of highest IoU; ignored ones rank like others.")
+        .value("optimal", Match::optimal, "One-to-one: most matches, then the largest sum of IoUs.")
+        .value("falling_iou", Match::falling_iou, "One-to-one: pairs by descending IoU.");
     nb::enum_<EqualIoU>(module, "EqualIoU", "Which of two ground-truth objects of equal IoU is matched.")
         .value("later", EqualIoU::later)
         .value("first", EqualIoU::first);
@@ -127,18 +130,27 @@ void register_rules(nb::module_& module) {
 }
 
 void register_queries(nb::module_& module) {
+    nb::enum_<Statistic>(module, "Statistic", "What a mean is of; micro and macro count predictions of any confidence.")
+        .value("average_precision", Statistic::average_precision)
+        .value("average_recall", Statistic::average_recall)
+        .value("micro_precision", Statistic::micro_precision)
+        .value("micro_recall", Statistic::micro_recall)
+        .value("micro_f1", Statistic::micro_f1)
+        .value("macro_precision", Statistic::macro_precision)
+        .value("macro_recall", Statistic::macro_recall)
+        .value("macro_f1", Statistic::macro_f1);
     nb::class_<MeanQuery>(module, "MeanQuery", "What a mean is taken of, such as AP50 or AR of small objects.")
         .def(
             "__init__",
-            [](MeanQuery* self, bool is_precision, std::optional<std::int64_t> threshold, std::size_t range,
+            [](MeanQuery* self, Statistic statistic, std::optional<std::int64_t> threshold, std::size_t range,
                std::size_t limit, const std::optional<nb::bytes>& classes) {
                 const auto* flags = classes ? reinterpret_cast<const std::uint8_t*>(classes->c_str()) : nullptr;
                 new (self)
-                    MeanQuery{is_precision, threshold, range, limit, {flags, flags + (classes ? classes->size() : 0)}};
+                    MeanQuery{statistic, threshold, range, limit, {flags, flags + (classes ? classes->size() : 0)}};
             },
-            nb::kw_only(), "is_precision"_a, "threshold"_a.none(), "range"_a, "limit"_a, "classes"_a = nb::none(),
+            nb::kw_only(), "statistic"_a, "threshold"_a.none(), "range"_a, "limit"_a, "classes"_a = nb::none(),
             "Threshold, area range and maxDets by index (no threshold: all of them); one flag byte per class.")
-        .def_ro("is_precision", &MeanQuery::is_precision)
+        .def_ro("statistic", &MeanQuery::statistic)
         .def_ro("threshold", &MeanQuery::threshold)
         .def_ro("range", &MeanQuery::range)
         .def_ro("limit", &MeanQuery::limit);
@@ -197,8 +209,7 @@ void register_numbers(nb::module_& module) {
         .def_prop_ro(
             "precision",
             [](const PrecisionRecall& numbers) {
-                const auto all = numbers.precision();
-                return to_numpy(Array<double>(all.begin(), all.end()),
+                return to_numpy(numbers.precision(),
                                 {numbers.ranges(), numbers.thresholds(), numbers.levels(), numbers.labels()});
             },
             nb::rv_policy::move, "[area range, threshold, recall, class]")
@@ -292,6 +303,55 @@ DictOfAny by_image(const OwningEvaluation& self) {
     columns["truths"] = list(found.truths);
     columns["found"] = list(found.tp);
     columns["wrong"] = list(found.fp);
+    return columns;
+}
+
+// Counts as lists of classes, and as arrays of images; images come in the order of positions.
+DictOfAny counts(const OwningEvaluation& self) {
+    OutcomeCounts found;
+    Array<std::int32_t> order;
+    {
+        const nb::gil_scoped_release released;
+        found = count_outcomes(self.evaluation());
+        order = self.sides().image_order();
+    }
+    const auto list = [](const Array<std::int64_t>& values) {
+        nb::list listed;
+        for (const auto value : values) listed.append(nb::cast(value));
+        return listed;
+    };
+    const auto lists = [](const Array<std::int64_t>& values, std::size_t rows, std::size_t width) {
+        nb::list listed;
+        for (std::size_t row = 0; row < rows; ++row) {
+            nb::list own;
+            for (std::size_t i = 0; i < width; ++i) own.append(nb::cast(values[row * width + i]));
+            listed.append(own);
+        }
+        return listed;
+    };
+    const auto by_position = [&](Array<std::int64_t>&& values, std::size_t width) {
+        if (order.empty()) return std::move(values);
+        Array<std::int64_t> moved(values.size());
+        for (std::size_t rank = 0; rank < order.size(); ++rank)
+            for (std::size_t i = 0; i < width; ++i)
+                moved[static_cast<std::size_t>(order[rank]) * width + i] = values[rank * width + i];
+        return moved;
+    };
+    nb::dict columns;
+    columns["truths"] = list(found.truths);
+    columns["preds"] = list(found.preds);
+    columns["tp"] = lists(found.tp, found.labels, found.thresholds);
+    columns["ignored"] = lists(found.ignored, found.labels, found.thresholds);
+    columns["iou"] = lists(found.iou, found.labels, found.thresholds);
+    columns["error"] = list(found.error);
+    columns["absolute_error"] = list(found.absolute_error);
+    columns["squared_error"] = list(found.squared_error);
+    columns["image_truths"] = list(by_position(std::move(found.image_truths), 1));
+    columns["image_preds"] = list(by_position(std::move(found.image_preds), 1));
+    columns["image_tp"] =
+        lists(by_position(std::move(found.image_tp), found.thresholds), found.images, found.thresholds);
+    columns["image_ignored"] =
+        lists(by_position(std::move(found.image_ignored), found.thresholds), found.images, found.thresholds);
     return columns;
 }
 
@@ -427,7 +487,9 @@ void register_evaluations(nb::module_& module) {
             },
             "threshold"_a, "threads"_a = 1, "Average precision and best F1 of every class.")
         .def("by_image", &by_image, "Every image evaluated by itself, in the order of ids, as columns.")
+        .def("counts", &counts, "True positives, ignored predictions, objects and IoU sums, by class and by image.")
         .def("match_layout", &match_layout, "Copies of what is kept, by index.")
+        .def_prop_ro("curve_points", [](const OwningEvaluation& self) { return self.evaluation().curve_points(); })
         .def_prop_ro("truth_counts", [](const OwningEvaluation& self) { return self.evaluation().truth_counts(); })
         .def_prop_ro("pred_counts", [](const OwningEvaluation& self) { return self.evaluation().pred_counts(); });
 }

@@ -116,5 +116,6 @@ NB_MODULE(_core, module) {
     verite::register_states(module);
     verite::register_records(module);
     verite::register_tables(module);
+    verite::register_tracking(module);
     verite::register_warps(module);
 }

@@ -50,8 +50,16 @@ inline std::int64_t whole_of(PyObject* record, PyObject* value, const char* expe
     return found;
 }
 
-// Whether Python takes a value for true; an array of several values is neither.
+// Whether Python takes a value for true; an array of several values, or of none, is neither. numpy before 2.2 takes the
+// latter for false.
 inline bool truth_of(PyObject* record, PyObject* value, const char* expected) {
+    if (!PyLong_Check(value) && !PyFloat_Check(value)) {
+        const nb::object size = nb::steal(PyObject_GetAttrString(value, "size"));
+        if (!size)
+            PyErr_Clear();
+        else if (PyLong_Check(size.ptr()) && PyLong_AsLong(size.ptr()) == 0)
+            complain(record, expected, value);
+    }
     const int found = PyObject_IsTrue(value);
     if (found < 0) complain(record, expected, value);
     return found == 1;

@@ -45,6 +45,7 @@ std::vector<Fact> facts_of(const Columns& columns) {
     add("keypoints", columns.regions.keypoints.values);
     add("keypoint objects", columns.regions.keypoints.starts);
     add("labelled", columns.labelled);
+    add("track", columns.track);
     return facts;
 }
 

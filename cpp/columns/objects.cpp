@@ -144,7 +144,8 @@ Columns take(const Columns& columns, View<std::int64_t> rows) {
                   take_rows(columns.area, rows.values),
                   take_rows(columns.ids, rows.values),
                   {},
-                  take_rows(columns.labelled, rows.values)};
+                  take_rows(columns.labelled, rows.values),
+                  take_rows(columns.track, rows.values)};
     for (std::size_t i = 0; i < columns.flags.size(); ++i) {
         auto flags = take_rows(columns.flags[i], rows.values);
         if (std::ranges::find(flags.values, 1) != flags.end()) taken.flags[i] = std::move(flags);

@@ -47,6 +47,7 @@ struct Columns {
     View<std::int64_t> ids;                                   // of objects
     std::array<View<std::uint8_t>, flag_names.size()> flags;  // absent where no object carries it
     View<std::int32_t> labelled;  // number of labelled keypoints as stated; -1 where it is not
+    View<std::int64_t> track;     // id of the object's track within its sequence (video); absent: no tracks
 
     std::size_t count() const { return image.size(); }
     const View<std::uint8_t>& flag(Flag which) const { return flags[static_cast<std::size_t>(which)]; }

@@ -244,6 +244,14 @@ class Accumulator {
             for (std::size_t r = 0; r < levels_; ++r)
                 for (std::size_t range = 0; range < ranges_; ++range) {
                     const std::size_t row = (range * given_.thresholds + t) * levels_ + r;
+                    if (out_.columns) {
+                        const std::size_t start = out_.columns->row(range, t, r);
+                        for (std::size_t label = first_label; label < last_label; ++label)
+                            if (given_.positives[label * given_.ranges + range] > 0)
+                                out_.precision[start + out_.columns->column_of(range, label)] =
+                                    best_[row * together + label - first_label];
+                        continue;
+                    }
                     const std::size_t at = range * step.range + t * step.threshold + r * step.recall;
                     copy(best_, row, out_.precision, range, at, step.label);
                     if (!reached_at_.empty()) copy(reached_at_, row, out_.confidence, range, at, step.label);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "evaluation/outcomes.hpp"
@@ -42,6 +43,23 @@ struct Strides {
     std::size_t range, threshold, recall, label, limit;
 };
 
+// Where curves are that only classes with ground truth have: [area range][threshold][recall][column], each area range
+// with as many columns as it has such classes.
+struct CurveColumns {
+    std::span<const std::size_t> first;     // [area range] where its curves begin
+    std::span<const std::size_t> width;     // [area range] its columns
+    std::span<const std::uint32_t> column;  // [area range][class]; without ground truth `none`
+    std::size_t labels = 0, levels = 0;     // classes, and recalls of a curve
+    std::size_t first_threshold = 0;        // the one that is counted as 0
+
+    static constexpr std::uint32_t none = 0xFFFFFFFF;
+
+    std::size_t row(std::size_t range, std::size_t threshold, std::size_t recall) const {
+        return first[range] + ((first_threshold + threshold) * levels + recall) * width[range];
+    }
+    std::size_t column_of(std::size_t range, std::size_t label) const { return column[range * labels + label]; }
+};
+
 // Where the numbers go. Classes and area ranges without ground truth are not written.
 struct CurveOutput {
     std::span<double> precision;   // interpolated: the best precision at this recall or a higher one
@@ -49,6 +67,7 @@ struct CurveOutput {
     Strides strides;
     std::span<double> recall;  // of all predictions within each maxDets; may be empty
     Strides recall_strides;
+    std::optional<CurveColumns> columns{};  // where precision goes, instead of by strides
 };
 
 struct CurveTask {

@@ -30,7 +30,7 @@ Outcome outcome_of(const PredictionOutcomes& flags, const PredictionFlags& predi
 struct QueriedRange {
     std::size_t range;
     std::vector<ThresholdSet> precision;  // [block]
-    bool has_recall = false;
+    bool has_recall = false, has_counts = false;
     std::vector<std::int32_t> truth_images;  // of ground-truth objects that are not ignored, class by class
     std::vector<std::size_t> truth_offsets;
 };
@@ -62,11 +62,12 @@ struct PreparedQueries {
     void add(const MeanQuery& query) {
         const std::size_t r = range_at(query.range);
         if (r == ranges.size()) {
-            ranges.push_back({query.range, {}, false, {}, {}});
+            ranges.push_back({query.range, {}, false, false, {}, {}});
             ranges[r].precision.assign(evaluation.pred_outcomes().size(), 0);
         }
-        ranges[r].has_recall |= !query.is_precision;
-        for (std::size_t block = 0; block < evaluation.pred_outcomes().size() && query.is_precision; ++block)
+        ranges[r].has_recall |= query.statistic == Statistic::average_recall;
+        ranges[r].has_counts |= is_of_counts(query.statistic);
+        for (std::size_t block = 0; block < evaluation.pred_outcomes().size() && query.is_precision(); ++block)
             for (std::size_t t = 0; t < evaluation.pred_outcomes()[block].thresholds; ++t)
                 if (!query.threshold || static_cast<std::size_t>(*query.threshold) == block * most_thresholds + t)
                     ranges[r].precision[block] |= static_cast<ThresholdSet>(1u << t);
@@ -119,6 +120,7 @@ class MeanSimulator {
           ranks_(rules_.recalls, rules_.recalls.empty() ? 0 : epsilon) {
         const std::size_t cells = prepared.ranges.size() * rules_.thresholds.size() * labels_;
         for (auto* table : {&base_.precision, &now_.precision}) table->assign(cells, absent);
+        for (auto* table : {&base_.tp, &now_.tp, &base_.fp, &now_.fp}) table->assign(cells, 0.0);
         for (auto* table : {&base_.recall, &now_.recall}) table->assign(cells * max_dets_, absent);
         positives_.assign(evaluation_.positives().begin(), evaluation_.positives().end());
         for (std::size_t label = 0; label < labels_; ++label) walk(label, nullptr, base_);
@@ -148,6 +150,7 @@ class MeanSimulator {
     struct Tables {
         Array<double> precision;  // [range][threshold][label]
         Array<double> recall;     // [limit][range][threshold][label]
+        Array<double> tp, fp;     // [range][threshold][label]
     };
 
     // Whether all weights are small whole numbers, so that predictions can be repeated; writes them to copies_.
@@ -163,9 +166,10 @@ class MeanSimulator {
 
     // Weights that are not small whole numbers, evaluated in the general way.
     void evaluate_once(const Replicate& replicate, std::span<double> out) const {
-        if (rules_.recalls.empty())
+        const bool has_counts = std::ranges::any_of(prepared_.ranges, &QueriedRange::has_counts);
+        if (rules_.recalls.empty() || has_counts)
             throw std::invalid_argument(
-                "weights: expected whole numbers up to 255 where precision is summed wherever recall changes");
+                "weights: expected whole numbers up to 255 where precision is not interpolated at recall levels");
         const TruthChanges none{};
         const PrecisionRecall found =
             evaluation_.change(replicate.changes ? *replicate.changes : none, addable_, replicate.weights, 1);
@@ -231,6 +235,12 @@ class MeanSimulator {
                     ranks_.average(queried.precision[block], positives, means_);
                 }
                 write_means(tables.precision, cell(r, block * most_thresholds, label));
+                if (queried.has_counts) {
+                    count_true_positives(given, max_dets_ - 1, means_);
+                    write_means(tables.tp, cell(r, block * most_thresholds, label));
+                    count_false_positives(given, means_);
+                    write_means(tables.fp, cell(r, block * most_thresholds, label));
+                }
                 for (std::size_t limit = 0; limit < max_dets_ && queried.has_recall; ++limit) {
                     if (positives > 0) count_true_positives(given, limit, means_);
                     for (double& mean : means_) mean = positives > 0 ? mean / positives : absent;
@@ -263,14 +273,49 @@ class MeanSimulator {
         const auto first = static_cast<std::size_t>(query.threshold.value_or(0));
         const std::size_t last = query.threshold ? first + 1 : all;
         if (query.threshold && *query.threshold < 0) return absent;
+        if (is_of_counts(query.statistic)) return mean_of_counts(query, r, first, last);
         const double* table =
-            query.is_precision ? now_.precision.data() : &now_.recall[query.limit * base_.precision.size()];
+            query.is_precision() ? now_.precision.data() : &now_.recall[query.limit * base_.precision.size()];
         present_.clear();
         for (std::size_t t = first; t < last; ++t)
             for (std::size_t label = 0; label < labels_; ++label) {
                 const double value = table[cell(r, t, label)];
                 if (!std::isnan(value) && (query.classes.empty() || query.classes[label])) present_.push_back(value);
             }
+        return present_.empty() ? absent : sum_pairwise(present_) / static_cast<double>(present_.size());
+    }
+
+    // Thresholds at which the statistic is undefined are left out, as for a micro-average without any objects.
+    double mean_of_counts(const MeanQuery& query, std::size_t r, std::size_t first, std::size_t last) {
+        const std::size_t range = prepared_.ranges[r].range;
+        const auto of = [&](double tp, double fp, double truths) {
+            switch (query.statistic) {
+                case Statistic::micro_precision:
+                case Statistic::macro_precision:
+                    return tp + fp > 0 ? tp / (tp + fp) : truths > 0 ? 0.0 : absent;
+                case Statistic::micro_recall:
+                case Statistic::macro_recall:
+                    return truths > 0 ? tp / truths : absent;
+                default:
+                    return truths + tp + fp > 0 ? 2 * tp / (truths + tp + fp) : absent;
+            }
+        };
+        const bool is_micro = query.statistic < Statistic::macro_precision;
+        present_.clear();
+        for (std::size_t t = first; t < last; ++t) {
+            double tp = 0, fp = 0, truths = 0, sum = 0, classes = 0;
+            for (std::size_t label = 0; label < labels_; ++label) {
+                if (!query.classes.empty() && !query.classes[label]) continue;
+                const double own_tp = now_.tp[cell(r, t, label)], own_fp = now_.fp[cell(r, t, label)];
+                const double own_truths = positives_[label * rules_.range_count() + range];
+                tp += own_tp, fp += own_fp, truths += own_truths;
+                if (is_micro || !(own_truths > 0)) continue;
+                sum += of(own_tp, own_fp, own_truths);
+                ++classes;
+            }
+            const double value = is_micro ? of(tp, fp, truths) : classes > 0 ? sum / classes : absent;
+            if (!std::isnan(value)) present_.push_back(value);
+        }
         return present_.empty() ? absent : sum_pairwise(present_) / static_cast<double>(present_.size());
     }
 
@@ -303,7 +348,7 @@ void check(const Evaluation& evaluation, std::span<const MeanQuery> queries) {
         expect(query.range < rules.range_count() && query.limit < rules.max_dets.size() &&
                    (!query.threshold || (*query.threshold >= -1 && *query.threshold < thresholds)),
                "thresholds, area ranges and maxDets of the evaluation");
-        expect(!query.is_precision || query.limit + 1 == rules.max_dets.size(), "precision at the largest maxDets");
+        expect(!query.is_precision() || query.limit + 1 == rules.max_dets.size(), "precision at the largest maxDets");
     }
 }
 

@@ -100,6 +100,8 @@ class Evaluation {
     ImageResults by_image() const;
 
     // For each class, ground-truth objects that are not ignored, and predictions within maxDets.
+    // How many numbers the precision-recall curves of all classes with ground truth have.
+    std::size_t curve_points() const { return count_curve_points(rules_, positives_); }
     std::vector<std::int64_t> truth_counts() const, pred_counts() const;
 
     // What is kept, by index.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "columns/parallel.hpp"
+#include "evaluation/one_to_one.hpp"
 
 namespace verite {
 namespace {
@@ -207,6 +208,8 @@ void match_greedily(const Cells& truth, const Cells& pred, const CandidateView& 
                     unsigned threads, std::span<ThresholdSet> matched) {
     check(truth, pred, candidates, match_flags, rules, thresholds, matched);
     std::fill(matched.begin(), matched.end(), ThresholdSet{0});
+    if (is_one_to_one(rules.match))
+        return match_one_to_one(truth, pred, candidates, match_flags, rules, thresholds, threads, matched);
     const auto cuts = cut_images(pred.images, threads > 1 ? std::size_t{8} * threads : 1);
     in_parallel(cuts.size() - 1, threads, [&](std::size_t piece) {
         Matcher matcher(candidates, match_flags, rules, thresholds, matched);

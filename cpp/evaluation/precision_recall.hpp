@@ -12,18 +12,45 @@
 
 namespace verite {
 
+// Average precision and recall are means over classes and thresholds. The others are of all predictions, whatever their
+// confidence: precision, recall and F1 of the objects of all classes together (micro), or averaged over the classes
+// with ground truth (macro); both are means over thresholds.
+enum class Statistic : std::uint8_t {
+    average_precision,
+    average_recall,
+    micro_precision,
+    micro_recall,
+    micro_f1,
+    macro_precision,
+    macro_recall,
+    macro_f1,
+};
+
+constexpr bool is_of_counts(Statistic statistic) { return statistic > Statistic::average_recall; }
+
 // What a mean is taken of, such as AP50 or AR of small objects.
 struct MeanQuery {
-    bool is_precision = true;               // else recall
+    Statistic statistic = Statistic::average_precision;
     std::optional<std::int64_t> threshold;  // its index; none: all of them; -1: one that was not evaluated, mean NaN
     std::size_t range = 0, limit = 0;       // indices of the area range and of maxDets
     std::vector<std::uint8_t> classes{};    // one flag per class; empty: all
+
+    bool is_precision() const { return statistic == Statistic::average_precision; }
 };
 
+// How many numbers the precision-recall curves of all classes with ground truth have; `positives` is [class][area
+// range].
+std::size_t count_curve_points(const Rules& rules, std::span<const double> positives);
+
+// Only classes with ground truth have curves of precision, in each area range by itself: a long list of classes without
+// objects costs no memory.
 class PrecisionRecall {
   public:
     // Every number is absent (NaN) until it is written. `positives` is [class][area range].
     PrecisionRecall(const Rules& rules, std::size_t labels, std::span<const double> positives);
+
+    // The numbers of all classes, of which each part has some, one after the other; there is at least one part.
+    static PrecisionRecall join(std::vector<PrecisionRecall> parts);
 
     // Whether the indices and the number of flags of a query are those of this evaluation.
     bool has(const MeanQuery& query) const;
@@ -45,16 +72,24 @@ class PrecisionRecall {
     std::size_t levels() const { return levels_; }
     std::size_t max_dets() const { return max_dets_; }
     std::span<const double> positives() const { return positives_; }
-    std::span<const double> precision() const { return precision_; }
+    // [area range][threshold][recall][class], at the largest maxDets; NaN for classes without ground truth.
+    Array<double> precision() const;
     std::span<const double> recall() const { return recall_; }
 
   private:
     std::span<const double> values(const MeanQuery& query) const;
+    bool is_present(std::size_t label, const MeanQuery& query) const;
+    // Lays out a column for each class and area range with ground truth; all curves are absent then.
+    void lay_out(std::span<const double> positives);
+    std::uint32_t column_of(std::size_t range, std::size_t label) const { return column_[range * labels_ + label]; }
 
     std::size_t labels_, ranges_, thresholds_, levels_, max_dets_;
-    Array<double> precision_;  // [area range][threshold][recall][class], at the largest maxDets
-    Array<double> recall_;     // [maxDets][area range][threshold][class]
-    Array<double> positives_;  // [class][area range]
+    Array<double> positives_;            // [class][area range]
+    std::vector<std::size_t> first_;     // [area range] where its curves begin in precision_
+    std::vector<std::size_t> width_;     // [area range] classes with ground truth
+    std::vector<std::uint32_t> column_;  // [area range][class] its place among them
+    Array<double> precision_;            // [area range][threshold][recall][class with ground truth]
+    Array<double> recall_;               // [maxDets][area range][threshold][class]
 };
 
 // Arrays in pycocotools' shapes: precision and confidence [threshold][recall][class][area range][maxDets], recall

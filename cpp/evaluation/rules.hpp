@@ -15,7 +15,12 @@ enum class Match : std::uint8_t {
     greedy,   // COCO: the unmatched object of highest IoU; ignored objects come after all others
     argmax,   // Pascal VOC: the object of highest IoU or none, even where it is matched already; ignored ones stay free
     nearest,  // the unmatched object of highest IoU, where ignored ones rank like others and stay free
+    // One-to-one without confidences, whatever the order of predictions:
+    optimal,      // most matches, then the largest sum of IoUs
+    falling_iou,  // pairs by descending IoU
 };
+
+constexpr bool is_one_to_one(Match match) { return match == Match::optimal || match == Match::falling_iou; }
 
 // Which of two ground-truth objects of equal IoU is matched: the later one (pycocotools) or the first.
 enum class EqualIoU : std::uint8_t { later, first };

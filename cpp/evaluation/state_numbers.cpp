@@ -100,21 +100,18 @@ void Merger::visit_classes(unsigned threads, Visit&& visit) const {
 PrecisionRecall Merger::numbers(unsigned threads) const {
     const Rules& rules = first().rules;
     const std::size_t ranges = rules.range_count(), max_dets = rules.max_dets.size();
-    PrecisionRecall found(rules, labels_.size(), Array<double>(labels_.size() * ranges, 0.0));
-    Array<double> positives;
-    visit_classes(threads, [&](std::size_t label, ClassRows& classes) {
-        positives.insert(positives.end(), classes.positives().begin(), classes.positives().end());
+    std::vector<PrecisionRecall> found;
+    visit_classes(threads, [&](std::size_t, ClassRows& classes) {
+        PrecisionRecall& some = found.emplace_back(rules, classes.offsets().size() - 1, classes.positives());
         for (std::size_t block = 0; block < first().blocks(); ++block) {
             AccumulationInput walk = classes.walk(block, thresholds_of(rules, block));
             walk.confidence = {};
-            CurveOutput out = found.curves(block * most_thresholds);
-            out.precision = out.precision.subspan(label);
-            out.recall = out.recall.subspan(label);
-            accumulate(walk, {rules.recalls, max_dets, max_dets - 1, ranges}, nullptr, threads, out);
+            accumulate(walk, {rules.recalls, max_dets, max_dets - 1, ranges}, nullptr, threads,
+                       some.curves(block * most_thresholds));
         }
     });
-    found.change(positives, {});
-    return found;
+    if (found.empty()) return PrecisionRecall(rules, 0, {});
+    return PrecisionRecall::join(std::move(found));
 }
 
 void Merger::fill_arrays(double absent, std::span<double> precision, std::span<double> confidence,

@@ -20,6 +20,16 @@ void count_true_positives(const ClassWords& given, std::size_t limit, std::span<
     }
 }
 
+void count_false_positives(const ClassWords& given, std::span<double> out) {
+    for (std::size_t t = 0; t < out.size(); ++t) {
+        std::uint64_t found = 0;
+        for (std::size_t i = 0; i < given.words.size(); ++i)
+            if (!((given.words[i] | given.words[i] >> 16) >> t & 1))
+                found += given.copies.empty() ? 1u : given.copies[static_cast<std::size_t>(given.image[i])];
+        out[t] = static_cast<double>(found);
+    }
+}
+
 // Writes four copies whatever their number, which avoids an unpredictable branch; the next prediction overwrites what
 // is too many.
 void TruePositiveRanks::read(const ClassWords& given) {

@@ -32,6 +32,8 @@ struct ClassWords {
 
 // For each threshold the number of true positives within the maxDets at index `limit`.
 void count_true_positives(const ClassWords& given, std::size_t limit, std::span<double> out);
+// The number of predictions that are neither true positives nor ignored.
+void count_false_positives(const ClassWords& given, std::span<double> out);
 
 // Keeps its memory from class to class.
 class TruePositiveRanks {

@@ -96,6 +96,7 @@ class Columns:
         ids: Any | None = None,
         flags: dict[str, Any] = {},
         labelled: Any | None = None,
+        track: Any | None = None,
     ) -> None: ...
     def __len__(self) -> int: ...
     @property
@@ -114,6 +115,8 @@ class Columns:
     def ids(self) -> NDArray[numpy.int64] | None: ...
     @property
     def labelled(self) -> NDArray[numpy.int32] | None: ...
+    @property
+    def track(self) -> NDArray[numpy.int64] | None: ...
     def count_keypoints(self, labels: int) -> list[int]: ...
     @property
     def flags(self) -> dict[str, NDArray[numpy.bool_]]: ...
@@ -274,6 +277,10 @@ class Match(enum.Enum):
 
     nearest = 2
 
+    optimal = 3
+
+    falling_iou = 4
+
 class EqualIoU(enum.Enum):
     later = 0
 
@@ -377,12 +384,29 @@ class ObjectRules:
     @property
     def most_pairs(self) -> int: ...
 
+class Statistic(enum.Enum):
+    average_precision = 0
+
+    average_recall = 1
+
+    micro_precision = 2
+
+    micro_recall = 3
+
+    micro_f1 = 4
+
+    macro_precision = 5
+
+    macro_recall = 6
+
+    macro_f1 = 7
+
 class MeanQuery:
     def __init__(
-        self, *, is_precision: bool, threshold: int | None, range: int, limit: int, classes: bytes | None = None
+        self, *, statistic: Statistic, threshold: int | None, range: int, limit: int, classes: bytes | None = None
     ) -> None: ...
     @property
-    def is_precision(self) -> bool: ...
+    def statistic(self) -> Statistic: ...
     @property
     def threshold(self) -> int | None: ...
     @property
@@ -487,7 +511,10 @@ class Evaluation:
     def by_class(self) -> tuple[NDArray[numpy.int32], NDArray[numpy.int64]]: ...
     def curve_summaries(self, threshold: int, threads: int = 1) -> list[CurveSummary]: ...
     def by_image(self) -> dict[str, Any]: ...
+    def counts(self) -> dict[str, Any]: ...
     def match_layout(self) -> dict[str, Any]: ...
+    @property
+    def curve_points(self) -> int: ...
     @property
     def truth_counts(self) -> list[int]: ...
     @property
@@ -851,6 +878,16 @@ def rows_at(
     wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> NDArray[numpy.int64]: ...
 def digest(thing: Any) -> int: ...
+def clear_matches(
+    offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    truth: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    pred: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    truth_track: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    pred_track: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    similarity: Annotated[NDArray[numpy.float64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    keeps: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
+    tracks: int,
+) -> NDArray[numpy.bool_]: ...
 def warp_runs(
     edges: Annotated[NDArray[numpy.float64], dict(shape=(None, 4), order="C", device="cpu", writable=False)],
     warps: Annotated[NDArray[numpy.float64], dict(shape=(None, 2, 4), order="C", device="cpu", writable=False)],

@@ -135,6 +135,59 @@ def reason(error: Exception) -> str:
     return (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
 
 
+# What messages add, by the codes of the JSON reader.
+CODES = {"run_sum": " (V405)", "ring_points": " (V408)"}
+HINTS = {"truncated": "was it cut off? (V403)", "empty": "was it cut off? (V403)"}
+
+# What to write into a field of a record that has a value of another type.
+FIELDS = {
+    "image_id": "write the id that the image has in the truth",
+    "category_id": "write the number that the class has in the truth's categories, not its name",
+    "score": "write a number without quotation marks",
+    "bbox": "write left, top, width, height: [10.5, 20, 30, 40]",
+}
+
+
+@contextmanager
+def translate_core_errors(path: object = "") -> Iterator[None]:
+    """Raise what the core's reader reports in this block as a `ReadError`.
+
+    Polygons and masks may be read long after their file; `path` names it where the core does not know it.
+    """
+    from verite import _core
+
+    try:
+        yield
+    except _core.ParseError as error:
+        raise explain_parse_error(path or error.path, error) from None
+    except _core.ChangedFileError as error:
+        place = path or error.path
+        raise ReadError(place, expected="the file as it was when first read", found=str(error)) from None
+    except OSError as error:
+        raise ReadError(path or error.filename, expected="a readable file", found=reason(error)) from None
+
+
+def explain_parse_error(path: object, error: Any) -> ReadError:
+    """Return an error of the JSON reader with its place, what was expected and found, and the likeliest mistake."""
+    if error.code == "truncated":
+        expected, found = "a whole JSON document", str(error)
+    else:
+        expected, found = error.expected + CODES.get(error.code, ""), f"{error.found} at byte {error.byte}"
+    has_place = error.place and error.code != "truncated"
+    place = f"{path}: {error.place}" if has_place else f"{path}:{error.line}"
+    if error.code == "depth":
+        hint = remedy("json_depth")
+    elif error.code in HINTS:
+        hint = HINTS[error.code]
+    elif error.found == "']'" and error.expected == "an object":
+        hint = "is there a comma after the last record?"
+    elif error.place == "results[0]" and error.found == "an array":
+        hint = "put the records of all images into one list"
+    else:
+        hint = FIELDS.get(error.place.rpartition(".")[2], "") if error.code == "type" else ""
+    return ReadError(place, expected=expected, found=found, remedy=hint)
+
+
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a file whole or not at all: a temporary file beside it, flushed, then put in its place."""
     target = Path(path)

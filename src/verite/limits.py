@@ -24,7 +24,7 @@ DEFAULTS = {
     "classes": 100_000,
     "confusion_cells": 25_000_000,
     "overlaps": 50_000_000,
-    "curve_points": 7_000_000,
+    "curve_points": 17_000_000,
     "unpacked_ratio": 200,
     "unpacked_files": 1_000_000,
 }

@@ -80,6 +80,7 @@ class Setting(Generic[Given, Held]):
     name: str
     kind = "text"  # what the command line parses: a key of verite.cli.options.TYPES
     is_repeated = False
+    absent: str | None = None  # what signatures show for None; None: nothing
 
     def __init__(
         self,
@@ -104,19 +105,22 @@ class Setting(Generic[Given, Held]):
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    @overload
-    def __get__(self, settings: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, settings: object, owner: type) -> Held: ...
-    def __get__(self, settings: object, owner: type) -> Any:
-        return self if settings is None else vars(settings)[self.name]
+    if TYPE_CHECKING:  # values are in the instance's own dictionary, so that reading one calls nothing
+
+        @overload
+        def __get__(self, settings: None, owner: type) -> Self: ...
+        @overload
+        def __get__(self, settings: object, owner: type) -> Held: ...
+        def __get__(self, settings: object, owner: type) -> Any: ...
 
     def __set__(self, settings: object, value: Given) -> None:
-        if self.name in vars(settings):
-            raise AttributeError(f"cannot change {self.name!r} of settings; change(...) returns a changed copy")
+        raise AttributeError(f"cannot change {self.name!r} of settings; change(...) returns a changed copy")
+
+    def accept(self, value: Any) -> Any:
+        """Return a value as it is stored: validated, the default for ``None``; or raise `BadParameter`."""
         chosen = self.default if value is None else value
         try:
-            vars(settings)[self.name] = None if chosen is None else self.validate(chosen)
+            return None if chosen is None else self.validate(chosen)
         except (TypeError, AttributeError):  # a value of another kind, such as a number for a list of names
             raise self.refuse(f"a value such as {self.default_words or self.kind}", excerpt(value)) from None
 
@@ -125,12 +129,8 @@ class Setting(Generic[Given, Held]):
         return value
 
     def format(self, value: Any) -> object:
-        """Return the value as signatures show it; ``None`` leaves it out."""
+        """Return a value other than ``None`` as signatures show it."""
         return value
-
-    def is_in_signature(self, value: object) -> bool:
-        """Whether signatures show this value: not where it is a default that they omit."""
-        return self.is_signed and not (self.omit_default and value == self.default)
 
     def refuse(self, expected: str, found: object) -> BadParameter:
         """Return the error for a value that is not allowed."""
@@ -286,6 +286,7 @@ class FileOrContent(Setting[Given, Held]):
     """The path of a file, or an object with the file's content."""
 
     kind = "path"
+    absent = "none"
 
     def validate(self, value: Any) -> Any:
         is_ours = type(value).__module__.startswith("verite.")  # class distances, a hierarchy
@@ -294,7 +295,7 @@ class FileOrContent(Setting[Given, Held]):
         return value
 
     def format(self, value: Any) -> object:
-        return "none" if value is None else "given"
+        return "given"
 
 
 class Constant:
@@ -305,10 +306,6 @@ class Constant:
     def __init__(self, value: object) -> None:
         self.value = value
 
-    def of(self, settings: Settings) -> object:
-        """Return the value for these settings."""
-        return self.value(settings) if callable(self.value) else self.value
-
 
 @dataclass_transform(kw_only_default=True)
 class Settings:
@@ -316,6 +313,7 @@ class Settings:
 
     declared: ClassVar[dict[str, Setting[Any, Any]]] = {}
     entries: ClassVar[dict[str, Setting[Any, Any] | Constant]] = {}  # settings and constants, in signature order
+    initial: ClassVar[dict[str, Any]] = {}  # the default of each setting, as it is stored
     REVISION: ClassVar[int] = 1
 
     def __init_subclass__(cls) -> None:
@@ -325,19 +323,20 @@ class Settings:
         every = sorted((inherited | own).items(), key=lambda item: item[1].is_common)
         cls.entries = dict(every)
         cls.declared = {name: value for name, value in every if isinstance(value, Setting)}
+        cls.initial = {name: setting.accept(None) for name, setting in cls.declared.items()}
 
     def __init__(self, **given: Any) -> None:
-        for name in given:
+        for name, value in given.items():
             if name not in self.declared:
                 near = did_you_mean(name, self.declared)
                 raise BadParameter(f"settings: expected {', '.join(self.declared)}, found {name!r}{near}")
-        # Words first: other defaults follow from them, whatever another tool calls them.
-        words = {name for name in given if isinstance(self.declared[name], Choice) and given[name] is not None}
-        given = {name: self.declared[name].validate(value) if name in words else value for name, value in given.items()}
-        defaults = self.defaults(given)
-        for name, setting in self.declared.items():
-            value = given.get(name)
-            setattr(self, name, defaults.get(name, setting.default) if value is None else value)
+            # Words first: other defaults follow from them, whatever another tool calls them.
+            if isinstance(self.declared[name], Choice) and value is not None:
+                given[name] = self.declared[name].validate(value)
+        chosen = {**self.defaults(given), **{name: value for name, value in given.items() if value is not None}}
+        vars(self).update(self.initial)
+        for name in [name for name in self.declared if name in chosen]:
+            vars(self)[name] = self.declared[name].accept(chosen[name])
         self.check()
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -352,8 +351,16 @@ class Settings:
         return self
 
     def change(self, **given: Any) -> Self:
-        """Return a copy with some values changed."""
-        return type(self)(**(vars(self) | given))
+        """Return a copy with some values changed; only these are validated again."""
+        changed = object.__new__(type(self))
+        vars(changed).update(vars(self))
+        for name, value in given.items():
+            if name not in self.declared:
+                near = did_you_mean(name, self.declared)
+                raise BadParameter(f"settings: expected {', '.join(self.declared)}, found {name!r}{near}")
+            vars(changed)[name] = self.declared[name].accept(value)
+        changed.check()
+        return changed
 
     def signature(self, name: str, **one: Any) -> Signature:
         """Return everything that can change a number, defaults included.
@@ -374,9 +381,11 @@ class Settings:
         values: dict[str, object] = {}
         for key, entry in self.entries.items():
             if isinstance(entry, Constant):
-                values[key] = entry.of(self)
-            elif entry.is_in_signature(value := getattr(self, key)):
-                values[key] = entry.format(value)
+                values[key] = entry.value(self) if callable(entry.value) else entry.value
+                continue
+            value = vars(self)[key]
+            if entry.is_signed and not (entry.omit_default and value == entry.default):
+                values[key] = entry.absent if value is None else entry.format(value)
         return values
 
     def __eq__(self, other: object) -> bool:

@@ -36,6 +36,14 @@ class Signature:
         """Return a signature from plain values: floats get at least two decimals, sequences are joined by commas."""
         return cls(name, tuple((key, spell(value)) for key, value in settings.items()))
 
+    def replace(self, name: str, **settings: object) -> Signature:
+        """Return the signature of another score, in which some of the settings have other values.
+
+        >>> print(Signature.of("coco", on="box", iou=[0.5, 0.75]).replace("coco_ap", iou=0.5))
+        coco_ap|on:box|iou:0.50
+        """
+        return Signature(name, tuple({**dict(self.settings), **dict(Signature.of("", **settings).settings)}.items()))
+
     @classmethod
     def parse(cls, text: str) -> Signature:
         """Return a signature from its printed form.

@@ -235,10 +235,11 @@ def test_nothing_is_said_where_nothing_is_missing(capsys: pytest.CaptureFixture[
     assert "verite analyse" not in capsys.readouterr().err
 
 
-def test_few_draws_give_no_intervals(capsys: pytest.CaptureFixture[str]) -> None:
+def test_few_draws_give_no_interval_of_a_difference(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["analyse", TRUTH, HAWK, MOLE, "--only", "errors,operating,comparison", "--draws", "1", "--quiet"]
     assert run(words) == 0
     out = capsys.readouterr().out
     assert "nan" not in out
     assert "AP -0.3614; objects" in out  # 0.1903 - 0.5518
-    assert ", recall 0.730, 0.444 false positives per image" in out  # 165 of 226, 16 in 36 images
+    assert ", recall 0.730 [" in out  # 165 of 226
+    assert " (95 % CI), 0.444 false positives per image" in out  # 16 in 36 images

@@ -355,7 +355,7 @@ void means_leave_out_classes_without_ground_truth() {
     PrecisionRecall numbers(rules, 3, positives);
     const CurveOutput out = numbers.curves(0);
     const auto write = [&](std::size_t threshold, std::size_t recall, std::size_t label, double value) {
-        out.precision[threshold * out.strides.threshold + recall * out.strides.recall + label] = value;
+        out.precision[out.columns->row(0, threshold, recall) + out.columns->column_of(0, label)] = value;
     };
     for (std::size_t r : {0, 1}) {
         write(0, r, 0, 1.0);
@@ -371,6 +371,40 @@ void means_leave_out_classes_without_ground_truth() {
     const auto by_class = numbers.class_means({true, 1, 0, 0});
     CHECK(by_class[0] == 0.5 && std::isnan(by_class[1]) && by_class[2] == 0);
     CHECK(!numbers.has({true, 2, 0, 0}) && !numbers.has({true, 0, 1, 0}) && !numbers.has({true, 0, 0, 0, {1}}));
+}
+
+void curves_follow_classes_with_ground_truth() {
+    Rules rules;
+    rules.thresholds = {0.5};
+    rules.area_ranges = {{-infinity, infinity}, {0, 100}};
+    rules.max_dets = {100};
+    rules.recalls = {0, 1};
+    const auto fill = [](PrecisionRecall& numbers, std::size_t label, double value) {
+        const CurveOutput out = numbers.curves(0);
+        for (std::size_t range : {0, 1})
+            for (std::size_t recall : {0, 1})
+                if (const std::size_t column = out.columns->column_of(range, label); column != CurveColumns::none)
+                    out.precision[out.columns->row(range, 0, recall) + column] = value + 0.25 * (range == 1);
+    };
+    const std::vector<double> first{2, 1, 0, 0}, second{3, 0};  // [class][area range]
+    std::vector<PrecisionRecall> parts{PrecisionRecall(rules, 2, first), PrecisionRecall(rules, 1, second)};
+    fill(parts[0], 0, 0.5);
+    fill(parts[1], 0, 0.25);
+    CHECK(count_curve_points(rules, first) == 4 && count_curve_points(rules, second) == 2);
+    PrecisionRecall all = PrecisionRecall::join(std::move(parts));
+    CHECK(all.labels() == 3 && all.positives()[4] == 3);
+    CHECK(all.mean({true, 0, 0, 0}) == 0.375);  // of 0.5 and 0.25
+    CHECK(all.mean({true, 0, 1, 0}) == 0.75);   // the first class alone has small objects
+    CHECK(all.precision().size() == 2 * 2 * 3);
+    CHECK(all.precision()[2] == 0.25 && std::isnan(all.precision()[1]) && all.precision()[6] == 0.75);
+    // The second class gets an object, the first loses its small one, the third is to be written again.
+    const std::vector<double> changed{2, 0, 1, 0, 3, 0};
+    const std::vector<std::int32_t> touched{1, 2};
+    all.change(changed, touched);
+    fill(all, 1, 1.0);
+    fill(all, 2, 0.0);
+    CHECK(all.mean({true, 0, 0, 0}) == 0.5);  // of 0.5, 1 and 0
+    CHECK(std::isnan(all.mean({true, 0, 1, 0})));
 }
 
 // -------------------------------------------------------------------------------------------------------- the rules
@@ -436,6 +470,7 @@ int main() {
     recall_levels_need_whole_numbers_of_true_positives();
     outcomes_are_true_positive_or_ignored_by_threshold_and_range();
     means_leave_out_classes_without_ground_truth();
+    curves_follow_classes_with_ground_truth();
     threads_are_refused_to_the_holder_of_pythons_lock();
     the_first_exception_of_a_thread_is_thrown_to_the_caller();
     std::printf("%d checks failed\n", failures);

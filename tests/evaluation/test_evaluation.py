@@ -122,26 +122,37 @@ def one_of_many_classes(count: int) -> tuple[vt.Annotations, vt.Annotations]:
     return vt.read(truth), vt.read([{"score": 0.5, **box}], like=vt.read(truth))
 
 
-@pytest.mark.parametrize("ask", [vt.coco, vt.analyse, lambda *sides: vt.coco(*sides).precision])
-def test_curves_of_very_many_classes_for_few_objects_are_refused_by_name(ask: Any) -> None:
-    """1,733 classes by COCO's rules: 4 areas × 10 thresholds × 101 recalls each; 7,000,000 points, 750 per object."""
-    sides = one_of_many_classes(1733)
-    assert vt.coco(*sides)["AP"].value == pytest.approx(1)
+@pytest.mark.parametrize(("protocol", "key"), [(vt.coco, "AP"), (vt.voc, "mAP")])
+def test_classes_without_objects_have_no_curves(protocol: Any, key: str) -> None:
+    """Curves of 10,000 classes by COCO's rules would have 4 areas × 10 thresholds × 101 recalls each: 323 MB."""
+    sides = one_of_many_classes(10_000)
+    results = protocol(*sides)
+    assert results[key].value == pytest.approx(1)
+    assert vt.analyse(*sides).results["AP"].value == pytest.approx(1)
+    if key == "AP":
+        assert results.evaluation.kept.curve_points == 2 * 10 * 101  # all areas, and medium: 40 × 40 pixels
+
+
+def test_arrays_of_very_many_classes_for_few_objects_are_refused_by_name() -> None:
+    """pycocotools' shapes have room for all 4,209 classes; 17,000,000 points are allowed, and 1,010 per object."""
+    assert vt.coco(*one_of_many_classes(4208)).precision.shape == (10, 101, 4208, 4, 3)
+    results = vt.coco(*one_of_many_classes(4209))
     with pytest.raises(
-        DataError, match=r"7,001,500 points .* for 2 objects, found 7,005,360 of 1,734 classes; .*CURVE_P"
+        DataError, match=r"17,002,020 points .* for 2 objects, found 17,004,360 of 4,209 classes; .*CURVE_P"
     ):
-        ask(*one_of_many_classes(1734))
+        _ = results.precision
 
 
 def test_curves_are_allowed_for_where_objects_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """80 classes ask for 323,200 points; a truth and the 100 predictions of an image that count have 75,750."""
+    """The curves of one object, in two area ranges, have 2,020 points; each object allows for 1,010."""
     truth, pred = one_of_many_classes(80)
-    many = pred.take(np.zeros(430, dtype=np.int64))
-    monkeypatch.setenv("VERITE_LIMIT_CURVE_POINTS", str(323_200 - 75_750))
-    assert vt.coco(truth, many, checks="off")["AP50"].value == pytest.approx(1)
-    monkeypatch.setenv("VERITE_LIMIT_CURVE_POINTS", str(323_200 - 75_751))
+    monkeypatch.setenv("VERITE_LIMIT_CURVE_POINTS", "0")
+    assert vt.coco(truth, pred, checks="off")["AP50"].value == pytest.approx(1)
+    none = pred.take(np.zeros(0, dtype=np.int64))
     with pytest.raises(DataError, match="VERITE_LIMIT_CURVE_POINTS"):
-        vt.coco(truth, many, checks="off")
+        vt.coco(truth, none, checks="off")
+    monkeypatch.setenv("VERITE_LIMIT_CURVE_POINTS", "1010")
+    assert vt.coco(truth, none, checks="off")["AP50"].value == 0
 
 
 def test_bins_are_the_same_together_and_one_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

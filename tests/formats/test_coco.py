@@ -423,3 +423,45 @@ def test_objects_without_ids_are_counted_from_1(tmp_path):
     written = json.loads((tmp_path / "a.json").read_text())
     assert [record["id"] for record in written["annotations"]] == [1, 2]
     assert [record["id"] for record in written["images"] + written["categories"]] == [1, 1]
+
+
+def coco_root(folder, *names):
+    """COCO's root folder with a file of one box for each name; the ids of images count on."""
+    (folder / "annotations").mkdir()
+    (folder / "images").mkdir()
+    for number, name in enumerate(names, start=1):
+        image = {"id": number, "file_name": f"{number}.jpg", "width": 100, "height": 50}
+        box = {"id": 1, "image_id": number, "category_id": 1, "bbox": [1, 2, 3, 4]}
+        write_json(folder / "annotations" / name, document(images=[image], annotations=[box]))
+        (folder / "images" / f"{number}.jpg").touch()
+    return folder
+
+
+@pytest.mark.parametrize("name", ["instances_val2017.json", "val.json", "person_keypoints_val2017.json"])
+def test_the_root_folder_of_one_split_is_read(tmp_path, name):
+    found = vt.read(coco_root(tmp_path, name))
+    assert (found.source.format, found.regions.boxes.tolist()) == ("coco-folder", [[1, 2, 4, 6]])
+
+
+def test_the_root_folder_of_several_splits_asks_for_one(tmp_path):
+    names = ("instances_train2017.json", "instances_val2017.json", "person_keypoints_val2017.json")
+    folder = coco_root(tmp_path, *names)
+    write_json(folder / "annotations" / "captions_val2017.json", {"images": [], "annotations": [{"caption": "a boat"}]})
+    message = refused(vt.read, folder)
+    assert "train2017, val2017" in message
+    assert "split=" in message
+    for split in ("val2017", "val"):
+        assert vt.read(folder, split=split).images.names == ("2.jpg",)
+
+
+def test_the_root_folder_of_lvis_keeps_what_lvis_says(tmp_path):
+    folder = coco_root(tmp_path, "lvis_v1_val.json")
+    image = {"id": 1, "file_name": "1.jpg", "width": 9, "height": 9}
+    judged = {"neg_category_ids": [1], "not_exhaustive_category_ids": []}
+    classes = [{"id": 1, "name": "boat", "frequency": "f"}]
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "area": 12}
+    lvis = document(images=[image | judged], categories=classes, annotations=[box])
+    write_json(folder / "annotations" / "lvis_v1_val.json", lvis)
+    assert vt.lvis(folder, [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.5}])[
+        "AP"
+    ] == pytest.approx(1)

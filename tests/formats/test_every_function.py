@@ -228,6 +228,7 @@ DOORS = {
     "imagenet_loc": lambda truth, pred, _: scores(vt.imagenet_loc(truth, pred)),
     "panoptic": lambda truth, pred, _: scores(vt.panoptic(truth, pred)),
     "semantic": lambda truth, pred, _: scores(vt.semantic(truth, pred)),
+    "f1": lambda truth, pred, _: scores(vt.f1(truth, pred)),
     "localize": lambda truth, pred, _: scores(vt.localize(truth, pred, "iou", "hausdorff")),
     "scene_score": lambda truth, pred, _: scores(vt.scene_score(truth, pred)),
     "analyse": lambda truth, pred, _: (

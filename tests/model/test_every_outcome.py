@@ -28,6 +28,7 @@ from verite.model.rasters import runs_of
 from verite.model.regions import Regions
 from verite.model.tables import STYLES, Display, Table
 from verite.protocols import REGISTRY, protocol_named
+from verite.protocols.track import track
 from verite.ranking.calibration import calibrate
 from verite.reproductions import jei
 from verite.reproductions.gretsi import reproduce_gretsi
@@ -112,6 +113,15 @@ def calibrate_order(names):
     )
 
 
+def track_objects(names):
+    """One track in a sequence of each name, found in two of three frames."""
+    frames = [f"{name}/{frame:06d}" for name in names for frame in (1, 2, 3)]
+    count = len(frames)
+    truth = vt.Annotations.of(frames, ["car"] * count, [BOX] * count, labels=["car"], track=[1] * count)
+    pred = truth.take([i for i in range(count) if i % 3])
+    return track(truth, replace(pred, confidence=np.ones(len(pred))), name=(names or ["x"])[0], checks="off")
+
+
 def trace(names):
     return vt.Trace.of([[0.6]], [[0.25]], [[0.0]], truths=[(names or ["x"])[0]], preds=["y"])
 
@@ -128,7 +138,8 @@ def reproduce_jei():
     mask = np.zeros((32, 32), dtype=np.bool_)
     mask[12:18, 12:20] = True
     rows = jei.read_formulas(jei.JEI)
-    base = jei.judge(jei.study(jei.rows_for([rows]), {"dot": mask}), rows)
+    every = [jei.Row(f"{label}: {one.name}", one, is_penalty=True) for label, one in rows.items()]
+    base = jei.judge(jei.study(every, {"dot": mask}), rows)
     return jei.JeiReproduction(dict.fromkeys(jei.COLUMNS, base), [], dict.fromkeys(jei.MARTIN, base.scores))
 
 
@@ -144,6 +155,7 @@ EXAMPLES = {
     "calibrated_order": calibrate_order,
     "localize": lambda names: vt.localize(*pair(names), "iou", checks="off"),
     "interpret": lambda names: vt.scene_score(*pair(names), checks="off"),
+    "track": track_objects,
     "trace": trace,
     "traces": lambda names: Traces({(names or ["x"])[-1]: trace(names), "other": trace(names)}),
     "compare": compare_many,

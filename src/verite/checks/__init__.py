@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from verite.checks.check import SEVERITIES, Check, Finding, Fix, SideName, Subject, every_check, stop_on_errors, warn_of
 from verite.checks.sample import Pair, Side
 from verite.errors import VeriteError, list_faults
+from verite.hooks import hook
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
@@ -119,12 +120,12 @@ def inspect(truth: Any, *preds: Any) -> Inspection:
     >>> [finding.code for finding in inspect(truth, pred).findings]
     ['V219']
     """
-    import verite
     from verite.checks.inspection import Inspection
 
+    read = hook("read")
     with list_faults():
-        truth = truth if isinstance(truth, Annotations) else verite.read(truth)
-        preds = tuple(pred if isinstance(pred, Annotations) else verite.read(pred, like=truth) for pred in preds)
+        truth = truth if isinstance(truth, Annotations) else read(truth)
+        preds = tuple(pred if isinstance(pred, Annotations) else read(pred, like=truth) for pred in preds)
     if not preds and truth.confidence is not None:
         return Inspection.of(None, [truth], [examine(truth, is_truth=False, notes=True)])
     aligned = [pred.like(truth) for pred in preds]

@@ -19,9 +19,9 @@ from verite.checks.regions import nearest
 from verite.checks.sample import EDGE, Pair, Sample, Side, are_read_by_default
 from verite.checks.values import count_boxes, found_boxes, image_name, spell_box
 from verite.errors import IS_COMMAND_LINE
-from verite.model.annotations import Annotations
+from verite.model.annotations import FIVE_NUMBERS, Annotations
 from verite.model.layouts import Floats
-from verite.model.rotated_boxes import FIVE_NUMBERS, quads_of
+from verite.model.rotated_boxes import quads_of
 
 SIDE_WORDS: dict[SideName, str] = {"truth": "ground truth", "pred": "predictions"}
 

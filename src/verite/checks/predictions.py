@@ -16,6 +16,7 @@ from verite.checks.check import EXAMPLES, Finding
 from verite.checks.sample import Pair, Side
 from verite.checks.values import confidence_examples
 from verite.errors import excerpt
+from verite.hooks import hook
 from verite.model.annotations import Annotations
 from verite.model.outcomes import RIGHT
 
@@ -211,7 +212,7 @@ def find_ties(pair: Pair) -> Iterator[Finding]:
         f"on the order of ties, AP50 lies between {low:.4f} and {high:.4f}",
         count,
         tuple(f"{many:,} of class {pred.labels.name(label)} have {value:g}" for many, label, value in most),
-        "write confidences with all their digits",
+        "write confidences with all their digits; if there are none, evaluate with verite f1 (vt.f1)",
     )
 
 
@@ -227,11 +228,10 @@ def count_ties(pred: Annotations) -> tuple[int, list[tuple[int, int, float]]]:
 
 def tie_range(truth: Annotations, pred: Annotations) -> tuple[float, float]:
     """Return AP50 with false positives first among ties, and with true positives first."""
-    import verite
-
+    coco = hook("coco")
     if truth.unit == "rel":  # IoU is the same in fractions of the image
         truth, pred = replace(truth, unit="px"), replace(pred, unit="px")
-    fates = verite.coco(truth, pred, checks="off").objects(0.5).columns
+    fates = coco(truth, pred, checks="off").objects(0.5).columns
     is_pred = fates["side"].values == 1
     is_right = np.zeros(len(pred), dtype=np.bool_)
     is_right[fates["row"].values[is_pred]] = fates["fate"].values[is_pred] == RIGHT
@@ -240,6 +240,6 @@ def tie_range(truth: Annotations, pred: Annotations) -> tuple[float, float]:
         assert pred.confidence is not None
         rank = np.empty(len(pred))
         rank[np.lexsort((is_first, pred.confidence))] = np.arange(len(pred))
-        return float(verite.coco(truth, replace(pred, confidence=rank), checks="off")["AP50"].value)
+        return float(coco(truth, replace(pred, confidence=rank), checks="off")["AP50"].value)
 
     return ap(~is_right), ap(is_right)

@@ -20,7 +20,6 @@ from verite.model.annotations import Annotations
 from verite.model.images import positions_in
 from verite.model.layouts import Floats, to_corners
 from verite.model.ragged import Ints, offsets_of
-from verite.model.rotated_boxes import has_angles
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ REVERSED, SIGMAS = 0.4, 6.0  # AUC of the confidence below which it is reversed,
 MASK_FORMATS = ("mask-pictures", "voc-segmentation", "cityscapes")
 
 # Formats whose boxes are left, top, width, height by convention, which not every file follows.
-UNSURE_FORMATS = {"text", "coco", "coco-results", "results-object", "json-lines", "table", "parquet"}
+UNSURE_FORMATS = {"text", "coco", "coco-folder", "coco-results", "results-object", "json-lines", "table", "parquet"}
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class Pair:
             "clones": fit["clones"] if are_unsuppressed(fit) else 0,
             "reversed": is_reversed(fit["right"], fit["wrong"], fit["surer"]),
             "mirrored": self.mirrored[1] if has_poses else 0,
-            "rotated": has_angles(truth) or has_angles(pred),
+            "rotated": truth.source.has_angles or pred.source.has_angles,
         }
 
     @cached_property

@@ -142,6 +142,9 @@ def find_repeated_objects(side: Side) -> Iterator[Finding]:
     yield found_boxes(side, "V306", "warning", message, tally, "was the file concatenated from overlapping files?")
 
 
+F1_COMMAND = "verite f1 (vt.f1)"  # precision, recall and F1, which need no confidences
+
+
 def find_missing_confidences(side: Side) -> Iterator[Finding]:
     """Find predictions without a confidence (V301)."""
     if side.annotations.source.format in UNRANKED:
@@ -150,6 +153,8 @@ def find_missing_confidences(side: Side) -> Iterator[Finding]:
     remedy = "write the detector's confidence with every box"
     note = next((note for note in side.annotations.source.notes if note.endswith("have score")), "")
     remedy += f": {note}" if note else " (is this a ground-truth file?)" if tally.count == len(side) else ""
+    if tally.count == len(side):
+        remedy = f"{F1_COMMAND} evaluates predictions without confidences; for AP, {remedy}"
     message = f"{tally.count:,} of {len(side):,} predictions have no confidence"
     yield found_boxes(side, "V301", "error", message, tally, remedy)
 
@@ -180,7 +185,7 @@ def find_id_zero(side: Side) -> Iterator[Finding]:
 
 def find_no_areas(side: Side) -> Iterator[Finding]:
     """Note a COCO file without `area` (V417)."""
-    if side.annotations.area is None and side.annotations.source.format == "coco" and len(side):
+    if side.annotations.area is None and side.annotations.source.format in ("coco", "coco-folder") and len(side):
         message = "no object has a stated area: the area of its box or mask decides its area range"
         remedy = "no action needed, or write the area of the polygon or mask in square pixels"
         yield Finding("V417", "note", message, len(side), (), remedy, side.name)

@@ -27,6 +27,7 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("imagenet-det", "", "ImageNet detection: AP per class and mAP"),
         ("panoptic", "", "Panoptic quality: PQ, SQ, RQ"),
         ("semantic", "", "Semantic segmentation: mIoU, accuracy"),
+        ("f1", "", "Precision, recall, F1 without confidences"),
         ("localize", "localize", "Localization metrics of matched objects"),
         ("scene-score", "scene_score", "One score per image for the whole scene"),
     ),

@@ -176,8 +176,7 @@ def point_to_analysis(results: Sequence[Results]) -> str:
     scores = [next(iter(one.scores.values())).value for one in results]
     if first.protocol not in ANALYSED or not all(paths) or not any(score < NEARLY_ALL for score in scores):
         return ""
-    settings: Any = getattr(first, "asked", first.settings)  # type: ignore[attr-defined]
-    asked = spell_settings_for_analysis(type(settings))
+    asked = spell_settings_for_analysis(type(first.given_settings))
     if asked is None:
         return ""
     options = [] if first.protocol == "coco" else [f"--protocol {first.protocol}"]

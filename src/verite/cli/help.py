@@ -54,6 +54,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "pred_masks",
         "image_size",
         "names",
+        "map",
         "split",
         "columns",
         "mask_threshold",

@@ -254,6 +254,10 @@ MASK_THRESHOLD = click.option("--mask-threshold", type=float, metavar="SHARE",
 NAMES = click.option("--names", type=INPUT, help="File with one class name per line, or a data.yaml.")
 
 
+MAP = click.option("--map", type=INPUT, metavar="FILE",
+                   help="Classes by other names: a table from,to; an empty `to` is ignored.")  # fmt: skip
+
+
 def side_options(side: str) -> list[Callable[[F], F]]:
     """The options of one side: `--truth-boxes` and so on."""
     return [
@@ -288,7 +292,7 @@ def reading_options(command: F) -> F:
         metavar="NAME",
         help="Format of both sides; `verite formats` lists them.",
     )
-    options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES, SPLIT, COLUMNS]
+    options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES, MAP, SPLIT, COLUMNS]
     options.append(MASK_THRESHOLD)
     for option in reversed(options):
         command = option(command)
@@ -371,6 +375,7 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         columns=given.get("columns"),
         masks=given[f"{side}_masks"] or given.get("masks"),
         mask_threshold=given.get("mask_threshold"),
+        map=given.get("map"),
         like=like,
         side=side,
     )

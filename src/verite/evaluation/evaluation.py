@@ -17,8 +17,8 @@ from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError
 from verite.evaluation.settings import highest_threshold
 from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, class_id, mean_query, tell_as
+from verite.files import translate_core_errors
 from verite.limits import limit, remedy
-from verite.model.complaints import translate_core_errors
 from verite.model.ragged import offsets_of
 from verite.model.results import Matches, choose_threshold
 
@@ -41,9 +41,16 @@ RESULTS = ("coco-results", "json-lines", "results-object")  # get new ids and ar
 EVERY_AREA = (float("-inf"), float("inf"))
 
 USUAL_PAIRS = 16  # overlapping objects per prediction that are allowed in any case
-POINTS_PER_OBJECT = 750  # of precision-recall curves, 6 kB: a record of a file has some 60 bytes
+# Points of precision-recall curves, 8 bytes each. An object is in two area ranges at most, all and one of a size.
+POINTS_PER_OBJECT = 1010
 
-MATCHES = {"free": _core.Match.greedy, "best": _core.Match.argmax, "nearest": _core.Match.nearest}
+MATCHES = {
+    "free": _core.Match.greedy,
+    "best": _core.Match.argmax,
+    "nearest": _core.Match.nearest,
+    "optimal": _core.Match.optimal,
+    "falling_iou": _core.Match.falling_iou,
+}
 
 BESIDE = 0.25  # half the width of the area range that stands for a bin: bins are numbered 0, 1, 2 …
 
@@ -59,8 +66,9 @@ class Rules:
     limits: tuple[int, ...] = (2**31 - 1,)  # numbers of predictions of a group that count, rising
     recalls: tuple[float, ...] = ()  # at which precision is interpolated
     # The ground truth of highest IoU that is free, ignored ones last; of highest IoU alone, matched or not; or of
-    # highest IoU among those that are free, which ignored ones always are.
-    wants: Literal["free", "best", "nearest"] = "free"
+    # highest IoU among those that are free, which ignored ones always are. One to one without confidences: most
+    # matches and then the largest sum of IoUs, or pairs by falling IoU.
+    wants: Literal["free", "best", "nearest", "optimal", "falling_iou"] = "free"
     equal: Literal["later", "first"] = "later"  # which of several objects with equal IoU is matched
     ties: Literal["image", "row"] = "image"  # order of equal confidences of a class
     is_strict: bool = False  # the IoU must exceed the threshold, not only reach it
@@ -133,7 +141,86 @@ class MatchLayout:
         return (bits & np.uint16(1)) > 0
 
 
-class Evaluation(PrecisionRecall):
+GONE = "boxes and masks are not there any more, only what became of them"
+
+
+class MatchedEvaluation:
+    """What an evaluation of matched objects offers: both sides, the rules, and the outcome of every object.
+
+    The evaluations of COCO, Pascal VOC, LVIS and Open Images derive from it, and so do merged partial results. Those
+    have no objects any more (`has_objects`): each method here that needs them raises `DataError` with the `remedy`.
+    """
+
+    has_objects = True
+    has_one_order = True  # predictions have the same order at all IoU thresholds
+    remedy = "evaluate in one piece"
+    truth: Annotations
+    pred: Annotations
+    rules: Rules
+    threads: int
+
+    def without_objects(self, name: str) -> DataError:
+        """Return the error of a method that needs objects which are not there."""
+        return DataError(f"{name}: {GONE}; {self.remedy}")
+
+    def outcomes(self, threshold: int = 0) -> Outcomes:
+        """Return the outcome of every object at one IoU threshold, given as its position."""
+        raise self.without_objects("outcomes")
+
+    def outcomes_at(self, threshold: float) -> Outcomes:
+        """Return the outcomes at an IoU threshold that need not be one of the rules'."""
+        raise self.without_objects("outcomes_at")
+
+    def matches(
+        self, thresholds: Sequence[float], iou: float | None, confidence: float | ClassThresholds | None = None
+    ) -> Matches:
+        """Which prediction is matched to which ground truth at one of the `thresholds` of the protocol's settings.
+
+        `iou` chooses it, None the only one; `confidence` is the confidence threshold of the settings, if any.
+        """
+        raise self.without_objects("matches")
+
+    def list_falling(self, threshold: int = 0) -> Ints:
+        """Return the rows of all predictions by falling confidence, ties in the order in which they are matched."""
+        raise self.without_objects("list_falling")
+
+    def by_image(self) -> dict[str, list[Any]]:
+        """Return the evaluation of each image alone, as columns."""
+        raise self.without_objects("by_image")
+
+    def bin_means(
+        self, part: tuple[Any, ...], of_truths: Ints, of_preds: Ints, bins: int, areas: Any = ()
+    ) -> list[float]:
+        """Return a mean for the objects of each bin."""
+        raise self.without_objects("bin_means")
+
+    def bootstrap_means(
+        self,
+        parts: Sequence[tuple[Any, ...]],
+        weights: Any = None,
+        changes: Changes | None = None,
+        threads: int | None = None,
+    ) -> Floats:
+        """Return means on bootstrap samples of the images and simulations of the ground truth, [sample, part]."""
+        raise self.without_objects("bootstrap_means")
+
+    def simulate_means(
+        self,
+        parts: Sequence[tuple[Any, ...]],
+        weights: Any,
+        changes: Changes | None,
+        doubts: Sequence[tuple[bool, bool]],
+        threads: int | None = None,
+    ) -> Floats:
+        """Return the same for several sources of uncertainty, [sample, source, part]."""
+        raise self.without_objects("simulate_means")
+
+    def part(self, about: str = "") -> Part:
+        """Return the partial result of these images; merged ones must have the same `about`."""
+        raise self.without_objects("part")
+
+
+class Evaluation(MatchedEvaluation, PrecisionRecall):
     """Predictions matched with ground truth by some rules. A pickle holds both sides; matching is then repeated.
 
     >>> from verite import Annotations
@@ -146,47 +233,103 @@ class Evaluation(PrecisionRecall):
     array([0], dtype=int32)
     """
 
-    has_objects = True
-    has_one_order = True  # predictions have the same order at all IoU thresholds
-
     def __init__(
         self, truth: Annotations, pred: Annotations, rules: Rules, threads: int = 1, **cells: NDArray[Any] | int | None
     ) -> None:
-        """Match `pred`, aligned with `truth`; for `cells` see :func:`evaluate`."""
+        """Match predictions with the ground truth.
+
+        Parameters
+        ----------
+        truth, pred
+            Both sides; predictions are aligned with the ground truth.
+        rules
+            How objects are compared, matched and counted.
+        threads
+            Number of threads.
+        **cells
+            `verified` and `ignore_if_unmatched`: image × labels + label of the cells, ascending, in which predictions
+            count besides those with ground truth, and in which unmatched predictions are ignored. `min_iou`: the IoU
+            that each ground-truth object requires besides the threshold. `pred_rows`: which predictions there are, in
+            the order of equal confidences. `most_pairs`: the number of overlapping pairs above which they are refused.
+
+        Raises
+        ------
+        DataError
+            If an object cannot be compared, or too many of them overlap; the message names the file.
+        """
         self.truth, self.pred, self.rules, self.threads, self.cells = truth, pred, rules, threads, cells
-        self.kept = evaluate(truth, pred, rules, threads, **cells)
+        order = None if rules.allow_unknown_classes else truth.labels.by_id
+        widest = pred if rules.allow_unknown_classes and len(pred.images) > len(truth.images) else truth
+        given: dict[str, Any] = {"most_pairs": limit("overlaps") + USUAL_PAIRS * len(pred)} | cells
+        try:
+            if with_outlines := _core.wants_outlines(rules.similarity):
+                load_outlines(truth)
+            if with_outlines or not pred.columns.regions.has_all_boxes:
+                load_outlines(pred)
+            if pred.columns.outside(len(widest.images), 2**31 - 1):
+                raise unknown_image(truth, pred)
+            self.kept = _core.Evaluation(
+                truth.columns,
+                pred.columns,
+                widest.images.table,
+                max(len(truth.labels), len(pred.labels)) if rules.allow_unknown_classes else len(truth.labels),
+                None if order is None else int32s(invert(order)),
+                rules=_core.Rules(
+                    thresholds=rules.thresholds,
+                    area_ranges=rules.ranges,
+                    max_dets=rules.limits,
+                    recalls=rules.recalls,
+                    match=MATCHES[rules.wants],
+                    equal=_core.EqualIoU[rules.equal],
+                    ties=_core.TieOrder[rules.ties],
+                    is_strict=rules.is_strict,
+                    class_agnostic=rules.class_agnostic,
+                    orders_by_class=rules.orders_by_class,
+                ),
+                objects=_core.ObjectRules(
+                    ignored=[_core.Flag[name] for name in rules.ignored],
+                    multi_match=[_core.Flag[name] for name in rules.shared],
+                    repeats_quirks=rules.repeats_quirks,
+                    truth_is_results=truth.source.format in RESULTS,
+                    pred_is_results=pred.source.format in RESULTS,
+                    pixel=rules.pixel,
+                    image_limit=rules.image_limit,
+                    drops_flat=rules.drops_flat,
+                    sigmas=rules.sigmas,
+                    **given,
+                ),
+                similarity=rules.similarity,
+                threads=threads,
+            )
+        except VeriteError:
+            raise
+        except ValueError as error:
+            side, _, rest = str(error).partition(": ")
+            path = {"truth": truth, "predictions": pred}.get(side, truth).source.path
+            raise DataError(f"{path}: {rest or side}" if path else str(error)) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remake, (self.truth, self.pred, self.rules, self.threads, self.cells)
 
     @cached_property
     def native(self) -> _core.PrecisionRecall:  # type: ignore[override]
-        self.check_curves()
+        self.check_curves(self.kept.curve_points)
         return self.kept.numbers()
 
-    def check_curves(self) -> None:
-        """Raise `DataError` if the curves of all classes, thresholds and area ranges would take too much memory.
-
-        Classes without objects have curves, too, so a small file with very many classes must be refused.
-        """
-        classes, most = len(self.counts[0]), self.most_points
-        points = classes * max(1, len(self.rules.ranges)) * len(self.rules.thresholds) * len(self.rules.recalls)
-        if points > most:
+    def check_curves(self, points: int) -> None:
+        """Raise `DataError` if curves of so many points would take memory out of proportion to the objects."""
+        if points > self.most_points:
             raise DataError(
-                f"classes: expected at most {most:,} points of precision-recall curves for "
-                f"{self.object_count:,} objects, found {points:,} of {classes:,} classes; "
+                f"classes: expected at most {self.most_points:,} points of precision-recall curves for "
+                f"{sum(map(sum, self.counts)):,} objects, found {points:,} of {len(self.counts[0]):,} classes; "
                 f"{remedy('curve_points')}"
             )
 
     @property
-    def object_count(self) -> int:
-        """Number of ground-truth objects and predictions that count."""
-        return sum(map(sum, self.counts))
-
-    @property
     def most_points(self) -> int:
-        """Largest number of points of all precision-recall curves."""
-        return limit("curve_points") + POINTS_PER_OBJECT * self.object_count
+        """Largest number of points of all precision-recall curves; it rises with the objects that count."""
+        objects = sum(self.kept.truth_counts) + sum(self.kept.pred_counts)
+        return limit("curve_points") + POINTS_PER_OBJECT * objects
 
     @property
     def counts(self) -> tuple[list[int], list[int]]:
@@ -198,7 +341,9 @@ class Evaluation(PrecisionRecall):
         """Precision, recall and scores for every limit, in the shapes of pycocotools."""
         from math import nan
 
-        self.check_curves()
+        # pycocotools' shapes have room for classes without objects, too.
+        cells = len(self.counts[0]) * max(1, len(self.rules.ranges))
+        self.check_curves(cells * len(self.rules.thresholds) * len(self.rules.recalls))
         return Arrays(*self.kept.arrays(nan))
 
     @cached_property
@@ -296,7 +441,7 @@ class Evaluation(PrecisionRecall):
                 for side, codes in ((truth, of_truths), (pred, of_preds))
             )
         # As many bins together as there is memory for curves.
-        curve = len(self.counts[0]) * len(rules.thresholds) * len(rules.recalls)
+        curve = sum(map(bool, self.counts[0])) * len(rules.thresholds) * len(rules.recalls)
         together = max(1, self.most_points // max(1, curve))
         found: list[float] = []
         for first in range(0, bins, together):
@@ -336,8 +481,12 @@ class Evaluation(PrecisionRecall):
 
     def lay_beside(self, added: Annotations | None) -> _core.Columns | None:
         """Return the columns of objects to add, with the images and classes of the ground truth."""
-        with_outlines = _core.wants_outlines(self.rules.similarity)
-        return None if added is None else columns_of(added.like(self.truth), with_outlines=with_outlines)
+        if added is None:
+            return None
+        added = added.like(self.truth)
+        if _core.wants_outlines(self.rules.similarity):
+            load_outlines(added)
+        return added.columns
 
     def bootstrap_means(
         self,
@@ -386,65 +535,6 @@ def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Eval
     return Evaluation(truth, pred, rules, threads, **cells)
 
 
-def evaluate(
-    truth: Annotations, pred: Annotations, rules: Rules, threads: int, **cells: NDArray[Any] | int | None
-) -> _core.Evaluation:
-    """Return the core's evaluation of ground truth and predictions.
-
-    `verified` and `ignore_if_unmatched`: image × labels + label of the cells, ascending, in which predictions count
-    besides those with ground truth, and in which unmatched predictions are ignored. `min_iou`: the IoU that each
-    ground-truth object requires besides the threshold. `pred_rows`: which predictions there are, in the order of equal
-    confidences. `most_pairs`: the number of overlapping pairs above which they are refused.
-    """
-    order = None if rules.allow_unknown_classes else truth.labels.by_id
-    widest = pred if rules.allow_unknown_classes and len(pred.images) > len(truth.images) else truth
-    given: dict[str, Any] = {"most_pairs": limit("overlaps") + USUAL_PAIRS * len(pred)} | cells
-    try:
-        with_outlines = _core.wants_outlines(rules.similarity)
-        preds = columns_of(pred, with_outlines=with_outlines or not pred.columns.regions.has_all_boxes)
-        if preds.outside(len(widest.images), 2**31 - 1):
-            raise unknown_image(truth, pred)
-        return _core.Evaluation(
-            columns_of(truth, with_outlines=with_outlines),
-            preds,
-            widest.images.table,
-            max(len(truth.labels), len(pred.labels)) if rules.allow_unknown_classes else len(truth.labels),
-            None if order is None else int32s(invert(order)),
-            rules=_core.Rules(
-                thresholds=rules.thresholds,
-                area_ranges=rules.ranges,
-                max_dets=rules.limits,
-                recalls=rules.recalls,
-                match=MATCHES[rules.wants],
-                equal=_core.EqualIoU[rules.equal],
-                ties=_core.TieOrder[rules.ties],
-                is_strict=rules.is_strict,
-                class_agnostic=rules.class_agnostic,
-                orders_by_class=rules.orders_by_class,
-            ),
-            objects=_core.ObjectRules(
-                ignored=[_core.Flag[name] for name in rules.ignored],
-                multi_match=[_core.Flag[name] for name in rules.shared],
-                repeats_quirks=rules.repeats_quirks,
-                truth_is_results=truth.source.format in RESULTS,
-                pred_is_results=pred.source.format in RESULTS,
-                pixel=rules.pixel,
-                image_limit=rules.image_limit,
-                drops_flat=rules.drops_flat,
-                sigmas=rules.sigmas,
-                **given,
-            ),
-            similarity=rules.similarity,
-            threads=threads,
-        )
-    except VeriteError:
-        raise
-    except ValueError as error:
-        side, _, rest = str(error).partition(": ")
-        path = {"truth": truth, "predictions": pred}.get(side, truth).source.path
-        raise DataError(f"{path}: {rest or side}" if path else str(error)) from None
-
-
 def unknown_image(truth: Annotations, pred: Annotations) -> DataError:
     rows = [row for row, image in enumerate(pred.image.tolist()) if image >= len(truth.images)]
     name = pred.images.name(int(pred.image[rows[0]]))
@@ -474,12 +564,10 @@ def int64s(values: Iterable[int]) -> Any:
     return array("q", values)
 
 
-def columns_of(side: Annotations, *, with_outlines: bool) -> _core.Columns:
-    """Return the columns of annotations; errors in their polygons and masks are raised here."""
-    if with_outlines:
-        with translate_core_errors():
-            side.columns.regions.load()
-    return side.columns
+def load_outlines(side: Annotations) -> None:
+    """Read polygons and masks, which files are read without; errors in them are raised here."""
+    with translate_core_errors():
+        side.columns.regions.load()
 
 
 @dataclass(frozen=True, eq=False)

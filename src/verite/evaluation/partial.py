@@ -11,7 +11,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.bootstrap import Points, mean_over_classes
-from verite.evaluation.evaluation import Arrays, Evaluation, Rules
+from verite.evaluation.evaluation import Arrays, MatchedEvaluation, Rules
 from verite.evaluation.state import PartialMetadata, PrecisionRecall, tell_as
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import Labels
@@ -20,13 +20,11 @@ from verite.model.images import Images
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.evaluation.evaluation import Floats
+    from verite.evaluation.evaluation import Changes, Floats
     from verite.evaluation.state import Part
 
 
 RANGE_BITS = 24  # of the first word of a fate; above them is the lowest limit that a prediction is within
-
-GONE = "boxes and masks are not there any more, only what became of them"
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ class ClassRows:
         return (words >> place & 1).astype(bool)
 
 
-class MergedNumbers(PrecisionRecall):
+class MergedNumbers(MatchedEvaluation, PrecisionRecall):
     """Partial results evaluated as one: bit for bit the numbers of one evaluation of all images.
 
     `labels` are the classes; by default those of the partial results, by their ids. `class_agnostic`: they were
@@ -146,12 +144,20 @@ class MergedNumbers(PrecisionRecall):
         with tell_as(DataError):
             return ClassRows(**self.merger.gather(label))
 
-    def bootstrap_means(self, parts: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
+    def bootstrap_means(
+        self,
+        parts: Sequence[tuple[Any, ...]],
+        weights: Any = None,
+        changes: Changes | None = None,
+        threads: int | None = None,
+    ) -> Floats:
         """Return means on bootstrap samples, [sample, part], from weights [sample, image].
 
         As :meth:`Evaluation.bootstrap_means`, except that equal confidences of one image are ordered one by one and not
         copy by copy.
         """
+        if changes is not None or weights is None:
+            raise self.without_objects("bootstrap_means")
         values: list[list[Floats]] = [[] for _ in parts]
         for label in range(len(self.merger.labels)):
             asked = [part for part in parts if len(part) < 5 or part[4] is None or part[4][label]]
@@ -196,24 +202,24 @@ class MergedNumbers(PrecisionRecall):
         return find
 
     @property
+    def rules(self) -> Rules:  # type: ignore[override]
+        """Rules are kept only as far as numbers depend on them: `merger.rules`."""
+        raise self.without_objects("rules")
+
+    @property
     def digests(self) -> tuple[str, str]:
         return self.find_digests()
 
     @cached_property
-    def truth(self) -> Annotations:
+    def truth(self) -> Annotations:  # type: ignore[override]
         return stand_in(self, 0, Labels(None, self.merger.labels) if self.labels is None else self.labels)
 
     @cached_property
-    def pred(self) -> Annotations:
+    def pred(self) -> Annotations:  # type: ignore[override]
         """Predictions without objects; classes are those of the ground truth, then those only predictions have."""
         more = [name for _, name in sorted(self.notes.class_ids.items())]
         labels = self.truth.labels
         return stand_in(self, 1, Labels([*labels.all_names, *more]) if more else labels)
-
-    def __getattr__(self, name: str) -> Any:
-        if not name.startswith("_") and hasattr(Evaluation, name):
-            raise DataError(f"{name}: {GONE}; {self.remedy}")
-        raise AttributeError(name)
 
 
 def _merge_again(parts: Any, labels: Any, given: Any) -> MergedNumbers:

@@ -9,6 +9,7 @@ from verite.arrays import np
 from verite.checks import Finding, examine_all, stop_on_errors
 from verite.errors import BadParameter, DataError, excerpt, ignore_classes
 from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.results import MatchedResults
 from verite.model.annotations import Annotations
 from verite.model.keypoints import Keypoints
 from verite.model.layouts import words_of
@@ -34,18 +35,16 @@ HALF = 0.5
 def explain_low_score(results: Results) -> list[str]:
     """Return a note if the first score is below 0.05 although both sides have objects, or if it is absent."""
     score = next(iter(results.scores.values()))
-    if score.value != score.value and results.truth.counts[0]:
-        return [
-            f"no {score.name}: all {results.truth.counts[0]:,} objects of the truth are crowds or otherwise left out"
-        ]
-    if not score.value < LOW or not min(results.truth.counts[0], results.pred.counts[0]):
+    if score != score and len(results.truth):
+        return [f"no {score.name}: all {len(results.truth):,} objects of the truth are crowds or otherwise left out"]
+    if not score < LOW or not len(results.truth) or not len(results.pred):
         return []
     return [f"{score.name} is below {LOW}: {likeliest_cause(matches_by_half(results))}; see verite inspect TRUTH PRED"]
 
 
 def matches_by_half(results: Results) -> Evaluation:
     """Return the matching at IoU 0.5: that of the results if they have it, else one of boxes."""
-    kept = getattr(results, "evaluation", None)
+    kept = results.evaluation if isinstance(results, MatchedResults) else None
     if isinstance(kept, Evaluation) and kept.rules.thresholds[0] == HALF:
         return kept
     return Evaluation(results.truth, results.pred, Rules((HALF,), "corner_box", allow_unknown_classes=True))

@@ -269,21 +269,17 @@ class RankedSettings(ShardedSettings):
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
         """Return both sides with the chosen classes alone, and predictions that reach the confidence threshold."""
-        truth, pred = super().choose(truth, pred)
-        return truth, self.drop_below_threshold(pred)
-
-    def drop_below_threshold(self, pred: Annotations) -> Annotations:
-        """Return the predictions that reach the confidence threshold."""
-        if self.confidence is None or pred.confidence is None:
-            return pred
-        return pred.where(above_threshold(pred, self.confidence))
+        if self.labels is not None:
+            truth, pred = super().choose(truth, pred)
+        if self.confidence is not None and pred.confidence is not None:
+            pred = pred.where(above_threshold(pred, self.confidence))
+        return truth, pred
 
 
 class Confidence(ThresholdSetting):
     """A confidence threshold that signatures always show."""
 
-    def format(self, value: object) -> object:
-        return "all" if value is None else value
+    absent = "all"
 
 
 class ComparisonSettings(ClassSettings):

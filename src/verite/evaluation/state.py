@@ -56,14 +56,16 @@ class PrecisionRecall:
         return self.native.class_means(mean_query(kind, threshold, area, limit))
 
 
+AVERAGED = {"precision": "average_precision", "recall": "average_recall"}  # over classes and recalls, as AP is
+
+
 def mean_query(
     kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
 ) -> _core.MeanQuery:
     """What :meth:`PrecisionRecall.mean` takes, as the core's record: indices, and one flag per class."""
     flags = None if classes is None else bytes(classes)
-    return _core.MeanQuery(
-        is_precision=kind == "precision", threshold=threshold, range=area, limit=limit, classes=flags
-    )
+    statistic = _core.Statistic[AVERAGED.get(kind, kind)]
+    return _core.MeanQuery(statistic=statistic, threshold=threshold, range=area, limit=limit, classes=flags)
 
 
 FIRST_EXTRA = 1 << 62  # ids of classes that the ground truth does not have

@@ -47,6 +47,7 @@ def read(
     split: str | None = None,
     masks: str | None = None,
     mask_threshold: float | None = None,
+    map: str | PathLike[str] | Mapping[str, str | None] | None = None,
 ) -> Annotations:
     """Read ground truth or predictions from a file, a folder or an object in memory.
 
@@ -94,6 +95,9 @@ def read(
         ``"instances"`` or ``"every"``. Default: inferred from the values.
     mask_threshold : float, optional
         Share of the largest value at which a grey pixel belongs to the object, above 0 and at most 1.
+    map : path or mapping, optional
+        Names of classes and the classes they stand for, ``{"kitten": "cat", "shadow": ""}`` or a CSV file with the
+        columns from and to; an empty class is ignored. It belongs to both sides of an evaluation.
 
     Returns
     -------
@@ -146,6 +150,7 @@ def read(
         split=split,
         masks=masks,
         mask_threshold=mask_threshold,
+        map=map,
         like=like,
     )
     if isinstance(source, str) and source.lstrip()[:2] in ("[{", '{"', "[]"):
@@ -160,6 +165,7 @@ def read(
 
     annotations = read_object(source, options)
     annotations = annotations.with_source(replace(annotations.source, layout=boxes))
+    annotations = with_mapped_classes(annotations, options)
     return annotations if like is None else annotations.like(like)
 
 
@@ -227,7 +233,17 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
     why = "; ".join(w for w in (why, source.why) if w)
     notes = (*source.notes, *notes_on_unused_options(chosen, options))
     annotations = annotations.with_source(replace(source, why=why, notes=notes, layout=options.boxes))
+    annotations = with_mapped_classes(annotations, options)
     return annotations if options.like is None else annotations.like(options.like)
+
+
+def with_mapped_classes(annotations: Annotations, options: Options) -> Annotations:
+    """Return annotations with the classes of `options.class_map`; free text is compared with the ground truth's."""
+    if options.class_map is None and (annotations.source.format != "vision-language" or options.like is None):
+        return annotations
+    from verite.formats.class_map import map_classes
+
+    return map_classes(annotations, options.class_map, options.like)
 
 
 def list_shards(side: Any) -> list[Any]:

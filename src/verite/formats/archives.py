@@ -20,9 +20,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from verite.errors import BadParameter, ReadError, VeriteError, excerpt
-from verite.files import check_file, most_unpacked, reason, too_much
+from verite.files import check_file, most_unpacked, reason, too_much, translate_core_errors
 from verite.limits import limit, remedy
-from verite.model.complaints import translate_core_errors
 from verite.model.images import IMAGE_SUFFIXES
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import msgspec
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing
-from verite.files import PACKED, check_file
+from verite.files import PACKED, check_file, translate_core_errors
 from verite.formats.annotators import annotators_of_file, has_key, with_annotators
 from verite.formats.format import Format, Options, PathProbe, check_name, check_names, too_many_classes
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
@@ -29,7 +29,6 @@ from verite.formats.sizes import check_size, in_pixels, need_pixels
 from verite.limits import limit
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import Labels
-from verite.model.complaints import translate_core_errors
 from verite.model.images import Images, stem
 from verite.model.keypoints import Skeleton, check_sigmas
 from verite.model.layouts import layout_name

@@ -17,13 +17,12 @@ from typing import Any
 from verite import _core
 from verite.arrays import np
 from verite.errors import UNREADABLE, ErrorCollector, ReadError, SkippedRecord
-from verite.files import read_text
+from verite.files import CODES, read_text, translate_core_errors
 from verite.formats.archives import Archive, load_masks, temporary_folder
 from verite.formats.coco import explain_fault, region_limits
 from verite.formats.format import Options
 from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
-from verite.model.complaints import CODES, translate_core_errors
 
 SECTIONS = ("images", "categories", "annotations")
 BLOCK = 2_000  # records that are read together

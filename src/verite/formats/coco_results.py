@@ -16,7 +16,7 @@ import msgspec
 
 from verite import _core
 from verite.errors import ReadError, is_listing
-from verite.files import read_bytes, write_atomically
+from verite.files import read_bytes, translate_core_errors, write_atomically
 from verite.formats import coco
 from verite.formats import coco as coco_file
 from verite.formats.coco import open_coco
@@ -25,7 +25,6 @@ from verite.formats.json_documents import decode
 from verite.limits import limit
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
-from verite.model.complaints import translate_core_errors
 from verite.model.images import Images
 from verite.threads import thread_count
 

@@ -15,14 +15,14 @@ from typing import Any
 from verite import _core
 from verite.arrays import np
 from verite.errors import ReadError
-from verite.formats import coco
+from verite.formats import coco, lvis, panoptic
 from verite.formats.format import Format, Options, PathProbe
 from verite.formats.shards import choose_split
-from verite.model.annotations import Annotations
+from verite.model.annotations import FIVE_NUMBERS, Annotations
 from verite.model.layouts import Floats
 from verite.model.polygons import Polygons
 from verite.model.regions import Regions
-from verite.model.rotated_boxes import FIVE_NUMBERS, boxes_of, corners_of, quads_of
+from verite.model.rotated_boxes import boxes_of, corners_of, quads_of
 
 ANGLE, OBB_ANGLE = "degrees", "radians"  # as numbers in bbox or rotated, and in obb, are read
 
@@ -132,26 +132,48 @@ FORMAT = Format(
 )
 
 FILE = "_annotations.coco.json"
+FOLDER, KINDS = "annotations", ("instances_", "person_keypoints_", "")  # the files of COCO's own root folder
 
 
 def recognise_coco_folder(probe: PathProbe) -> str | None:
-    """Return why a path is a folder of COCO JSON as Roboflow exports it."""
-    if not probe.is_folder or not documents(probe.path):
+    """Return why a path is a folder of COCO JSON: as Roboflow exports it, or COCO's own root folder."""
+    found = documents(probe.path) if probe.is_folder else {}
+    if not found:
         return None
-    return f"a folder with {FILE}"
+    is_roboflow = any(file.name == FILE for file in found.values())
+    return f"a folder with {FILE if is_roboflow else f'{FOLDER}/*.json'}"
 
 
 def documents(path: Path) -> dict[str, Path]:
-    """Return the annotation files by split, the name of their folder; that of the folder itself under ""."""
+    """Return the annotation files by split; a file without the name of one is the split "".
+
+    Roboflow's splits are the folders of its files. COCO's root folder has `annotations/instances_val2017.json`, others
+    `annotations/val.json`; files for another task (captions, keypoints beside boxes) are no splits.
+    """
     if (path / FILE).is_file():
         return {"": path / FILE}
-    return {file.parent.name: file for file in sorted(path.glob(f"*/{FILE}"))}
+    if found := {file.parent.name: file for file in sorted(path.glob(f"*/{FILE}"))}:
+        return found
+    files = [file for file in sorted((path / FOLDER).glob("*.json")) if is_coco(file)]
+    for kind in KINDS:
+        if found := {file.stem.removeprefix(kind): file for file in files if file.name.startswith(kind)}:
+            return found
+    return {}
+
+
+def is_coco(file: Path) -> bool:
+    """Tell whether a file is a COCO document of objects, not one of panoptic segments or captions."""
+    probe = PathProbe(file)
+    return (
+        file.is_file() and bool(coco.recognise(probe)) and not panoptic.recognise(probe) and "caption" not in file.stem
+    )
 
 
 def read_coco_folder(path: Path, options: Options) -> Annotations:
     """Read the COCO document of one split."""
-    name, file = choose_split(path, documents(path), options, expected=FILE)
-    annotations = coco.read(file, replace(options, split=None))
+    name, file = choose_split(path, documents(path), options, expected=f"{FILE} or {FOLDER}/*.json")
+    read_document = lvis.read if lvis.recognise(PathProbe(file)) else coco.read
+    annotations = read_document(file, replace(options, split=None))
     return annotations.with_source(
         replace(annotations.source, path=str(path), format="coco-folder", why=f"the split {name}" if name else "")
     )
@@ -160,7 +182,8 @@ def read_coco_folder(path: Path, options: Options) -> Annotations:
 COCO_FOLDER = Format(
     name="coco-folder",
     title="COCO folder",
-    about=f"COCO JSON as Roboflow exports it, `{FILE}` beside the pictures; `split` chooses among several folders",
+    about=f"COCO's root folder (`annotations/instances_*.json`), or a folder as Roboflow exports it (`{FILE}` beside "
+    "the pictures); `split` chooses one of several files",
     recognise=recognise_coco_folder,
     read=read_coco_folder,
     options=coco.FORMAT.options | {"split"},

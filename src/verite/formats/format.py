@@ -35,6 +35,8 @@ from verite.model.rotated_boxes import angle_factor
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.formats.class_map import ClassMap
+
 
 def facts_of(annotations: Annotations) -> set[str]:
     """Return the kinds of facts that annotations contain and that some format cannot store.
@@ -176,6 +178,7 @@ class Options:
     split: str | None = None  # which part of a data set: train, val or test
     masks: str | None = None  # what the pixels of mask pictures are: a name out of MASKS
     mask_threshold: float | None = None  # share of white from which a grey pixel belongs to the object
+    class_map: ClassMap | None = None  # names of classes and the classes they stand for
     like: Annotations | None = None  # the truth: its images give sizes, its labels names
     side: str | None = None  # who asks: truth or pred on the command line, "" for its only side, None for Python
 
@@ -185,6 +188,7 @@ class Options:
         *,
         images: str | PathLike[str] | None = None,
         names: str | PathLike[str] | Sequence[str] | None = None,
+        map: Any = None,
         **given: Any,
     ) -> Options:
         """Build options from user input; the paths must exist and be readable, whether or not the format uses them."""
@@ -194,7 +198,11 @@ class Options:
         if isinstance(names, (str, PathLike)):
             names = find_path(names)
             check_file(names)
-        return cls(images=folder, names=names, **given)
+        if map is not None:
+            from verite.formats.class_map import ClassMap
+
+            map = ClassMap.of(map)
+        return cls(images=folder, names=names, class_map=map, **given)
 
     @property
     def given(self) -> tuple[str, ...]:

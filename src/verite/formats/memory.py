@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.errors import BadParameter, excerpt, is_listing
+from verite.files import translate_core_errors
 from verite.formats import coco, coco_results, lvis, tables
 from verite.formats import mask_images as mask_pictures
 from verite.formats.annotators import annotators_of_records, with_annotators
@@ -28,7 +29,6 @@ from verite.formats.rows import build, name_class_numbers, size_images
 from verite.formats.tables import IMAGE, LABEL, Columns, read_columns
 from verite.limits import limit
 from verite.model.annotations import Annotations, Source
-from verite.model.complaints import translate_core_errors
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
 from verite.model.polygons import RLEMasks

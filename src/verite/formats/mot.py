@@ -1,8 +1,8 @@
 """MOT Challenge: one text file per sequence, lines of `frame,id,left,top,width,height,confidence,…`.
 
 In ground truth (`gt.txt`) the seventh number says whether a box counts, the eighth is its class; in predictions the
-seventh is the confidence. Images are frames, named `SEQUENCE/000001`; `seqinfo.ini` gives their number and size. Track
-ids are dropped.
+seventh is the confidence. Images are frames, named `SEQUENCE/000001`; `seqinfo.ini` gives their number and size. The
+second number is the id of the track.
 """
 
 from __future__ import annotations
@@ -68,7 +68,11 @@ def read(path: Path, options: Options) -> Annotations:
     has_truth = True in kinds
     for file in files:
         read_sequence(rows, file, is_truth=has_truth)
-    rows.notes.append("tracks left out: boxes are taken frame by frame")
+    if rows.flags["ignore"]:
+        rows.notes.append(
+            f"{len(rows.flags['ignore']):,} objects are ignored (flag 0), each within its own class: predictions of "
+            "pedestrians on distractors, static persons and vehicles still count"
+        )
     kind = (
         "a truth, because of its name or its classes" if has_truth else "predictions, the seventh number a confidence"
     )
@@ -107,16 +111,18 @@ def add_line(rows: Rows, where: str, name: str, line: str, size: tuple[int, int]
     if not LEAST <= len(words) <= MOST:
         expected = f"{LEAST} to {MOST} numbers with commas between them, FRAME,ID,LEFT,TOP,WIDTH,HEIGHT,CONFIDENCE"
         raise ReadError(where, expected=expected, found=f"{len(words)} ({excerpt(line.strip())})")
-    frame, _, *numbers = to_numbers([word.strip() for word in words], where)
+    frame, track, *numbers = to_numbers([word.strip() for word in words], where)
     if frame != frame or not 1 <= frame <= FRAMES_AT_MOST or frame != int(frame):
         raise ReadError(where, expected="the number of a frame, from 1", found=excerpt(words[0]))
+    if track != track or track != int(track):
+        raise ReadError(where, expected="the id of a track, a whole number", found=excerpt(words[1]))
     image = f"{name}/{int(frame):06d}"
     rows.remember_image(where, image, size)
     if is_truth:
         label = class_name(where, numbers[5]) if len(numbers) == 7 else CLASSES[0]
-        rows.add(where, image, label, numbers[:4], flags=[] if numbers[4] else ["ignore"])
+        rows.add(where, image, label, numbers[:4], track=int(track), flags=[] if numbers[4] else ["ignore"])
     else:
-        rows.add(where, image, CLASSES[0], numbers[:4], numbers[4])
+        rows.add(where, image, CLASSES[0], numbers[:4], numbers[4], track=int(track))
 
 
 def class_name(where: str, number: float) -> str:

@@ -20,6 +20,7 @@ from verite.limits import DEFAULTS, environment_name
 
 # The module of each format's record (or module:name), in the order of recognition: the most specific format first.
 REGISTRY = {
+    "vision-language": "verite.formats.vision_language",
     "panoptic": "verite.formats.panoptic",
     "lvis": "verite.formats.lvis",
     "datumaro": "verite.formats.datumaro",

@@ -50,6 +50,7 @@ class Rows:
         self.polygons: list[list[Any]] = []
         self.keypoints: list[Sequence[float] | None] = []
         self.runs: list[Any] = []
+        self.track: list[int | None] = []
         self.flags: dict[str, list[int]] = {name: [] for name in FLAGS}
         self.where: list[str] = []
         self.notes: list[str] = []
@@ -93,6 +94,7 @@ class Rows:
         polygon: list[Any] | None = None,
         keypoints: Sequence[float] | None = None,
         runs: tuple[list[int] | NDArray[np.uint32], tuple[int, int]] | None = None,
+        track: int | None = None,
         flags: Sequence[str] = (),
     ) -> None:
         """Add one object.
@@ -109,6 +111,8 @@ class Rows:
             None for ground truth.
         polygon, keypoints, runs : optional
             Rings of a polygon; x, y, visibility of each keypoint; run lengths of a mask and its height and width.
+        track : int, optional
+            Id of the object's track within its sequence.
         flags : sequence of str
             Names out of `FLAGS`.
         """
@@ -123,6 +127,7 @@ class Rows:
         self.polygons.append(polygon or [])
         self.keypoints.append(keypoints)
         self.runs.append(runs)
+        self.track.append(track)
         for flag in flags:
             self.flags[flag].append(row)
         self.where.append(where)
@@ -158,6 +163,7 @@ class Rows:
             runs=RLEMasks.of(self.runs) if any(r is not None for r in self.runs) else None,
             keypoints=Keypoints.of(self.keypoints) if any(k is not None for k in self.keypoints) else None,
             confidence=np.array(self.confidence, dtype=np.float64) if has_confidence else None,
+            track=np.array(self.track, dtype=np.int64) if count and None not in self.track else None,
             flags={name: mask_of_rows(count, rows) for name, rows in self.flags.items()},
             source=Source(str(self.path), format, why, self.all_notes, self.errors.flaws, by_number=self.by_number),
         )
@@ -189,7 +195,7 @@ class Rows:
 
     def select(self, rows: list[int]) -> None:
         """Keep only these objects."""
-        for name in ("image", "label", "boxes", "confidence", "polygons", "keypoints", "runs", "where"):
+        for name in ("image", "label", "boxes", "confidence", "polygons", "keypoints", "runs", "track", "where"):
             values = getattr(self, name)
             setattr(self, name, [values[row] for row in rows])
         place = {row: i for i, row in enumerate(rows)}

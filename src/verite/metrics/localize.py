@@ -59,7 +59,7 @@ class SpacingSetting(Setting[Any, Spacing | None]):
         return Spacing.of(value)
 
     def format(self, value: Any) -> object:
-        return None if value is None else str(value)
+        return str(value)
 
 
 class LocalizeSettings(ComparisonSettings):

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, did_you_mean, excerpt
+from verite.files import translate_core_errors
+from verite.hooks import hook
 from verite.model.classes import Labels
-from verite.model.complaints import translate_core_errors
 from verite.model.images import Images
 from verite.model.regions import Regions
 
@@ -63,6 +64,9 @@ def label_facts(annotations: Annotations) -> Iterator[Constant]:
             yield fact(f"verdict {name}", getattr(annotations.verdicts, name))
 
 
+# The note on boxes that a file gives by centre, width, height and angle.
+FIVE_NUMBERS = "boxes of centre, width, height and angle"
+
 # Flags of objects. `unscored`: a prediction without a confidence among others that have one.
 FLAGS = ("ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored")
 
@@ -90,6 +94,13 @@ class Source:
     layout: str | None = None  # what the four numbers of boxes are, where the user said so
     is_file_per_image: bool = False  # also of images without objects
     missing: tuple[str, ...] = ()  # images of the ground truth without a file, where every image has one
+    class_map: str = ""  # digest of the map of class names, if one was applied
+    unmapped_labels: Labels | None = None  # classes of the ground truth before it was
+
+    @property
+    def has_angles(self) -> bool:
+        """Whether boxes were written with an angle, which may be misread."""
+        return any(note.startswith(FIVE_NUMBERS) for note in self.notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +132,8 @@ class Annotations:
         Flags such as ``crowd``, ``ignore``, ``difficult`` and ``group_of``.
     labelled : array of int32, shape (n,), optional
         Number of labelled keypoints as the file states it; -1 where it does not.
+    track : array of int64, shape (n,), optional
+        Track id of each object within its sequence, where the images are frames of videos.
     verdicts : ImageLevelLabels, optional
         Classes verified to be present or absent in whole images (LVIS, Open Images).
     unit : {'px', 'rel'}, default 'px'
@@ -153,6 +166,7 @@ class Annotations:
     ids: NDArray[np.int64] | None = None
     flags: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     labelled: NDArray[np.int32] | None = None  # keypoints that the file says are labelled; -1 where it does not say
+    track: NDArray[np.int64] | None = None  # id of the object's track within its sequence
     verdicts: ImageLevelLabels | None = None  # what is said about classes in whole images
     unit: Literal["px", "rel"] = "px"  # rel: fractions of an image whose size is not known
     source: Source = field(default_factory=Source)
@@ -210,8 +224,10 @@ class Annotations:
         return Annotations.over(**(kept | changes))
 
     def with_source(self, source: Source) -> Annotations:
-        """Return a copy with another source."""
-        return self.changed(source=source)
+        """Return a copy with another source, over the same columns."""
+        made = object.__new__(Annotations)
+        vars(made).update(vars(self), source=source)
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         return restore, (self.columns, self.images, self.labels, self.verdicts, self.unit, self.source)
@@ -234,6 +250,7 @@ class Annotations:
         sizes: Mapping[str, tuple[int, int]] | None = None,
         images: Iterable[str] = (),
         labels: Iterable[str] = (),
+        track: ArrayLike | None = None,
         **flags: ArrayLike,
     ) -> Annotations:
         """Return annotations from plain lists with one entry per object.
@@ -256,6 +273,8 @@ class Annotations:
             Names of images, also of those without objects.
         labels : iterable of str, optional
             Names of classes, also of those without objects.
+        track : array-like of int, shape (n,), optional
+            Track id of each object, where the images are frames of videos.
         **flags : array-like of bool, shape (n,)
             Flags such as ``crowd`` or ``difficult``.
 
@@ -291,6 +310,7 @@ class Annotations:
             label=np.array([what[name] for name in label], dtype=np.int32),
             regions=Regions(boxes, layout),
             confidence=None if confidence is None else np.asarray(confidence, dtype=np.float64),
+            track=None if track is None else np.asarray(track, dtype=np.int64),
             flags={name: np.asarray(values, dtype=np.bool_) for name, values in flags.items()},
         )
 
@@ -464,9 +484,8 @@ class Annotations:
         if not hasattr(table, "__arrow_c_stream__"):
             found = type(table).__name__
             raise BadParameter(f"table: expected one with __arrow_c_stream__, found {found}; verite.read takes more")
-        import verite
-
-        return verite.read(table, like, **how)
+        annotations: Annotations = hook("read")(table, like, **how)
+        return annotations
 
     def to_pandas(self, *, images: bool = False) -> pandas.DataFrame:
         """Return the objects as a pandas table, which `verite.read` takes back.
@@ -511,6 +530,7 @@ COLUMNS = {
     "area": "float64",
     "ids": "int64",
     "labelled": "int32",
+    "track": "int64",
 }
 
 

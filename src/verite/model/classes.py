@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -71,24 +72,22 @@ class Labels:
         self.skeletons = (
             tuple(skeletons) if skeletons is not None and any(s.names or s.sigmas for s in skeletons) else None
         )
-        self.numbers = tuple(map(whole_id, ids)) if ids is not None else None  # the ids, without numpy
+        self.numbers: tuple[int, ...] | None = None  # the ids, without numpy
+        if ids is not None:
+            self.numbers = tuple(id if type(id) is int else whole_id(id) for id in ids)
         if self.names is None and self.numbers is None:
             raise BadParameter("labels: expected names or ids, found neither")
         if self.names is not None and self.numbers is not None and len(self.names) != len(self.numbers):
             raise BadParameter(f"labels: expected an id for each of {len(self.names)} names, found {len(self.numbers)}")
-        tables: tuple[tuple[str, Mapping[Any, int], Sequence[Any]], ...] = (
-            ("name", self.index_of_name, self.names or ()),
-            ("id", self.index_of_id, self.numbers or ()),
-        )
-        for what, index, values in tables:
-            if len(index) != len(values):
-                repeated = next(v for i, v in enumerate(values) if index[v] != i)
+        tables: tuple[tuple[str, Sequence[Any]], ...] = (("name", self.names or ()), ("id", self.numbers or ()))
+        for what, values in tables:
+            if len(set(values)) != len(values):
+                counts = Counter(values)
+                repeated = next(value for value in values if counts[value] > 1)
                 raise BadParameter(f"labels: expected each {what} once, found {repeated!r} twice")
-        if self.groups is not None and len(self.groups) != len(self):
-            raise BadParameter(f"labels: expected a group for each of {len(self)} classes, found {len(self.groups)}")
-        if self.skeletons is not None and len(self.skeletons) != len(self):
-            found = len(self.skeletons)
-            raise BadParameter(f"labels: expected a skeleton for each of {len(self)} classes, found {found}")
+        for what, given in (("group", self.groups), ("skeleton", self.skeletons)):
+            if given is not None and len(given) != len(self):
+                raise BadParameter(f"labels: expected a {what} for each of {len(self)} classes, found {len(given)}")
 
     @cached_property
     def ids(self) -> NDArray[np.int64] | None:
@@ -113,7 +112,7 @@ class Labels:
     @property
     def all_names(self) -> tuple[str, ...]:
         """Names of all classes; ids if there are no names."""
-        return tuple(self.name(i) for i in range(len(self)))
+        return self.names if self.names is not None else tuple(map(str, self.numbers or ()))
 
     @cached_property
     def index_of_name(self) -> dict[str, int]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any
 
-import verite
 from verite.errors import BadParameter, NotComparable
+from verite.hooks import hook
 from verite.model.results import Results, describe_cuts, digest_for, to_json
 from verite.model.tables import ABSENT, Display, Part, Table
 from verite.signature import Signature
@@ -143,7 +143,7 @@ class Comparison(Display):
 
     def plot(self, kind: str | None = None, ax: Any = None) -> Any:
         """Plot the first score per class and detector on matplotlib's axes, and return them."""
-        return verite.plot(self, kind, ax)
+        return hook("plot")(self, kind, ax)
 
     def to_dict(self) -> dict[str, Any]:
         first = self.results[0]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter
-from verite.model.complaints import translate_core_errors
+from verite.files import translate_core_errors
 from verite.model.layouts import Floats, Kept, keep_layout, layout_name
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from math import isfinite, isnan
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-import verite
+from verite import __version__
 from verite.arrays import np
 from verite.errors import BadParameter, UnknownMetric, did_you_mean, excerpt
 from verite.files import without_suffix
+from verite.hooks import hook
 from verite.model.annotations import Annotations
 from verite.model.layouts import BOXES, Words, words_of
-from verite.model.rotated_boxes import is_turned
 from verite.model.tables import Display, Part, Table, show_cell
 from verite.signature import Signature
 
@@ -75,7 +75,7 @@ class Score(float):
     @property
     def version(self) -> str:
         """The version of verite that computed it."""
-        return verite.__version__
+        return __version__
 
     @property
     def truth_digest(self) -> str:
@@ -191,6 +191,7 @@ class Results(Display):
     {'val/mAP': 0.5, 'val/mAP/cat': 0.5}
     """
 
+    settings: Any = None  # those of the protocol by which the scores were computed
     threshold_note = ""  # how many predictions reach the confidence threshold, if there is one
     SLACK = 0.0  # added to the number of predictions that precision divides by
 
@@ -205,6 +206,9 @@ class Results(Display):
         name: str | None = None,
         findings: Sequence[Any] = (),
     ) -> None:
+        if digest := pred.source.class_map or truth.source.class_map:  # where names of classes were mapped by a table
+            signature = signature.replace(signature.name, map=digest)
+            scores = {key: (value, own.replace(own.name, map=digest)) for key, (value, own) in scores.items()}
         self.protocol, self.signature, self.truth, self.pred = protocol, signature, truth, pred
         self.scores = {key: Score(key, float(value), signed, truth, pred) for key, (value, signed) in scores.items()}
         self.name = name or system_name(pred)
@@ -228,6 +232,21 @@ class Results(Display):
     def is_error(self, score: str) -> bool:
         """Return whether a lower value of this score is better."""
         return False
+
+    @property
+    def given_settings(self) -> Any:
+        """Settings of the protocol as they were given: those by which `vt.partial` can repeat the evaluation."""
+        return self.settings
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the checks of ground truth and predictions ran."""
+        return self.settings is None or self.settings.checks != "off"
+
+    @property
+    def iou_thresholds(self) -> tuple[float, ...]:
+        """IoU thresholds at which objects are matched; none where the protocol has none."""
+        return ()
 
     @property
     def class_names(self) -> list[str]:
@@ -324,7 +343,7 @@ class Results(Display):
         **settings
             Settings of :func:`verite.analyse`.
         """
-        return verite.analyse(self, **settings)
+        return hook("analyse")(self, **settings)
 
     def objects(self, iou: float | None = None) -> ObjectOutcomes:
         """Return a table with one row per object: TP, FP, FN or ignored, for pandas, polars and Arrow.
@@ -367,43 +386,26 @@ class Results(Display):
         ax : matplotlib.axes.Axes, optional
             The axes; new ones by default.
         """
-        return verite.plot(self, kind, ax)
+        return hook("plot")(self, kind, ax)
 
     @property
     def notes(self) -> list[str]:
         """Notes that are printed below the scores."""
-        cut = describe_cuts({"": self.findings})
-        count = len(self.findings) - len(cut)
-        # Merged partial results have scores, but no objects.
-        has_nothing = not self.truth.counts[0] and all(isnan(score.value) for score in self.scores.values())
-        is_upright = self.protocol in ("coco", "voc") and self.words is BOXES
-        is_rotated = is_turned(self.truth) or is_turned(self.pred)
-        hint = "boxes are rotated; the upright ones around them were compared, see --on rotated"
-        return [
-            *([self.threshold_note] if self.threshold_note else []),
-            *(["the truth has no objects: there is nothing to be found"] if has_nothing else []),
-            *([hint] if is_upright and is_rotated else []),
-            *cut,
-            *([f"{count} warning{'s' if count > 1 else ''}, see verite inspect"] if count else []),
-        ]
+        found = [self.threshold_note] if self.threshold_note else []
+        if not len(self.truth) and all(map(isnan, self.scores.values())):  # merged results have scores, but no objects
+            found.append("the truth has no objects: there is nothing to be found")
+        is_rotated = any(side.source.format == "dota" or side.source.has_angles for side in (self.truth, self.pred))
+        if is_rotated and self.protocol in ("coco", "voc") and self.words is BOXES:
+            found.append("boxes are rotated; the upright ones around them were compared, see --on rotated")
+        if self.findings:
+            cut = describe_cuts({"": self.findings})
+            count = len(self.findings) - len(cut)
+            found += [*cut, *([f"{count} warning{'s' if count > 1 else ''}, see verite inspect"] if count else [])]
+        return found
 
     def contents(self) -> list[Part]:
         headline = "   ".join(f"{key} {show_cell(score.value)}" for key, score in self.scores.items())
         return [f"{self.name}   {headline}", self.class_table(), self.signature, *self.notes]
-
-    def breakdown(self) -> list[Part]:
-        """Return the costs of the error types in AP, if the objects are at hand."""
-        evaluation = getattr(self, "evaluation", None)
-        if evaluation is None or not evaluation.has_objects:
-            return []
-        analysis: Any = verite.analyse(self)
-        return [*analysis.breakdown()]
-
-    def _repr_html_(self) -> str:
-        from verite.model.styles import render_notebook
-
-        first, *others = self.contents()
-        return render_notebook([first, *self.breakdown(), *others])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, with the documented keys."""
@@ -412,7 +414,7 @@ class Results(Display):
             "signature": str(self.signature),
             "name": self.name,
             **self.details(),
-            "version": verite.__version__,
+            "version": __version__,
             "truth": {"path": self.truth.source.path, "digest": digest_for(self.signature, self.truth)},
             "pred": {"path": self.pred.source.path, "digest": digest_for(self.signature, self.pred)},
             "findings": [finding.to_dict() for finding in self.findings],

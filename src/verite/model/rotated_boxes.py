@@ -13,8 +13,6 @@ from verite.model.regions import MASK, POLYGON, Regions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from verite.model.annotations import Annotations
-
 
 # How an angle is written: in which unit, and whether it turns clockwise as seen on the screen, where y points down.
 ANGLES = {
@@ -23,18 +21,6 @@ ANGLES = {
     "degrees-ccw": (pi / 180, -1.0),
     "radians-ccw": (1.0, -1.0),
 }
-
-FIVE_NUMBERS = "boxes of centre, width, height and angle"  # what is noted of those that came so
-
-
-def has_angles(side: Annotations) -> bool:
-    """Were its boxes written with an angle, which may be misread?"""
-    return any(note.startswith(FIVE_NUMBERS) for note in side.source.notes)
-
-
-def is_turned(side: Annotations) -> bool:
-    """Does what was read say that its boxes are rotated?"""
-    return side.source.format == "dota" or has_angles(side)
 
 
 def angle_factor(name: str) -> float:

@@ -197,14 +197,19 @@ class Table(Display):
         ─────  ──────
         cat    0.2500
         """
-        body = [[one_line(show_cell(value)) for value in row] for row in self.all_rows]
-        head = [one_line(name) for name in self.head]
+        rows = (*self.rows, self.mean) if self.mean else self.rows
+        texts = [[show_cell(value) for value in row] for row in (self.head, *rows)]
+        head, *body = [[text if text.isprintable() else one_line(text) for text in row] for row in texts]
         widths = [max(map(count_columns, column)) for column in zip(head, *body, strict=True)]
         blocks = []
         for group in column_groups(widths, width):
             shown = [widths[i] for i in group]
             rule = "  ".join("─" * length for length in shown)
-            lines = [align([row[i] for i in group], shown) for row in (head, *body)]
+            lines = []
+            for row in (head, *body):  # text is aligned left, numbers are aligned right
+                gaps = [" " * (length - count_columns(row[i])) for i, length in zip(group, shown, strict=True)]
+                cells = [gap + row[i] if i else row[i] + gap for i, gap in zip(group, gaps, strict=True)]
+                lines.append("  ".join(cells).rstrip())
             lines.insert(1, rule)
             if self.mean:
                 lines.insert(-1, rule)
@@ -280,12 +285,3 @@ def column_groups(widths: Sequence[int], width: int | None) -> list[list[int]]:
 
     fewest = len(split(width))
     return next(groups for limit in range(1, width + 1) if len(groups := split(limit)) == fewest)
-
-
-def align(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return a line with text aligned left and numbers aligned right."""
-    padded = []
-    for i, (text, width) in enumerate(zip(cells, widths, strict=True)):
-        gap = " " * (width - count_columns(text))
-        padded.append(gap + text if i else text + gap)
-    return "  ".join(padded).rstrip()

@@ -20,6 +20,7 @@ REGISTRY = {
     "imagenet-det": "verite.protocols.imagenet",
     "panoptic": "verite.protocols.panoptic",
     "semantic": "verite.protocols.semantic",
+    "f1": "verite.protocols.f1",
 }
 
 

@@ -18,6 +18,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean, give_sizes, one_line
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import explain_low_score, prepare
+from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import (
     MAX_IMAGE_DETS,
     THREADS,
@@ -28,7 +29,7 @@ from verite.evaluation.settings import (
 )
 from verite.evaluation.state import Part
 from verite.model.polygons import RLEMasks
-from verite.model.results import Matches, Results, to_small_json
+from verite.model.results import to_small_json
 from verite.model.tables import ABSENT, Legend, Table
 from verite.model.tables import Part as Piece
 from verite.protocols.keypoints import Sigmas, choose_sigmas, fill_crowdpose_areas, name_sigmas, pose_areas
@@ -90,7 +91,7 @@ Quirks = Literal["none", "pycocotools", "torchmetrics"]
 Area = tuple[str, float, float]
 
 # Evenly spaced as numpy's linspace, the reference's, has them; the ninth threshold is 0.8999999999999999.
-THRESHOLDS = (*(i * ((0.95 - 0.5) / 9) + 0.5 for i in range(9)), 0.95)
+THRESHOLDS: tuple[float, ...] = (*(i * ((0.95 - 0.5) / 9) + 0.5 for i in range(9)), 0.95)
 
 RECALLS = (*(i * 0.01 for i in range(100)), 1.0)
 
@@ -229,18 +230,8 @@ class CocoSettings(RankedSettings):
         return number_images(truth, pred) if self.ties == "file" else (truth, pred)
 
     @property
-    def is_exact(self) -> bool:
-        """Whether to emulate the bugs of pycocotools."""
-        return self.quirks == "pycocotools"
-
-    @property
-    def thresholds(self) -> tuple[float, ...]:
-        """IoU thresholds as they are compared: in single precision for torchmetrics."""
-        return tuple(map(single, self.iou)) if self.quirks == "torchmetrics" else self.iou
-
-    @property
     def recalls(self) -> tuple[float, ...]:
-        """Recalls at which precision is interpolated."""
+        """Recalls at which precision is interpolated; in single precision for torchmetrics."""
         return spread_in_single(0, 1, len(RECALLS)) if self.quirks == "torchmetrics" else RECALLS
 
     @property
@@ -323,29 +314,35 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
     'coco'
     """
     evaluation, findings = evaluate(truth, pred, settings)
-    settings = settings.change(sigmas=name_sigmas(settings.sigmas, evaluation.rules.sigmas))
+    if evaluation.rules.sigmas:
+        settings = settings.change(sigmas=name_sigmas(settings.sigmas, evaluation.rules.sigmas))
     return CocoResults(evaluation, settings, settings, findings)
 
 
 def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> tuple[Evaluation, list[Finding]]:
     """Match ground truth and predictions by COCO's rules; return the evaluation and the findings of the checks."""
-    truth, pred, findings = prepare(truth, pred, settings.checks, is_exact=settings.is_exact)
+    truth, pred, findings = prepare(truth, pred, settings.checks, is_exact=settings.quirks == "pycocotools")
     if truth.unit != pred.unit or truth.unit == "rel":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels, found fractions of the image; {give_sizes()}"
         )
     truth, pred = settings.choose(truth, pred)
-    sigmas = choose_sigmas(settings, truth, pred)
-    if settings.area_from == "file":
-        truth = fill_crowdpose_areas(truth, sigmas)
-    rules = rules_of(settings, sigmas)
-    return Evaluation(truth, pred, rules, thread_count(settings.threads)), findings
+    sigmas: tuple[tuple[float, ...], ...] = ()
+    if settings.on == "keypoints":
+        sigmas = choose_sigmas(settings, truth, pred)
+        if settings.area_from == "file":
+            truth = fill_crowdpose_areas(truth, sigmas)
+    return Evaluation(truth, pred, rules_of(settings, sigmas), thread_count(settings.threads)), findings
 
 
 def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ()) -> Rules:
-    """Return the matching rules of COCO's settings; `sigmas` are the keypoint sigmas of each class."""
+    """Return the matching rules of COCO's settings; `sigmas` are the keypoint sigmas of each class.
+
+    torchmetrics compares IoU with thresholds in single precision, and interpolates at recalls in single precision.
+    """
+    iou = tuple(map(single, settings.iou)) if settings.quirks == "torchmetrics" else settings.iou
     return Rules(
-        thresholds=tuple(min(t, HIGHEST) for t in settings.thresholds),
+        thresholds=tuple(min(t, HIGHEST) for t in iou),
         similarity=settings.on,
         ranges=tuple((low, high) for _, low, high in settings.areas),
         limits=settings.max_dets,
@@ -354,12 +351,12 @@ def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ())
         ignored={"crowd": ("crowd",), "explicit": ("crowd", "ignore")}.get(settings.ignored, ()),
         shared=("crowd",) if settings.ignored in ("crowd", "explicit") else (),
         image_limit=settings.max_image_dets or 0,
-        repeats_quirks=settings.is_exact,
+        repeats_quirks=settings.quirks == "pycocotools",
         sigmas=sigmas,
     )
 
 
-class CocoResults(Results):
+class CocoResults(MeanResults):
     """Results of the COCO protocol: the twelve numbers, the same per class, IoU threshold and image, and the arrays.
 
     Returned by :func:`verite.coco`.
@@ -387,6 +384,7 @@ class CocoResults(Results):
     [0.505]
     """
 
+    settings: CocoSettings
     PROTOCOL = "coco"
     SLACK = 2.0**-52
 
@@ -399,15 +397,21 @@ class CocoResults(Results):
     ) -> None:
         """Compute the scores."""
         self.numbers, self.settings, self.asked = numbers, settings, asked
+        self.signature = asked.signature(self.PROTOCOL)
         super().__init__(
             protocol=self.PROTOCOL,
-            signature=asked.signature(self.PROTOCOL),
+            signature=self.signature,
             scores={key: (self.mean(*part), self.signature_of(*part)) for key, part in self.parts.items()},
             truth=numbers.truth,
             pred=numbers.pred,
             name=asked.name,
             findings=findings,
         )
+
+    @property
+    def given_settings(self) -> EvaluationSettings:
+        """Settings of the protocol as they were given; those of LVIS differ from COCO's."""
+        return self.asked
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         """Return the partial result of these images; see `Results.part`."""
@@ -428,10 +432,10 @@ class CocoResults(Results):
     @cached_property
     def parts(self) -> dict[str, tuple[str, int | None, int, int]]:
         """Each score as a mean: of precision or recall, at an IoU threshold (None: all), area range and limit."""
-        names, limits = self.settings.area_names, self.settings.max_dets
+        names, limits = [name for name, _, _ in self.settings.areas], self.settings.max_dets
         last = len(limits) - 1
         # pycocotools reads AP, and nothing else, at 100 predictions, whatever the largest number is.
-        is_fixed = self.settings.is_exact and self.settings.on != "keypoints" and 100 in limits
+        is_fixed = self.settings.quirks == "pycocotools" and self.settings.on != "keypoints" and 100 in limits
         first = limits.index(100) if is_fixed else last
         found: dict[str, tuple[str, int | None, int, int]] = {"AP": ("precision", None, 0, first)}
         for key, threshold in (("AP50", 0.5), ("AP75", 0.75)):
@@ -460,29 +464,15 @@ class CocoResults(Results):
             part = self.parts[self[score].name]
         return part if label is None else (*part[:4], flag_class(self.class_names, label))
 
-    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
-        """Return scores on bootstrap samples of the images; see `Results.draw_scores`."""
-        return self.evaluation.bootstrap_means([self.mean_query(score, label) for score in scores], weights)
-
-    def draw_class_scores(self, score: str, weights: Floats, labels: Sequence[str]) -> Floats:
-        """Return a score of some classes on bootstrap samples of the images: [sample, class]."""
-        return self.evaluation.bootstrap_means([self.mean_query(score, label) for label in labels], weights)
-
-    def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
-        """Return the first score of the objects in each bin; see `Results.bin_means`."""
-        part = self.mean_query(next(iter(self.scores)))
-        return self.evaluation.bin_means(part, of_truths, of_preds, bins, areas)
-
-    @cached_property
-    def evaluation(self) -> Evaluation:
+    @property
+    def evaluation(self) -> Evaluation | MergedNumbers:
         """The evaluation; for merged partial results only methods that need no boxes work."""
-        return self.numbers  # type: ignore[return-value]
+        return self.numbers
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
         """Return the mean of precision or recall over all classes with objects."""
-        if (
-            self.settings.is_exact
-        ):  # the reference reads AP at 100 predictions, and all of keypoints at 20, or not at all
+        # The reference reads AP at 100 predictions, and all scores of keypoints at 20, or not at all.
+        if self.settings.quirks == "pycocotools":
             is_fixed = self.settings.on == "keypoints" or (kind, threshold, area) == ("precision", None, 0)
             if is_fixed and (20 if self.settings.on == "keypoints" else 100) not in self.settings.max_dets:
                 return nan
@@ -495,11 +485,7 @@ class CocoResults(Results):
             one["iou"] = self.settings.iou[threshold] if threshold >= 0 else nan
         if len(self.settings.max_dets) > 1:
             one["max_dets"] = self.settings.max_dets[limit]
-        return self.asked.signature(f"{self.PROTOCOL}_{'ap' if kind == 'precision' else 'ar'}", **one)
-
-    def matches(self, iou: float | None = None) -> Matches:
-        """Which prediction is matched to which ground truth, of any area, at one of the IoU thresholds."""
-        return self.evaluation.matches(self.settings.iou, iou, self.settings.confidence)
+        return self.signature.replace(f"{self.PROTOCOL}_{'ap' if kind == 'precision' else 'ar'}", **one)
 
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         """Return the true positives needed for each of the 101 recalls, for `truths` objects."""
@@ -507,25 +493,23 @@ class CocoResults(Results):
 
     @property
     def notes(self) -> list[str]:
-        """Notes that are printed below the scores."""
-        found = [*explain_low_score(self), *self.describe_ignored(), *super().notes]
-        if self.settings.on == "box" and not self.pred.columns.regions.has_all_boxes:
+        """Notes that are printed below the scores: low scores, ignored objects, predictions without boxes."""
+        found: list[str] = []
+        regions = self.pred.columns.regions
+        if self.settings.on == "box" and not regions.has_all_boxes:
             hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see --on mask"
-            if self.pred.columns.regions.has_only_boxes:
+            if regions.has_only_boxes:
                 hint = "predictions have keypoints and no boxes: boxes are those around the points; see --on keypoints"
-            return [hint, *found]
-        return found
-
-    def describe_ignored(self) -> list[str]:
-        """Return a note on objects that their file flags as ignored, a flag COCO itself does not honour."""
+            found.append(hint)
+        found += explain_low_score(self)
+        # Objects that their file flags as ignored, a flag that COCO itself does not honour.
         count = int(self.truth.flag("ignore").sum()) if "ignore" in self.truth.columns.flag_names else 0
-        how = getattr(self.settings, "ignored", "explicit")
-        if not count or how == "drop":
-            return []
-        if how == "explicit":
+        if count and self.settings.ignored == "explicit":
             option = "; --ignored count counts them" if self.PROTOCOL == "coco" else ""
-            return [f"{count:,} objects are marked as ignored and were ignored{option}"]
-        return [f"{count:,} objects are marked as ignored and were counted; --ignored explicit ignores them"]
+            found.append(f"{count:,} objects are marked as ignored and were ignored{option}")
+        elif count and self.settings.ignored != "drop":
+            found.append(f"{count:,} objects are marked as ignored and were counted; --ignored explicit ignores them")
+        return [*found, *super().notes]
 
     @property
     def arrays(self) -> Arrays:
@@ -575,7 +559,7 @@ class CocoResults(Results):
         columns: dict[str, Sequence[Any]] = {key: self.class_means(*self.parts[key]) for key in shown}
         truths, preds = self.numbers.counts
         columns |= {"truths": truths, "preds": preds}
-        mean = {key: self.scores[key].value for key in shown} | {"truths": sum(truths), "preds": sum(preds)}
+        mean = {key: float(self.scores[key]) for key in shown} | {"truths": sum(truths), "preds": sum(preds)}
         return Table.of("class", self.class_names, columns, mean=mean)
 
     def threshold_table(self) -> Table:
@@ -590,7 +574,7 @@ class CocoResults(Results):
 
         The worst image comes first.
         """
-        found = self.evaluation.by_image()
+        found = self.by_image()
         missed = [truths - hits for truths, hits in zip(found["truths"], found["found"], strict=True)]
         mistakes = [wrong + lost for wrong, lost in zip(found["wrong"], missed, strict=True)]
         ap = found["precision"]
@@ -602,7 +586,7 @@ class CocoResults(Results):
 
     def tables(self) -> dict[str, Table]:
         """Return the tables per class, IoU threshold and image."""
-        images = {"images": self.image_table()} if self.numbers.has_objects else {}
+        images = {"images": self.image_table()} if self.has_objects else {}
         return {"classes": self.class_table(), "thresholds": self.threshold_table(), **images}
 
     def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
@@ -613,9 +597,7 @@ class CocoResults(Results):
         half = keys.index(next(key for key in keys if key.startswith("AR")))
         lines = [one_line(self.name)]
         for group in (keys[:half], keys[half:]):
-            cells = [
-                (key, ABSENT if isnan(self.scores[key].value) else f"{self.scores[key].value:.4f}") for key in group
-            ]
+            cells = [(key, ABSENT if isnan(self.scores[key]) else f"{self.scores[key]:.4f}") for key in group]
             widths = [max(len(key), len(value)) for key, value in cells]
             lines += ["  ".join(key.rjust(w) for (key, _), w in zip(cells, widths, strict=True))]
             lines += ["  ".join(value.rjust(w) for (_, value), w in zip(cells, widths, strict=True))]
@@ -644,7 +626,9 @@ class CocoResults(Results):
 
     def chosen_table(self) -> Table:
         """Return the table that the setting `per` chooses."""
-        return {"class": self.class_table, "threshold": self.threshold_table, "image": self.image_table}[self.per]()
+        return {"class": self.class_table, "threshold": self.threshold_table, "image": self.image_table}[
+            self.settings.per
+        ]()
 
     def main_table(self) -> Table:
         """Return the table that CSV and LaTeX output show."""

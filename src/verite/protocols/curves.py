@@ -16,8 +16,8 @@ from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.bootstrap import Points, mean_over_classes, rearrange
 from verite.evaluation.curves import Curve, Interpolation
-from verite.evaluation.evaluation import IGNORED, RIGHT, Evaluation, Rules, int64s
-from verite.evaluation.partial import GONE, ClassRows, MergedNumbers
+from verite.evaluation.evaluation import GONE, IGNORED, RIGHT, Evaluation, Rules, int64s
+from verite.evaluation.partial import ClassRows, MergedNumbers
 from verite.evaluation.prepare import explain_low_score
 from verite.evaluation.settings import RankedSettings
 from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
@@ -187,6 +187,11 @@ class CurveResults(Results):
     @property
     def notes(self) -> list[str]:
         return [*explain_low_score(self), *super().notes]
+
+    @property
+    def iou_thresholds(self) -> tuple[float, ...]:
+        """IoU thresholds, one for each dictionary of `curves`."""
+        return tuple(self.settings.iou)
 
     def ap(self, label: str, threshold: int = 0) -> float:
         """Return the average precision of a class at the t-th IoU threshold."""

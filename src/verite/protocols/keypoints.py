@@ -45,7 +45,7 @@ class Sigmas(Setting[Any, Any]):
         return check_sigmas(value)
 
     def format(self, value: Any) -> object:
-        return value if value is None or isinstance(value, str) else spell_sigmas(value)
+        return value if isinstance(value, str) else spell_sigmas(value)
 
 
 def read_sigmas(path: str) -> tuple[float, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from os import PathLike
@@ -12,10 +12,10 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, excerpt
 from verite.evaluation.curves import Curve
-from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Outcomes, Rules
-from verite.evaluation.partial import GONE
+from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, MatchedEvaluation, Outcomes, Rules
 from verite.evaluation.prepare import check_mask_sizes, prepare
-from verite.evaluation.settings import THREADS, highest_threshold
+from verite.evaluation.results import MatchedResults
+from verite.evaluation.settings import THREADS, above_threshold, highest_threshold
 from verite.formats import read
 from verite.model.alignment import free_ids
 from verite.model.annotations import Annotations
@@ -34,10 +34,8 @@ if TYPE_CHECKING:
 
     Bools = NDArray[np.bool_]
     Ints = NDArray[np.int64]
-    from collections.abc import Callable
-
-    from verite.evaluation.curves import Curve
     from verite.evaluation.partial import MergedNumbers
+    from verite.evaluation.settings import ClassThresholds
     from verite.evaluation.state import Part
     from verite.model.annotations import Annotations
 
@@ -244,15 +242,24 @@ def curves_of(settings: OpenImagesSettings, sides: Sides, decided: Decided) -> d
     return curves
 
 
-class OpenImagesEvaluation:
+class OpenImagesEvaluation(MatchedEvaluation):
     """Ground truth and predictions by the rules of Open Images, matched on first use."""
 
-    has_objects = True
     has_one_order = False  # groups come behind objects of equal confidence, and what hits one depends on the threshold
 
     def __init__(self, settings: OpenImagesSettings, truth: Annotations, pred: Annotations, threads: int) -> None:
         self.settings, self.truth, self.pred, self.threads = settings, truth, pred, threads
         self.weight = settings.group_of_weight or 0.0
+        spared = ("difficult",) if self.weight > 0 else ("difficult", "group_of")
+        self.rules = Rules(  # without groups and verified classes
+            settings.iou,
+            settings.on,
+            wants="best",
+            equal="first",
+            ties="row",
+            allow_unknown_classes=True,
+            ignored=spared,
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OpenImagesEvaluation, (self.settings, self.truth, self.pred, self.threads)
@@ -269,20 +276,6 @@ class OpenImagesEvaluation:
 
     def curves(self, threshold: float) -> dict[str, Curve]:
         return curves_of(self.settings, self.sides, self.decide(threshold))
-
-    @property
-    def rules(self) -> Rules:
-        """Matching rules without groups and verified classes."""
-        spared = ("difficult",) if self.weight > 0 else ("difficult", "group_of")
-        return Rules(
-            self.settings.iou,
-            self.settings.on,
-            wants="best",
-            equal="first",
-            ties="row",
-            allow_unknown_classes=True,
-            ignored=spared,
-        )
 
     @property
     def is_asked(self) -> Bools:
@@ -307,14 +300,19 @@ class OpenImagesEvaluation:
         state[taken[taken >= 0]] = RIGHT
         return Outcomes(state, met, overlap, taken.astype(np.int32), asked)
 
-    def matches(self, threshold: float) -> Matches:
-        """Which prediction is matched to which ground truth at an IoU threshold, whatever groups are worth."""
+    def matches(
+        self, thresholds: Sequence[float], iou: float | None, confidence: float | ClassThresholds | None = None
+    ) -> Matches:
+        """Which prediction is matched to which ground truth at an IoU threshold, whatever groups are worth.
+
+        A group has its highest-confidence prediction.
+        """
+        threshold = thresholds[choose_threshold(thresholds, iou)]
         found, origin, counted_truth = self.decide(threshold), self.sides.origin, self.is_asked
         matched_pred = np.where(counted_truth & (found.taken >= 0), np.append(origin, -1)[found.taken], -1)
         counted_pred = np.zeros(len(self.pred), dtype=np.bool_)
         counted_pred[origin[found.outcome != IGNORED]] = True
-        confidence = highest_threshold(self.settings.confidence)
-        return Matches(threshold, counted_truth, matched_pred, confidence, counted_pred)
+        return Matches(threshold, counted_truth, matched_pred, highest_threshold(confidence), counted_pred)
 
     def list_falling(self, threshold: int = 0) -> Ints:
         """Return all predictions by falling confidence, ties as at this threshold, ignored ones last."""
@@ -323,9 +321,12 @@ class OpenImagesEvaluation:
         rows = sides.origin[counted]
         return np.concatenate([rows, np.setdiff1d(np.arange(len(self.pred)), rows)])
 
-    def bin_means(self, of_truths: Ints, of_preds: Ints, bins: int) -> list[float]:
-        """Mean AP at the first threshold of each bin: truths outside it are difficult, and predictions outside it that
-        find nothing are left out.
+    def bin_means(
+        self, part: tuple[Any, ...], of_truths: Ints, of_preds: Ints, bins: int, areas: Any = ()
+    ) -> list[float]:
+        """Mean AP at the first threshold of each bin, whatever `part` and `areas` are.
+
+        Ground truth outside the bin is difficult, and unmatched predictions outside it are ignored.
         """
         found = []
         for code in range(bins):
@@ -389,14 +390,14 @@ class OpenImagesSettings(CurveSettings):
         return self.change(unverified=unverified, group_of_weight=weight)
 
 
-class OpenImagesResults(GroupedResults):
+class OpenImagesResults(GroupedResults, MatchedResults):
     """Results of the Open Images protocol: average precision per class at each IoU threshold, with the curves."""
 
     settings: OpenImagesSettings
-    evaluation: OpenImagesEvaluation
+    evaluation: OpenImagesEvaluation | MergedNumbers
     is_reversed = True
 
-    def with_evaluation(self, kept: Any) -> OpenImagesResults:
+    def with_evaluation(self, kept: OpenImagesEvaluation | MergedNumbers) -> OpenImagesResults:
         """Set the evaluation behind the scores, and return itself."""
         self.evaluation = kept
         return self
@@ -405,18 +406,11 @@ class OpenImagesResults(GroupedResults):
     def group_weight(self) -> float:  # type: ignore[override]
         return self.settings.group_of_weight or 0.0
 
-    def matches(self, iou: float | None = None) -> Matches:
-        """Which prediction is matched to which ground truth; a group has its highest-confidence prediction."""
-        threshold = self.settings.iou[choose_threshold(self.settings.iou, iou)]
-        if not self.evaluation.has_objects:
-            raise DataError(f"matches: {GONE}; evaluate in one piece")
-        return self.evaluation.matches(threshold)
-
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         return np.arange(1, truths + 1)
 
     def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
-        return self.evaluation.bin_means(of_truths, of_preds, bins)
+        return self.evaluation.bin_means((), of_truths, of_preds, bins)
 
     def part(self, about: Callable[[Labels], str]) -> Part:
         truth = self.truth
@@ -488,7 +482,8 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
         wanted = {codes.get(label, label) for label in settings.labels}
         truth = truth.only(wanted)
         pred = pred.only([name for name in pred.labels.all_names if name in wanted])
-    pred = settings.drop_below_threshold(pred)
+    if settings.confidence is not None and pred.confidence is not None:
+        pred = pred.where(above_threshold(pred, settings.confidence))
     threads = thread_count(settings.threads)
     if settings.on == "mask":
         truth = drop_empty_masks(truth, threads)

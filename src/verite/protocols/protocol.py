@@ -16,6 +16,7 @@ from verite.errors import BadParameter
 from verite.evaluation.settings import ClassSettings
 from verite.formats import Readable, read, read_pair
 from verite.formats.shards import is_many, read_detectors
+from verite.hooks import hook
 from verite.protocols import REGISTRY, protocol_named
 from verite.settings import Choice, Settings, call_signature, given_type
 from verite.threads import use_threads
@@ -170,10 +171,8 @@ class Protocol(Generic[P, R]):
         """
         settings = self.settings(*args, **given)
         if pred is None or any(getattr(settings, name, None) is not None for name in ("executor", "parts")):
-            import verite  # a layer above this one
-
-            more: dict[str, Any] = dict(given)
-            return verite.evaluate_parts(truth, pred, self.verb, **more)  # type: ignore[return-value]
+            of_shards: R = hook("evaluate_parts")(truth, pred, self.verb, **given)
+            return of_shards
         with use_threads(getattr(settings, "threads", None)):
             known, found = self.read(truth, pred)
             if not isinstance(found, dict):

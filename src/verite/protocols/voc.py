@@ -17,12 +17,12 @@ from verite.evaluation.bootstrap import widen
 from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
+from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import MAX_IMAGE_DETS, THREADS
 from verite.evaluation.state import Part
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
 from verite.model.images import known_images
-from verite.model.results import Matches
 from verite.protocols.coco import RECALLS, THRESHOLDS, flag_class
 from verite.protocols.curves import (
     IOU,
@@ -185,13 +185,14 @@ def as_written(pred: Annotations) -> Annotations:
     return replace(pred, regions=pred.regions.with_boxes(pred.regions.boxes.round(1), "xyxy"), confidence=confidence)
 
 
-class VocResults(CurveResults):
+class VocResults(CurveResults, MeanResults):
     """Results of the Pascal VOC protocol: average precision per class at each IoU threshold, with the curves.
 
     `curves[t]` maps class names to curves at the t-th threshold; without an index the first threshold is meant.
     """
 
     settings: VocSettings
+    evaluation: Evaluation | MergedNumbers
 
     def __init__(
         self,
@@ -201,7 +202,7 @@ class VocResults(CurveResults):
         curves: Sequence[dict[str, Curve]] | None = None,
     ) -> None:
         """`curves` are those of the evaluation, if they are known already."""
-        self.evaluation: Any = evaluation
+        self.evaluation = evaluation
         if curves is None:
             curves = all_curves(evaluation, len(settings.iou))
         super().__init__("voc", settings, curves, evaluation.truth, evaluation.pred, findings)
@@ -240,19 +241,13 @@ class VocResults(CurveResults):
         return found | ({} if self.point is None else self.point.columns(self.class_names))
 
     def part(self, about: Callable[[Labels], str]) -> Part:
-        part: Part = self.evaluation.part(about(Labels(self.truth.labels.all_names)))
-        return part
+        return self.evaluation.part(about(Labels(self.truth.labels.all_names)))
 
     @classmethod
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> VocResults:
         """Return the results of merged partial results."""
         numbers.expect_rules(rules_of(settings))
         return cls(settings, numbers)
-
-    def matches(self, iou: float | None = None) -> Matches:
-        """Which prediction is matched to which ground truth at one of the IoU thresholds."""
-        kept: Evaluation = self.evaluation
-        return kept.matches(self.settings.iou, iou, self.settings.confidence)
 
     def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
         """Return the mean behind a score, of all classes or one, as the bootstrap takes it."""
@@ -272,20 +267,9 @@ class VocResults(CurveResults):
         if mean_over != "truth":
             raise BadParameter(f"mean_over: expected truth for draws and costs, found {mean_over}")
 
-    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
-        return self.draw_parts([self.mean_query(score, label) for score in scores], weights)
-
-    def draw_class_scores(self, score: str, weights: Floats, labels: Sequence[str]) -> Floats:
-        return self.draw_parts([self.mean_query(score, label) for label in labels], weights)
-
-    def draw_parts(self, parts: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
-        drawn: Floats = self.evaluation.bootstrap_means(parts, widen(weights, len(known_images(self.truth, self.pred))))
-        return drawn
-
-    def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
-        part = self.mean_query(next(iter(self.scores)))
-        found: list[float] = self.evaluation.bin_means(part, of_truths, of_preds, bins, areas)
-        return found
+    def bootstrap_means(self, parts: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
+        """Return means on bootstrap samples; images that only predictions have are in none of them."""
+        return super().bootstrap_means(parts, widen(weights, len(known_images(self.truth, self.pred))))
 
     def tp_needed_per_recall(self, truths: int) -> NDArray[np.int64]:
         self.ask_for_recalls()

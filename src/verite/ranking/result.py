@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-import verite
+from verite import __version__
 from verite.annotation_errors.model import check_rate
 from verite.errors import BadParameter
 from verite.model.results import to_json
@@ -278,7 +278,7 @@ class Ranking(Display):
             "largest_epsilon": None if self.whole_epsilon is None else list(self.whole_epsilon),
             "not_told_apart": [list(run) for run in self.not_told_apart()],
             "methods": self.methods,
-            "version": verite.__version__,
+            "version": __version__,
             "table": None if self.table is None else {"path": self.table.source, "digest": self.table.digest},
         }
         if self.whole_interval is not None:

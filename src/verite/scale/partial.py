@@ -215,7 +215,7 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
 def partial_of(results: Results) -> PartialResult:
     """Return the partial result of the results of some images."""
     chosen = protocol_of(results.protocol)
-    asked: Any = getattr(results, "asked", None) or vars(results)["settings"]  # completed by what the truth says
+    asked = results.given_settings  # completed by what the truth says
     part: Part = results.part(lambda labels: describe_rules(chosen, asked, labels))
     if part.kept.moved:
         raise DataError(
@@ -288,8 +288,8 @@ def describe_rules(protocol: Protocol[Any, Any], settings: Settings, labels: Lab
         raise BadParameter(f"parts: expected quirks none, found {quirks}, which depend on all images")
     if getattr(settings, "ties", "") == "unstable":
         raise BadParameter("parts: expected ties stable or image, found unstable, which depends on all images")
-    signed = [s for s in settings.declared.values() if s.is_in_signature(getattr(settings, s.name))]
-    said = {s.name: plain_setting(s, getattr(settings, s.name)) for s in signed}
+    signed = settings.signed_values
+    said = {name: plain_setting(s, getattr(settings, name)) for name, s in settings.declared.items() if name in signed}
     about = {
         "protocol": protocol.verb,
         "revision": settings.REVISION,

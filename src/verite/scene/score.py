@@ -88,7 +88,9 @@ def martin(p: Pairs) -> Array:
 
 
 CITE = "Hemery, Laurent, Emile, Rosenberger, Évaluation d'un résultat d'interprétation d'images, eq. 6"
-MARTIN = Metric(make_record(martin, on="region", bounds=(0, 1), best=0, symmetric=True, cite=CITE, name="martin"), {})
+MARTIN: Metric = Metric(
+    make_record(martin, on="region", bounds=(0, 1), best=0, symmetric=True, cite=CITE, name="martin"), {}
+)
 
 
 def localization_metric(name: str | Metric) -> Metric:

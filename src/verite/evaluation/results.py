@@ -1,0 +1,77 @@
+"""Results of protocols that match objects: matches, outcomes, bootstrap scores and numbers per image.
+
+COCO, Pascal VOC, LVIS and Open Images keep their evaluation, so that everything that asks for single objects (error
+analysis, leaderboards, overlays, the report) is a method of :class:`MatchedResults`. Merged partial results are
+results of the same classes whose evaluation has no objects any more: `has_objects` is False.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from verite.model.results import Results, choose_threshold
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from verite.evaluation.evaluation import Floats, MatchedEvaluation, Outcomes
+    from verite.model.results import Matches
+
+
+class MatchedResults(Results):
+    """Results that keep the matching of predictions with ground truth.
+
+    `settings` are those of the protocol, with IoU thresholds and a confidence threshold; `evaluation` is the matching.
+    """
+
+    if TYPE_CHECKING:
+
+        @property
+        def evaluation(self) -> MatchedEvaluation: ...
+
+    @property
+    def has_objects(self) -> bool:
+        """Whether single objects are at hand: merged partial results have numbers alone."""
+        return self.evaluation.has_objects
+
+    @property
+    def iou_thresholds(self) -> tuple[float, ...]:
+        """IoU thresholds of the evaluation."""
+        return tuple(self.settings.iou)
+
+    def matches(self, iou: float | None = None) -> Matches:
+        """Which prediction is matched to which ground truth, of any area, at one of the IoU thresholds."""
+        return self.evaluation.matches(self.settings.iou, iou, self.settings.confidence)
+
+    def outcomes(self, iou: float | None = None) -> Outcomes:
+        """Return the outcome of every object at one of the IoU thresholds; None is the only one."""
+        return self.evaluation.outcomes(choose_threshold(self.settings.iou, iou))
+
+    def by_image(self) -> dict[str, list[Any]]:
+        """Return the evaluation of each image alone, as columns; see `Evaluation.by_image`."""
+        return self.evaluation.by_image()
+
+
+class MeanResults(MatchedResults):
+    """Results whose scores are means that can be computed again on other images and ground truths: COCO, VOC, LVIS."""
+
+    def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
+        """Return the mean behind a score, of all classes or one, as the bootstrap takes it."""
+        raise NotImplementedError
+
+    def bootstrap_means(self, parts: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
+        """Return means on bootstrap samples, [sample, part], from weights [sample, image]."""
+        return self.evaluation.bootstrap_means(parts, weights)
+
+    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
+        """Return scores on bootstrap samples of the images; see `Results.draw_scores`."""
+        return self.bootstrap_means([self.mean_query(score, label) for score in scores], weights)
+
+    def draw_class_scores(self, score: str, weights: Floats, labels: Sequence[str]) -> Floats:
+        """Return a score of some classes on bootstrap samples of the images: [sample, class]."""
+        return self.bootstrap_means([self.mean_query(score, label) for label in labels], weights)
+
+    def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
+        """Return the first score of the objects in each bin; see `Results.bin_means`."""
+        part = self.mean_query(next(iter(self.scores)))
+        return self.evaluation.bin_means(part, of_truths, of_preds, bins, areas)

@@ -1,0 +1,336 @@
+"""Precision, recall and F1 without confidences, against brute force, scipy and numbers by hand."""
+
+from __future__ import annotations
+
+import json
+import random
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
+
+import verite as vt
+from tests.protocols.scenes import random_sides, shuffle
+from verite.cli import run
+from verite.protocols.f1 import F1Results
+
+Box = list[float]
+THRESHOLDS = (0.1, 0.3, 0.5, 0.7)
+
+
+def iou(a: Box, b: Box, *, is_crowd: bool = False) -> float:
+    wide, high = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    if wide <= 0 or high <= 0:
+        return 0.0
+    mine, theirs = ((box[2] - box[0]) * (box[3] - box[1]) for box in (a, b))
+    return wide * high / (mine if is_crowd else mine + theirs - wide * high)
+
+
+def annotations(boxes: list[Box], **more: Any) -> vt.Annotations:
+    return vt.Annotations.of(["a"] * len(boxes), ["c"] * len(boxes), boxes, images=["a"], labels=["c"], **more)
+
+
+def small_boxes(rng: random.Random, most: int) -> list[Box]:
+    """Boxes on a coarse grid, so that many are equal and many IoUs are."""
+    found: list[Box] = []
+    for _ in range(rng.randint(0, most)):
+        x, y = rng.randint(0, 4), rng.randint(0, 4)
+        found.append([x, y, x + rng.randint(1, 5), y + rng.randint(1, 5)])
+    return found
+
+
+def best_by_hand(table: list[list[float]], threshold: float) -> tuple[int, float]:
+    """The most pairs and the largest sum of IoU over all assignments, one by one."""
+    best, columns = (0, 0.0), range(len(table[0]) if table else 0)
+
+    def go(row: int, used: frozenset[int], count: int, total: float) -> None:
+        nonlocal best
+        if row == len(table):
+            best = max(best, (count, total))
+            return
+        go(row + 1, used, count, total)
+        for column in columns:
+            if column not in used and table[row][column] >= threshold:
+                go(row + 1, used | {column}, count + 1, total + table[row][column])
+
+    go(0, frozenset(), 0, 0.0)
+    return best
+
+
+@pytest.mark.thorough
+def test_the_optimal_assignment_is_the_best_of_all() -> None:
+    rng = random.Random(1)
+    for _ in range(2000):
+        truths, preds = small_boxes(rng, 5), small_boxes(rng, 5)
+        crowd = np.array([rng.random() < 0.2 for _ in truths], dtype=np.bool_)
+        found = vt.f1(annotations(truths, crowd=crowd), annotations(preds), iou=THRESHOLDS, checks="off")
+        asked = [truth for truth, is_crowd in zip(truths, crowd, strict=True) if not is_crowd]
+        table = [[iou(pred, truth) for truth in asked] for pred in preds]
+        for threshold, tally in zip(THRESHOLDS, found.tallies, strict=True):
+            count, total = best_by_hand(table, threshold)
+            assert (tally.tp, tally.fn) == (count, len(asked) - count)
+            assert tally.iou == pytest.approx(total, abs=1e-9)
+            over_crowd = sum(
+                any(iou(pred, t, is_crowd=True) >= threshold for t, c in zip(truths, crowd, strict=True) if c)
+                for pred in preds
+            )
+            # Predictions over a crowd are ignored unless they are matched.
+            assert len(preds) - count - over_crowd <= tally.fp <= len(preds) - count
+
+
+def test_a_prediction_over_a_crowd_is_ignored_unless_it_is_matched() -> None:
+    truth = annotations([[0, 0, 10, 10], [20, 0, 60, 40]], crowd=np.array([False, True]))
+    pred = annotations([[0, 0, 10, 10], [20, 0, 30, 10], [40, 10, 50, 20], [80, 80, 90, 90]])
+    tally = vt.f1(truth, pred, iou=0.5).tallies[0]
+    assert (tally.tp, tally.fp, tally.fn) == (1, 1, 0)
+    counted = vt.f1(truth, pred, iou=0.5, ignored="count").tallies[0]
+    assert (counted.tp, counted.fp, counted.fn) == (1, 3, 1)
+
+
+@pytest.mark.thorough
+def test_large_assignments_are_those_of_scipy() -> None:
+    rng = np.random.default_rng(2)
+    for size in (20, 60, 150):
+        corners = rng.uniform(0, 60, (size, 2))
+        boxes = np.concatenate([corners, corners + rng.uniform(20, 40, (size, 2))], axis=1)
+        moved = boxes[: size - 5] + rng.normal(0, 6, (size - 5, 4))
+        found = vt.f1(annotations(boxes.tolist()), annotations(moved.tolist()), iou=THRESHOLDS, checks="off")
+        table: NDArray[np.float64] = np.array([[iou(p, t) for t in boxes.tolist()] for p in moved.tolist()])
+        for threshold, tally in zip(THRESHOLDS, found.tallies, strict=True):
+            gains = np.where(table >= threshold, 1000 + table, 0)  # one more pair is worth more than any IoU
+            rows, columns = linear_sum_assignment(gains, maximize=True)
+            chosen = table[rows, columns][table[rows, columns] >= threshold]
+            assert tally.tp == len(chosen)
+            assert tally.iou == pytest.approx(chosen.sum(), abs=1e-6)
+
+
+def test_greedy_takes_pairs_by_falling_iou() -> None:
+    # The first prediction overlaps both objects; taking its best one leaves the second prediction without any.
+    truth = annotations([[0, 0, 10, 10], [4, 0, 14, 10]])
+    pred = annotations([[1, 0, 11, 10], [-3, 0, 7, 10]])  # IoU 0.818 and 0.538; 0.538 and 0.176
+    best = vt.f1(truth, pred, iou=0.5, checks="off").tallies[0]
+    greedy = vt.f1(truth, pred, iou=0.5, match="greedy", checks="off").tallies[0]
+    assert (best.tp, greedy.tp) == (2, 1)
+    assert best.iou == pytest.approx(2 * 7 / 13)
+    assert greedy.iou == pytest.approx(9 / 11)
+
+
+@pytest.mark.parametrize("match", ["optimal", "greedy"])
+def test_no_order_changes_a_bit(match: Any) -> None:
+    rng = random.Random(3)
+    for _ in range(60):
+        truths, preds = small_boxes(rng, 4), small_boxes(rng, 4)
+        documents = {
+            json.dumps(vt.f1(annotations(list(t)), annotations(list(p)), match=match, checks="off").details())
+            for t in list(permutations(truths))[:6]
+            for p in list(permutations(preds))[:6]
+        }
+        assert len(documents) == 1
+
+
+def test_order_of_images_and_objects_changes_no_bit() -> None:
+    truth, pred = random_sides(7)
+    first = vt.f1(truth, pred, checks="off").details()
+    for seed in range(3):
+        again = vt.f1(shuffle(truth, seed), shuffle(pred, seed + 10), checks="off").details()
+        assert json.dumps(again, sort_keys=True) == json.dumps(first, sort_keys=True)
+
+
+def cats_and_dogs() -> tuple[vt.Annotations, vt.Annotations]:
+    """Two cats, one dog; a cat at IoU 0.6, a dog exactly, and a dog too many."""
+    truth = vt.Annotations.of(
+        ["a", "a", "b"],
+        ["cat", "cat", "dog"],
+        [[0, 0, 10, 10], [50, 50, 60, 60], [0, 0, 10, 10]],
+        images=["a", "b", "c"],
+    )
+    pred = vt.Annotations.of(
+        ["a", "b", "b"],
+        ["cat", "dog", "dog"],
+        [[0, 0, 10, 6], [0, 0, 10, 10], [30, 30, 40, 40]],
+        images=["a", "b", "c"],
+    )
+    return truth, pred
+
+
+def test_numbers_by_hand() -> None:
+    found = vt.f1(*cats_and_dogs(), iou=(0.5, 0.75), checks="off")
+    # At 0.5: TP 2, FP 1, FN 1; at 0.75: TP 1, FP 2, FN 2.
+    assert found["precision"].value == pytest.approx((2 / 3 + 1 / 3) / 2)
+    assert found["F1@0.50"].value == pytest.approx(2 / 3)
+    assert found["F1@0.75"].value == pytest.approx(1 / 3)
+    # Cats: F1 2/3 and 0; dogs: 2/3 and 2/3.
+    assert found["macro_F1"].value == pytest.approx(((2 / 3 + 2 / 3) / 2 + (0 + 2 / 3) / 2) / 2)
+    assert found.tallies[0].mean_iou == pytest.approx((0.6 + 1.0) / 2)
+    # Predictions minus objects in a, b, c: -1, 1, 0.
+    assert found.count_errors() == pytest.approx({"mae": 2 / 3, "rmse": (2 / 3) ** 0.5, "bias": 0.0})
+    assert found.count_errors(0) == pytest.approx({"mae": 1 / 3, "rmse": (1 / 3) ** 0.5, "bias": -1 / 3})
+
+
+def test_bounds_of_average_precision_are_reached_by_some_order() -> None:
+    truth, pred = cats_and_dogs()
+    found = vt.f1(truth, pred, iou=(0.5, 0.75), checks="off")
+    values = []
+    for order in permutations(range(3)):
+        ranked = vt.Annotations.of(
+            ["a", "b", "b"], ["cat", "dog", "dog"], pred.regions.boxes.tolist(),
+            confidence=[0.9 - 0.1 * place for place in order], images=["a", "b", "c"],
+        )  # fmt: skip
+        values.append(vt.coco(truth, ranked, iou=(0.5, 0.75), checks="off")["AP"].value)
+    assert found.ap_bounds == pytest.approx((min(values), max(values)), abs=1e-12)
+    assert "no confidences: AP lies between" in str(found)
+
+
+def test_predictions_with_confidences_have_no_bounds() -> None:
+    truth, pred = random_sides(7)
+    found = vt.f1(truth, pred, confidence=0.5, checks="off")
+    assert found.ap_bounds is None
+    assert "confidence threshold 0.5" in str(found)
+
+
+def test_an_empty_image_without_predictions_is_perfect_and_counts_nowhere() -> None:
+    found = vt.f1(*cats_and_dogs(), iou=0.5, per="image", checks="off")
+    assert found.to_dict()["images"]["c"] == {"F1": 1.0, "tp": 0, "fp": 0, "fn": 0}
+    assert found["F1"].value == pytest.approx(2 / 3)
+
+
+def test_only_the_classes_that_were_asked_for_count() -> None:
+    truth, pred = cats_and_dogs()
+    found = vt.f1(truth, pred, iou=0.5, asked=[("a", "cat"), ("b", "cat"), ("c", "cat")], checks="off")
+    tally = found.tallies[0]
+    assert (tally.tp, tally.fp, tally.fn) == (1, 0, 1)
+    assert "asked" in dict(found.signature)
+    with pytest.raises(vt.DataError, match="'z'"):
+        vt.f1(truth, pred, asked=[("z", "cat")], checks="off")
+
+
+def test_questions_may_come_from_a_file(tmp_path: Any) -> None:
+    (tmp_path / "asked.csv").write_text("image,class\na,cat\n")
+    found = vt.f1(*cats_and_dogs(), iou=0.5, asked=str(tmp_path / "asked.csv"), checks="off")
+    assert found.counts.truths == [2, 0]
+
+
+def test_precision_recall_and_f1_are_those_of_the_analysis_where_matches_agree() -> None:
+    """Objects that overlap no other one are matched alike by every rule."""
+    rng = np.random.default_rng(5)
+    boxes = [[40 * i, 0, 40 * i + 20, 20] for i in range(30)]
+    kept = rng.random(30) < 0.7
+    moved = [[x1 + 2, y1, x2 + 2, y2] for (x1, y1, x2, y2), is_kept in zip(boxes, kept, strict=True) if is_kept]
+    moved += [[5000 + 40 * i, 0, 5020 + 40 * i, 20] for i in range(6)]
+    truth = annotations(boxes)
+    pred = annotations(moved, confidence=rng.random(len(moved)))
+    tally = vt.f1(truth, pred, iou=0.5, checks="off").tallies[0]
+    point = vt.analyse(truth, pred, iou=0.5, checks="off", only=["operating"]).operating.to_dict()["classes"]["c"]
+    curve = vt.voc(truth, pred, iou=0.5, checks="off", pixel="continuous", point="last")
+    assert tally.precision == pytest.approx(curve["P"].value)
+    assert tally.recall == pytest.approx(curve["R"].value)
+    assert tally.f1 == pytest.approx(curve["F1"].value)
+    assert point is not None
+
+
+def test_partial_results_merge_to_the_same_bits(tmp_path: Any) -> None:
+    truth, pred = random_sides(7)
+    whole = vt.f1(truth, pred, checks="off")
+    parts = []
+    for rest in range(3):
+        chosen = [i for i in range(len(truth.images)) if i % 3 == rest]
+        names = [truth.images.name(i) for i in chosen]
+        sides = [pick_images(side, names) for side in (truth, pred)]
+        parts.append(vt.partial(*sides, "f1", checks="off"))
+    merged = parts[2].merge(parts[0], parts[1]).compute()
+    assert isinstance(merged, F1Results)
+    ours, theirs = (json.loads(json.dumps(one.details())) for one in (whole, merged))
+    for key in ("precision", "recall", "F1", "macro", "counts", "thresholds"):
+        assert without_mean_iou(theirs[key]) == without_mean_iou(ours[key])
+    assert theirs["mean_iou"] == ours["mean_iou"]
+
+
+def without_mean_iou(value: Any) -> Any:
+    return [{k: v for k, v in one.items() if k != "mean_iou"} for one in value] if isinstance(value, list) else value
+
+
+def pick_images(side: vt.Annotations, names: list[str]) -> vt.Annotations:
+    rows = [r for r in range(len(side)) if side.images.name(int(side.image[r])) in names]
+    return vt.Annotations.of(
+        [side.images.name(int(side.image[r])) for r in rows],
+        [side.labels.name(int(side.label[r])) for r in rows],
+        side.regions.boxes[rows].tolist() if rows else [],
+        confidence=None if side.confidence is None else side.confidence[rows].tolist(),
+        images=names,
+        labels=list(side.labels.all_names),
+        **{name: column[rows] for name, column in side.flags.items()},
+    )
+
+
+def test_bootstrap_means_are_those_of_repeated_images() -> None:
+    truth, pred = random_sides(7)
+    found = vt.f1(truth, pred, checks="off")
+    weights = np.ones((2, len(truth.images)))
+    weights[1, 0] = 0
+    drawn = found.draw_scores(["F1", "macro_F1", "precision", "recall", "F1@0.50"], weights)
+    values = [found[name].value for name in ("F1", "macro_F1", "precision", "recall", "F1@0.50")]
+    assert drawn[0] == pytest.approx(values, abs=1e-12)
+    rest = [truth.images.name(i) for i in range(1, len(truth.images))]
+    less = vt.f1(pick_images(truth, rest), pick_images(pred, rest), checks="off")
+    assert drawn[1] == pytest.approx([less[n].value for n in ("F1", "macro_F1", "precision", "recall", "F1@0.50")])
+
+
+def test_bad_input_gets_one_sentence(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    images = [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}]
+    truth = {
+        "images": images,
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 10, 10], "area": 100, "iscrowd": 0}],
+    }
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    (tmp_path / "empty.json").write_text(json.dumps(truth | {"annotations": []}))
+    (tmp_path / "none.csv").write_text("image,label,x1,y1,x2,y2\n")
+    (tmp_path / "strange.csv").write_text("image,label,x1,y1,x2,y2\na.jpg,spoon,0,0,10,10\n")
+    (tmp_path / "outside.csv").write_text("image,label,x1,y1,x2,y2\na.jpg,cat,5000,5000,5010,5010\n")
+    for sides in (("truth.json", "strange.csv"), ("truth.json", "outside.csv"), ("empty.json", "none.csv")):
+        status = run(["f1", *(str(tmp_path / name) for name in sides), "--quiet"])
+        captured = capsys.readouterr()
+        assert status == 1, (sides, captured.out)
+        assert len(captured.err.strip().splitlines()) == 1
+        assert "expected" in captured.err or "V" in captured.err
+
+
+def test_missing_confidences_name_the_command() -> None:
+    with pytest.raises(vt.DataError, match="verite f1"):
+        vt.coco(*cats_and_dogs())
+
+
+PUBLISHED = Path(__file__).parents[1] / "data" / "cgf1" / "published.json"
+
+
+@pytest.mark.parametrize("case", json.loads(PUBLISHED.read_text()), ids=lambda case: f"seed {case['seed']}")
+def test_cgf1_is_that_of_the_published_evaluator(case: Any, tmp_path: Path) -> None:
+    """Figures of one run of facebookresearch/sam3's sam3/eval/cgf1_eval.py (bbox) on 24 random sets."""
+    paths = [tmp_path / f"truth-{i}.json" for i in range(len(case["truths"]))]
+    for path, truth in zip(paths, case["truths"], strict=True):
+        path.write_text(json.dumps(truth))
+    (tmp_path / "pred.json").write_text(json.dumps(case["preds"]))
+    found = vt.f1(
+        paths[0], tmp_path / "pred.json", metric="cgf1", other_truths=list(map(str, paths[1:])) or None, checks="off"
+    )
+    for name in ("cgF1", "pmF1", "IL_MCC"):
+        assert found[name].value == pytest.approx(case[name], abs=1e-12)
+        assert found.to_dict()[name] == found[name].value
+
+
+def test_cgf1_by_hand() -> None:
+    """Four questions: a cat found, a cat missed, a dog where none is, and nothing where nothing is."""
+    truth = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 10, 10], [0, 0, 10, 10]], labels=["cat", "dog"])
+    pred = vt.Annotations.of(["a", "b"], ["cat", "dog"], [[0, 0, 10, 10], [0, 0, 10, 10]], labels=["cat", "dog"])
+    found = vt.f1(truth, pred, metric="cgf1", checks="off")
+    # Presence: 1 TP, 1 FP, 1 TN, 1 FN: no correlation. pmF1: precision 1 (the dog is in no positive item), recall 1/2.
+    assert found["IL_MCC"].value == pytest.approx(0, abs=1e-6)
+    assert found["pmF1"].value == pytest.approx(2 / 3, abs=2e-4)
+    without = vt.f1(truth, pred.where(pred.label == 0), metric="cgf1", checks="off")
+    # 1 TP, 0 FP, 2 TN, 1 FN: (1 · 2 - 0) / sqrt(1 · 2 · 2 · 3)
+    assert without["IL_MCC"].value == pytest.approx(2 / 12**0.5, abs=1e-6)
+    assert without["cgF1"].value == pytest.approx(2 / 3 * 2 / 12**0.5, abs=2e-4)
