@@ -138,15 +138,15 @@ class MeanSimulator {
         if (!replicate.weights.empty()) weighting = evaluation_.weighting(replicate.weights);
         if (weighting && !repeats(replicate.weights)) return evaluate_once(replicate, out);
         weigh(weighting ? &*weighting : nullptr);
-        match(replicate.changes);
-        if (changes_) rematch_.count(replicate.weights, positives_);
+        match(replicate);
+        if (changes_) changed_truth_->count(replicate.weights, rules_.range_count(), positives_);
         if (weighting) {
             for (std::size_t label = 0; label < labels_; ++label) walk(label, &*weighting, now_);
             is_far_from_base_ = true;
         } else {
             restore();
-            for (const std::int32_t label : touched_) walk(static_cast<std::size_t>(label), nullptr, now_);
-            differing_.assign(touched_.begin(), touched_.end());
+            if (changes_) differing_ = changed_truth_->labels;
+            for (const std::int32_t label : differing_) walk(static_cast<std::size_t>(label), nullptr, now_);
         }
         for (std::size_t i = 0; i < queries_.size(); ++i) out[i] = mean(queries_[i]);
     }
@@ -215,17 +215,21 @@ class MeanSimulator {
     }
 
     // Matches the changed ground truth, unless that was done for the replicate before.
-    void match(const TruthChanges* changes) {
-        if (changes == changes_) return;
+    void match(const Replicate& replicate) {
+        if (replicate.changes == changes_) return;
         for (auto at = changed_.rbegin(); at != changed_.rend(); ++at) words_[at->column][at->place] = at->before;
         changed_.clear();
-        touched_ = {};
-        changes_ = changes;
-        if (changes)
-            touched_ =
-                rematch_.run(*changes, [&](std::size_t block, std::size_t index, std::span<const Outcome> outcomes) {
-                    write(block, index, outcomes);
-                });
+        changes_ = replicate.changes;
+        if (!changes_) return;
+        changed_truth_ = replicate.changed;
+        if (!changed_truth_) {
+            if (!changer_) changer_.emplace(evaluation_, addable_);
+            changer_->apply(*changes_, own_changed_truth_);
+            changed_truth_ = &own_changed_truth_;
+        }
+        rematch_.run(*changed_truth_, [&](std::size_t block, std::size_t index, std::span<const Outcome> outcomes) {
+            write(block, index, outcomes);
+        });
     }
 
     // What is kept by index lies side by side in memory, words lie anywhere: only those that change are looked up.
@@ -391,7 +395,9 @@ class MeanSimulator {
     std::vector<Array<OutcomeWord>> words_;
     std::vector<WordChange> changed_;
     const TruthChanges* changes_ = nullptr;  // those that `words_` are of
-    std::span<const std::int32_t> touched_;  // classes
+    const ChangedTruth* changed_truth_ = nullptr;
+    ChangedTruth own_changed_truth_;
+    std::optional<TruthChanger> changer_;
     Rematch rematch_;
     TruePositiveRanks ranks_;
     std::vector<DeletionClass> deletions_;  // [column][label]
