@@ -327,6 +327,7 @@ def scales(c: JeiCurves) -> Iterator[Statement]:
         a, b = float(up[label][1:].mean()), float(down[label][1:].mean())
         return (a - b) / (a + b)
 
+    rows: tuple[str, ...]
     for rows in (("FOM",), ("DMoy", "DMoC", "HAU", "BAD1", *ODET)):
         off = [f"{k} {lean(k):+.2f}" for k in rows if abs(lean(k)) > ALMOST_EQUAL]
         shown = off or [f"{k} {lean(k):+.2f}" for k in rows]
@@ -515,6 +516,7 @@ def scaled_boxes(lines: Mapping[str, Floats]) -> Iterator[Statement]:
         a, b = float(down[label][1:].mean()), float(up[label][1:].mean())
         return (a - b) / (a + b)
 
+    rows: tuple[str, ...]
     for rows, text in ((("Pratt",), "Pratt penalises reduction more"),
                        (("Hafiane", "Pascal"), "Hafiane and Pascal penalise reduction slightly more"),
                        (("RobCor", "RobCom"), "RobCor and RobCom penalise reduction more")):  # fmt: skip

@@ -676,7 +676,7 @@ def measure_topology(
         apart = np.abs(curves[:, :, 0] - curves[:, :, 1]).max(axis=(1, 2))
         differs = apart > OPPOSITE * np.ptp(curves, axis=(1, 2, 3)).clip(min=EXACT)
         opposite[kind] = [float(len(apart)), float(differs.sum()), float(apart.max(initial=0.0))]
-    areas = np.array([masks[row][1::2].sum() for one in group.images for row in np.flatnonzero(image == one)])
+    areas = np.array([masks[row][1::2].sum() for one in group.images for row in np.flatnonzero(image == one).tolist()])
     is_small = areas <= np.median(areas)
     costs = alpha * own.mean(axis=2)
     halves = {kind: [costs[side, i].mean(axis=0).tolist() if side.any() else [] for side in (is_small, ~is_small)]
