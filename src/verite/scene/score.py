@@ -82,6 +82,7 @@ class SceneScoreSettings(ComparisonSettings):
         "multiple",
         "Match an object with any number of others (multiple), or by the best assignment (one-to-one).",
         Matching,
+        long="match",
     )
     iou: Option[float | None] = Number(
         None,
@@ -327,7 +328,8 @@ def score_scenes(
         np.bincount(objects.pred[spurious], minlength=objects.scenes),
     )
     if rules.cost is None and importance is None:
-        total = np.bincount(scene, weights=local, minlength=objects.scenes) + compensated.astype(np.float64)
+        weighted: Floats = np.bincount(scene, weights=local, minlength=objects.scenes).astype(np.float64)
+        total = weighted + compensated
         count: Floats = (matched + compensated).astype(np.float64)
     else:
         weights = np.ones(len(objects.truth)) if importance is None else importance
