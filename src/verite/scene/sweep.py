@@ -52,7 +52,7 @@ class Lead:
 def lowest_lines(names: Sequence[str], at_zero: Floats, at_one: Floats) -> list[Lead]:
     """Return the intervals of alpha in which each of several lines is the lowest (their lower envelope).
 
-    >>> [(lead.first, lead.low, lead.high) for lead in lowest_lines("ab", np.array([0.0, 0.2]), np.array([0.6, 0.4]))]
+    >>> [(lead.first, lead.low, lead.high) for lead in lowest_lines("ab", np.array([0.0, 0.25]), np.array([0.5, 0.25]))]
     [('a', 0.0, 0.5), ('b', 0.5, 1.0)]
     """
     slope = at_one - at_zero
