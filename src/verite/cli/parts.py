@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Given = dict[str, Any]
 
-KINDS = ("voc", "coco", "lvis", "openimages", "imagenet-det", "panoptic")
+KINDS = ("voc", "coco", "lvis", "openimages", "imagenet-det", "panoptic", "f1")
 PART = click.option("--output", "-o", type=click.Path(dir_okay=False), required=True, help="File for the part.")
 MERGED = click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the merged part to this file.")
 DUPLICATES = click.option("--duplicates", type=click.Choice(["error", "first"]), default="error", show_default=True,
