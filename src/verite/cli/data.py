@@ -19,6 +19,7 @@ from verite.cli.options import (
     INPUT,
     LAYOUT,
     LAYOUTS,
+    MAP,
     MASK,
     MASK_KINDS,
     MASK_THRESHOLD,
@@ -114,6 +115,7 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 @IMAGE_SIZE
 @IMAGES
 @NAMES
+@MAP
 @SPLIT
 @COLUMNS
 @click.option("--masks", type=MASK, metavar="KIND", help=f"What pixels of mask pictures are: {MASK_KINDS}.")
