@@ -18,6 +18,7 @@ from verite.threads import use_threads
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from verite.formats.format import Options
     from verite.model.annotations import Annotations
     from verite.settings import Setting, Settings
 
@@ -357,9 +358,8 @@ def checks_option(command: F) -> F:
     )(command)
 
 
-def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
-    """Read one side as the options say."""
-    from verite.formats import read_source
+def side_reading(side: str, given: Given, like: Annotations | None = None) -> tuple[str | None, Options]:
+    """Return the format that the options name for one side, and how they say to read it."""
     from verite.formats.format import Options
 
     options = Options.of(
@@ -379,4 +379,11 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         like=like,
         side=side,
     )
-    return read_source(path, given[f"{side}_format"] or given["both_format"], options)
+    return given[f"{side}_format"] or given["both_format"], options
+
+
+def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
+    """Read one side as the options say."""
+    from verite.formats import read_source
+
+    return read_source(path, *side_reading(side, given, like))
