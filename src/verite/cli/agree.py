@@ -11,13 +11,16 @@ from verite.annotation_errors.agree import AgreeSettings
 from verite.cli.help import command
 from verite.cli.options import (
     INPUT,
-    output_options,
+    READING,
+    FolderSettings,
+    OutputSettings,
+    PlotSettings,
+    options_for,
     read_side,
-    reading_options,
     settings_given,
-    settings_options,
     side_reading,
 )
+from verite.settings import Flag, Names, Option, Setting, Settings, Texts, Whole
 
 if TYPE_CHECKING:
     from verite.annotation_errors.agree import Agreement
@@ -25,7 +28,48 @@ if TYPE_CHECKING:
 Given = dict[str, Any]
 
 
+class AnnotatorSettings(Settings):
+    """Which annotators a file has, and what else is known about its objects."""
+
+    annotator: Option[str | None] = Setting(
+        None, "Key or column that names the annotator, of one file.", metavar="FIELD"
+    )
+    object_key: Option[str | None] = Setting(
+        None,
+        "Column that names the object, where annotators drew polygons around given objects.",
+        long="object",
+        metavar="COLUMN",
+    )
+    complete: Option[bool] = Flag(
+        False, "Every annotator of one file annotated every image, also those where it has no object."
+    )
+    adjudicated: Option[str | None] = Setting(
+        None, "Table singles.csv with its verdicts filled in.", metavar="FILE", kind="path"
+    )
+    detectors: Texts = Names(
+        None,
+        "Predictions whose confidence forms strata of easy and hard objects; may be repeated.",
+        metavar="PRED",
+        kind="path",
+    )
+
+
+class AgreementFolderSettings(FolderSettings):
+    """The folder of `verite agree`."""
+
+    output: Option[str | None] = Setting(
+        None,
+        "Folder for rates.csv, singles.csv, consensus.json, tables and drawn images.",
+        short="-o",
+        kind="output_folder",
+    )
+    drawn: Option[int] = Whole(6, "Number of images with the most disagreement to draw.", section="Output")
+
+
 @command(
+    params=options_for(
+        AnnotatorSettings, AgreeSettings, AgreementFolderSettings, PlotSettings, *READING, OutputSettings
+    ),
     epilog="""\b
 Examples:
   verite agree first.json second.json third.json
@@ -34,26 +78,9 @@ Examples:
   verite agree readers.json --annotator rad_id --only R8 --only R9
   verite agree tasks.json                          Label Studio, several annotations per task
   verite agree polygons.csv --annotator worker_id --object object_id
-Exit status: 0 success, 1 data error, 2 usage error."""
+Exit status: 0 success, 1 data error, 2 usage error.""",
 )
 @click.argument("annotators", type=INPUT, nargs=-1, required=True, metavar="A B [C...]")
-@click.option("--annotator", metavar="FIELD", help="Key or column that names the annotator, of one file.")
-@click.option("--object", "object_key", metavar="COLUMN",
-              help="Column that names the object, where annotators drew polygons around given objects.")  # fmt: skip
-@click.option("--complete", is_flag=True,
-              help="Every annotator of one file annotated every image, also those where it has no object.")  # fmt: skip
-@click.option("--adjudicated", type=INPUT, metavar="FILE", help="singles.csv with its verdicts filled in.")
-@click.option("--detectors", type=INPUT, multiple=True, metavar="PRED",
-              help="Predictions whose confidence forms strata of easy and hard objects; may be repeated.")  # fmt: skip
-@settings_options(AgreeSettings)
-@click.option("--output", "-o", type=click.Path(file_okay=False),
-              help="Folder for rates.csv, singles.csv, consensus.json, tables and drawn images.")  # fmt: skip
-@click.option("--drawn", type=click.IntRange(0), default=6, show_default=True, metavar="N",
-              help="Number of images with the most disagreement to draw.")  # fmt: skip
-@click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
-@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
-@reading_options
-@output_options
 def agree(annotators: tuple[str, ...], **given: Any) -> None:
     """Compare annotators, and estimate the error rates of ground truth.
 
