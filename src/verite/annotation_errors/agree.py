@@ -151,10 +151,15 @@ def agree(
     >>> found.images, len(found.objects), len(found.consensus)
     (2, 4, 3)
     """
+    for key, word in (("annotator", annotator), ("object_key", object_key)):
+        if word is not None and not isinstance(word, str):
+            raise BadParameter(f"{key}: expected the name of a key or column, found {excerpt(word)}")
     settings = AgreeSettings(iou=iou, only=only, votes=votes, draws=draws, seed=seed, level=level)
     found = read_annotators(annotators, annotator, object_key=object_key, complete=complete)
     if isinstance(detectors, (str, PathLike, Annotations)):
         detectors = [detectors]
+    if detectors is not None and not isinstance(detectors, (Mapping, Sequence)):
+        raise BadParameter(f"detectors: expected predictions of detectors, found {excerpt(detectors)}")
     given = list(detectors.values() if isinstance(detectors, Mapping) else detectors or ())
     preds = [one if isinstance(one, Annotations) else read(one, like=found.sides[0]) for one in given]
     return Agreement.of(found, settings, preds, adjudicated)
