@@ -298,6 +298,10 @@ class DatasetSettings(Settings):
     )
     images: Option[str | None] = Setting(None, "Folder with the images, for their sizes.", kind="path")
     names: Option[str | None] = Setting(None, "Class names: one per line, or a data.yaml.", kind="path", section=FILES)
+    map: Option[str | None] = Setting(
+        None, "Classes by other names: a table from,to; an empty `to` is ignored.", kind="path", metavar="FILE",
+        section=FILES,
+    )  # fmt: skip
     split: Option[str | None] = Setting(
         None, "Split of the dataset: train, val or test.", metavar="NAME", section=FILES
     )
@@ -318,9 +322,6 @@ class PairSettings(Settings):
         None, "Format of both sides; see `verite formats`.", long="format", kind="format", metavar="NAME",
         section=FILES,
     )  # fmt: skip
-    map: Option[str | None] = Setting(
-        None, "Classes by other names: a table from,to; an empty `to` is ignored.", metavar="FILE", section=FILES
-    )
 
 
 SourceSettings: type[Settings] = type("SourceSettings", (Settings,), file_settings())
