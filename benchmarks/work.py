@@ -215,9 +215,8 @@ def main() -> None:
                             python = sys.executable if tool == "verite" else given.peers
                             row.measure(tool, count, python, given.repeat, given.timeout)
         print(versions(given.peers), "\n")
-        print(
-            f"verite {version('verite')}: processor / wall seconds; others: wall seconds (× verite by wall and by processor time, memory)\n"
-        )
+        about = "wall seconds (× verite by wall and by processor time, memory)"
+        print(f"verite {version('verite')}: processor / wall seconds; others: {about}\n")
         print("| data | threads | verite | " + " | ".join(list(TOOLS)[1:]) + " | fastest other tool | memory |")
         print("|---" * (len(TOOLS) + 4) + "|")
         for count in threads:
