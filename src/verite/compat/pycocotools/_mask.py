@@ -181,7 +181,7 @@ def frPyObjects(pyobj: Any, h: int, w: int) -> Any:  # noqa: N802
     raise BadParameter(f"frPyObjects: expected boxes, polygons or runs, found {excerpt(str(pyobj))}")
 
 
-def frUncompressedRLE(ucRles: Sequence[Rle], h: int, w: int) -> list[Rle]:  # noqa: N802, N803
+def frUncompressedRLE(ucRles: Sequence[Rle], h: int = 0, w: int = 0) -> list[Rle]:  # noqa: N802, N803
     """The same runs, compressed. Sizes are those of the masks."""
     return _toString(_frString(ucRles))
 
