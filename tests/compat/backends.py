@@ -50,7 +50,9 @@ def make_batches(seed: int, *, with_masks: bool) -> Batches:
             for item in items:
                 if with_masks:
                     item["masks"] = np.zeros((len(item["boxes"]), 128, 128), dtype=np.bool_)
-                    for one, (x0, y0, x1, y1) in zip(item["masks"], item["boxes"].clip(0, 127).astype(int), strict=True):
+                    for one, (x0, y0, x1, y1) in zip(
+                        item["masks"], item["boxes"].clip(0, 127).astype(int), strict=True
+                    ):
                         one[y0 : y1 + 1, x0 : x1 + 1] = True
                 for key, value in item.items():
                     item[key] = torch.tensor(value, dtype=torch.float32 if value.dtype == np.float64 else None)

@@ -93,7 +93,7 @@ def encode(mask: NDArray[np.uint8]) -> list[Rle]:
     pixels = np.asarray(mask)
     if pixels.ndim != 3:
         raise BadParameter(f"encode: expected an array of 3 dimensions, found {pixels.ndim}")
-    if pixels.dtype == np.bool_:
+    if pixels.dtype in (np.bool_, np.int8):
         pixels = pixels.view(np.uint8)
     if pixels.dtype != np.uint8:
         raise BadParameter(f"encode: expected uint8, found {pixels.dtype}")

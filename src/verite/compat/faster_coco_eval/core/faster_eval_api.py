@@ -517,7 +517,9 @@ class COCOeval_faster(base.COCOeval):  # noqa: N801 - the name is faster-coco-ev
         p = self.params
         half = np.flatnonzero(np.isclose(p.iouThrs, 0.5))
         if not len(half):
-            raise ValueError(f"extended_metrics: expected an IoU threshold of 0.50, found {list(map(float, p.iouThrs))}")
+            raise ValueError(
+                f"extended_metrics: expected an IoU threshold of 0.50, found {list(map(float, p.iouThrs))}"
+            )
         best = self._best_operating_point()
         shown = []
         for k, label in enumerate(p.catIds if p.useCats else ()):

@@ -81,4 +81,3 @@ def calculateRleForAllAnnotations(  # noqa: N802
         ann["rle"] = segmToRle(ann["segmentation"], width, height)
         if compute_boundary:
             ann["boundary"] = rleToBoundary(ann["rle"], boundary_dilation_ratio)
-
