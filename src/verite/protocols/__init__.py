@@ -21,6 +21,7 @@ REGISTRY = {
     "panoptic": "verite.protocols.panoptic",
     "semantic": "verite.protocols.semantic",
     "f1": "verite.protocols.f1",
+    "track": "verite.protocols.track",
 }
 
 

@@ -240,12 +240,11 @@ def track(truth: Annotations, pred: Annotations, settings: TrackSettings) -> Tra
     Examples
     --------
     >>> import verite as vt
-    >>> from verite.protocols.track import track
     >>> frames = ["v/000001", "v/000002", "v/000003"]
     >>> boxes = [[0, 0, 10, 10], [1, 0, 11, 10], [2, 0, 12, 10]]
     >>> truth = vt.Annotations.of(frames, ["car"] * 3, boxes, track=[1, 1, 1])
     >>> pred = vt.Annotations.of(frames, ["car"] * 3, boxes, track=[1, 1, 2], confidence=[1, 1, 1])
-    >>> results = track(truth, pred)
+    >>> results = vt.track(truth, pred)
     >>> results["MOTA"].value, int(results["IDSW"]), round(results["HOTA"], 4)
     (0.6666666666666666, 1, 0.7454)
     """
