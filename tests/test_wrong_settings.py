@@ -19,7 +19,7 @@ from verite.reporting.report.settings import ReportSettings
 
 WRONG: tuple[Any, ...] = (None, "x", [], {}, object(), nan, -1, 2**70, True, inf, 10**400, b"x", [[]], [None],
                           "\0", np.array([1, 2]), np.array(["x"]))  # fmt: skip
-PROTOCOLS = ("coco", "voc", "lvis", "openimages", "imagenet_loc", "imagenet_det", "panoptic", "semantic", "f1")
+PROTOCOLS = ("coco", "voc", "lvis", "openimages", "imagenet_loc", "imagenet_det", "panoptic", "semantic", "f1", "track")
 FUNCTIONS = (*PROTOCOLS, "partial", "localize", "scene_score", "analyse", "reconcile", "leaderboard", "rank", "report",
              "draw", "read", "write", "CocoEvaluator", "SemanticEvaluator", "inspect", "compare", "read_volume",
              "metric", "measure", "class_distances", "learn_distances", "evaluate_parts", "read_report", "save_report",
@@ -71,7 +71,9 @@ def calls(tmp_path: Path) -> dict[str, tuple[Any, ...]]:
         "reconcile": (*sides, 0.5),
         "CocoEvaluator": (),
         "SemanticEvaluator": (),
-    } | dict.fromkeys((*PROTOCOLS, "partial", "scene_score", "analyse", "inspect", "evaluate_parts"), sides)
+    } | dict.fromkeys((*PROTOCOLS, "partial", "scene_score", "analyse", "inspect", "evaluate_parts"), sides) | {
+        "track": [vt.Annotations.of(["v/01", "v/02"], ["cat"] * 2, [BOX] * 2, track=[1, 1])] * 2,
+    }  # fmt: skip
 
 
 def settings_of(function: Callable[..., Any], given: tuple[Any, ...], needed: dict[str, Any]) -> Iterator[str]:

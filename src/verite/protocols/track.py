@@ -218,7 +218,7 @@ class TrackResults(Results):
 verite track MOT17/train results/
 verite track gt.txt tracker.txt
 verite track gt.txt a.txt b.txt --rules plain
-verite track truth.json pred.json --json | jq .HOTA""",
+verite track gt.txt tracker.txt --json | jq .HOTA""",
 )
 def track(truth: Annotations, pred: Annotations, settings: TrackSettings) -> TrackResults:
     """Multi-object tracking: HOTA, CLEAR MOT (MOTA, IDSW …) and IDF1.
