@@ -39,6 +39,7 @@ from verite.pairs import Pairs as Pairs
 from verite.protocols.coco import CocoResults as CocoResults
 from verite.protocols.coco import coco as coco
 from verite.protocols.evaluators import CocoEvaluator as CocoEvaluator
+from verite.protocols.evaluators import F1Evaluator as F1Evaluator
 from verite.protocols.f1 import F1Results as F1Results
 from verite.protocols.f1 import f1 as f1
 from verite.protocols.imagenet import imagenet_det as imagenet_det

@@ -59,6 +59,12 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
         evaluator.update([item | {"scores": np.array([0.5])}], [item])
         evaluator.compute()
 
+    def train_f1() -> None:
+        evaluator = vt.F1Evaluator()
+        item = {"boxes": np.array([[0.0, 0, 9, 9]]), "labels": np.array([1])}
+        evaluator.update([item], [item])
+        evaluator.compute()
+
     def train_semantic() -> None:
         evaluator = vt.SemanticEvaluator(labels=2)
         evaluator.update(maps, maps)
@@ -74,6 +80,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
             "voc",
             "openimages",
             "imagenet_det",
+            "f1",
             "partial",
             "scene_score",
             "analyse",
@@ -110,6 +117,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
         "compute": lambda: str(part.compute()),
         "merge": lambda: vt.PartialResult.from_bytes(part.to_bytes()).merge(),
         "CocoEvaluator": train,
+        "F1Evaluator": train_f1,
         "SemanticEvaluator": train_semantic,
     }
 

@@ -45,7 +45,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-Protocols = Literal["coco", "voc", "lvis"]
+Protocols = Literal["coco", "voc", "lvis", "f1"]
+F1_SCORES = ("F1", "precision", "recall", "macro_F1", "macro_precision", "macro_recall")  # at any IoU threshold
 NONE = "none"
 BLOCK = 50  # simulations that are held in memory at a time
 # For each source of uncertainty whether images are resampled, and whether annotation errors are simulated.
@@ -77,12 +78,12 @@ class Groups(Setting[Any, Any]):
 class LeaderboardSettings(EvaluationSettings):
     """The protocol and its scores, what is simulated, and how often."""
 
-    protocol: Option[Protocols] = Choice("coco", "Evaluation protocol.", Protocols)
+    protocol: Option[Protocols] = Choice("coco", "Evaluation protocol; f1 with --metric F1.", Protocols)
     on: Option[On] = on_setting()
     sigmas: Setting[Any, Any] = Sigmas(omit_default=True)
     metrics: Setting[str | Sequence[str] | None, tuple[str, ...]] = Names(
-        ("AP",), "A score of the protocol, such as AP, AP50 or AR100; may be repeated.", short="-m", names=["metric"],
-        metavar="NAME", is_signed=False,
+        ("AP",), "A score of the protocol, such as AP, AP50, AR100 or F1; may be repeated.", short="-m",
+        names=["metric"], metavar="NAME", is_signed=False,
     )  # fmt: skip
     missing_from: Setting[Any, Any] = Groups(
         "pool", "Candidates for missing objects: unmatched detections of all detectors (pool), a file, or none.",
@@ -108,6 +109,21 @@ class LeaderboardSettings(EvaluationSettings):
             raise type(self).on.refuse("box or rotated with Pascal VOC", self.on)
         if self.protocol == "lvis" and self.on not in ("box", "mask"):
             raise type(self).on.refuse("box or mask with LVIS", self.on)
+        if self.protocol == "f1" and self.on not in ("box", "mask", "rotated"):
+            raise type(self).on.refuse("box, mask or rotated with F1", self.on)
+
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"protocol": protocol_of_scores(given.get("metrics"))}
+
+
+def protocol_of_scores(metrics: Any) -> Protocols:
+    """Return the protocol that has these scores, if none is given: f1, or else coco.
+
+    >>> protocol_of_scores("F1@0.50"), protocol_of_scores(["AP", "AP50"])
+    ('f1', 'coco')
+    """
+    names = [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, (list, tuple)) else []
+    return "f1" if names and all(str(name).partition("@")[0] in F1_SCORES for name in names) else "coco"
 
 
 def leaderboard(
@@ -146,14 +162,15 @@ def leaderboard(
         Rates of annotation errors, see :class:`verite.annotation_errors.Detection`.
     audit : path or rows, optional
         An audit.csv with its verdicts filled in: audited annotations are as they were found in every simulation.
-    protocol : {"coco", "voc", "lvis"}, default "coco"
-        The evaluation protocol.
+    protocol : {"coco", "voc", "lvis", "f1"}, default "coco"
+        The evaluation protocol; f1 where all metrics are its scores.
     on : str, default "box"
         What is compared: box, mask, boundary, keypoints or rotated.
     sigmas : optional
         Sigmas of keypoints, as in :func:`verite.coco`.
     metrics : str or sequence of str, default ("AP",)
-        Scores of the protocol; one matching serves them all. AP is the headline score of every protocol.
+        Scores of the protocol; one matching serves them all. AP is the headline score of every protocol. F1, precision
+        and recall (also macro_F1 and F1@0.50) need no confidences.
     missing_from : str, path or Annotations, default "pool"
         Candidates for missing objects: unmatched detections of all detectors (pool), a file, or none.
     confusion : path, optional
@@ -195,9 +212,12 @@ def leaderboard(
     >>> board.names, board.places[0]
     (('three', 'two'), (1, 2))
     """
+    if isinstance(protocol, str) and protocol == "coco":
+        protocol = protocol_of_scores(metrics)
     settings = LeaderboardSettings(
-        protocol=protocol, on=on, sigmas=sigmas, metrics=metrics, missing_from=missing_from, confusion=confusion,
-        resample=resample, draws=draws, seed=seed, level=level, audit_size=audit_size, threads=threads, checks=checks,
+        protocol=protocol, on=on, sigmas=sigmas, metrics=metrics,
+        missing_from=missing_from, confusion=confusion, resample=resample, draws=draws, seed=seed, level=level,
+        audit_size=audit_size, threads=threads, checks=checks,
     )  # fmt: skip
     with use_threads(settings.threads):
         several = truth if predictions is None else predictions

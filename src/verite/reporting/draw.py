@@ -211,12 +211,15 @@ class Overlay:
             iou = DEFAULT_IOU if DEFAULT_IOU in known else known[0]
         self.matches = results.matches(iou)
         self.iou = self.matches.iou
-        self.confidences = np.ones(len(self.pred)) if self.pred.confidence is None else self.pred.confidence
+        given = None if results.protocol == "f1" else self.pred.confidence  # f1 matches without confidences
+        self.confidences = np.ones(len(self.pred)) if given is None else given
         threshold: float | ClassThresholds = (
             self.best_confidence if confidence is None else validate_threshold(confidence)
         )
         if confidence is not None:
             count_left(self.pred, threshold)  # a threshold that no prediction reaches is an error
+        elif results.protocol == "f1":
+            threshold = -np.inf
         self.confidence = threshold
 
     @cached_property

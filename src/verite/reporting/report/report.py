@@ -16,6 +16,7 @@ import numpy as np
 
 from verite import __version__
 from verite.analysis.analyse import Analyses, Analysis, analyse
+from verite.analysis.confusion import BEST_F1, LRP
 from verite.analysis.parts import AnalyseSettings
 from verite.annotation_errors.detection import Detection
 from verite.errors import BadParameter, DataError, ReadError
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 NOT_STATED = ("name", "threads")  # settings that change no number
 MOST_DECISIVE = 12  # decisive annotations
 RANKED_SCORES = 6  # scores that are resampled
-PROTOCOL_NAMES = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images"}
+PROTOCOL_NAMES = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images", "f1": "F1"}
 OPTIONS = {"labels": "--class"}  # settings whose option has another name
 
 
@@ -86,7 +87,7 @@ def report(
     output
         The HTML file to write.
     protocol
-        Evaluation protocol: coco, voc, lvis or openimages.
+        Evaluation protocol: coco, voc, lvis, openimages, or f1 for predictions without confidences.
     images
         Folder with the images; by default folders beside the ground truth are searched.
     audit
@@ -136,8 +137,12 @@ def report(
     if not isinstance(protocol, str) or protocol not in REGISTRY:
         raise BadParameter(f"protocol: expected one of {', '.join(REGISTRY)}, found {protocol!r}")
     images = None if images is None else path_of(images, "images")
-    own = ReportSettings(title, pictures, budget, picture_budget, draws, errors)
+    own = ReportSettings(
+        title=title, pictures=pictures, budget=budget, picture_budget=picture_budget, draws=draws, errors=errors
+    )
     analysis = {key: settings.pop(key) for key in ANALYSIS if key in settings}
+    if protocol == "f1" and analysis.get("confidence") not in (None, BEST_F1, LRP):
+        settings["confidence"] = analysis.pop("confidence")
     if analysis.get("meta") is not None:
         analysis["meta"] = path_of(analysis["meta"], "meta")
     chosen = protocol_named(protocol)
@@ -187,9 +192,9 @@ def save_report(
     --------
     >>> vt.analyse("truth.json", "pred.json").save_report("report.html", pictures="embed")      # doctest: +SKIP
     """
-    unknown = set(settings) - set(ReportSettings.names())
+    unknown = set(settings) - set(ReportSettings.declared)
     if unknown:
-        listed = ", ".join(ReportSettings.names())
+        listed = ", ".join(ReportSettings.declared)
         raise BadParameter(f"save_report: expected settings out of {listed}, found {unknown.pop()!r}")
     images = None if images is None else path_of(images, "images")
     named = {analyses.name: analyses} if isinstance(analyses, Analysis) else analyses.systems
@@ -213,10 +218,9 @@ def save_report(
 
 def list_settings() -> None:
     """Let `inspect.signature` list the settings that `report` and `save_report` accept, with their defaults."""
-    from dataclasses import fields
     from inspect import Parameter, signature
 
-    own = {one.name: one.default for one in fields(ReportSettings)}
+    own = {one.name: one.default for one in ReportSettings.declared.values()}
     analysis = {one: AnalyseSettings.declared[one].default for one in ANALYSIS}
     for function, more in ((report, analysis), (save_report, own)):
         shown = signature(function)
@@ -507,7 +511,7 @@ def report_settings(path: str | PathLike[str]) -> ReportSettings:
     if not isinstance(settings, dict):
         raise ReadError(path, expected="a report written by verite report", found="settings that are not an object")
     try:
-        return ReportSettings(**{key: settings[key] for key in ReportSettings.names() if key in settings})
+        return ReportSettings(**{key: settings[key] for key in ReportSettings.declared if key in settings})
     except (TypeError, AttributeError, ValueError) as error:
         raise ReadError(
             path, expected="a report written by verite report", found=f"invalid settings ({error})"
