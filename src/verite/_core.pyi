@@ -734,6 +734,7 @@ def outline_runs(
     counts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     objects: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     sizes: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), order="C", device="cpu", writable=False)],
+    with_corners: bool = False,
 ) -> tuple[NDArray[numpy.uint32], NDArray[numpy.int64]]: ...
 def filled_runs(
     counts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
