@@ -16,6 +16,7 @@ import numpy as np
 
 from verite.annotation_errors.detection import Detection
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt
+from verite.evaluation.evaluation import Simulations
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import THREADS, EvaluationSettings, On, on_setting
 from verite.formats import list_shards, read
@@ -434,11 +435,11 @@ class LeaderboardSimulation:
                         self.truth.images, count, self.settings.seed, groups=self.groups, first=first
                     )
                 changes = None if self.ground_truths is None else self.ground_truths.changes(first, count)
+                simulations = Simulations(weights, changes, is_shared=True)
                 for i, one in enumerate(self.results):
                     found[first : first + count, :, i] = one.evaluation.simulate_means(
                         [one.mean_query(metric) for metric in self.metrics],
-                        weights,
-                        changes,
+                        simulations,
                         [CORE_SOURCES[source] for source in sources],
                         self.threads,
                     )
@@ -447,11 +448,11 @@ class LeaderboardSimulation:
 
     def first_scores(self, ground_truths: AnnotationErrorSimulation, members: Iterable[int], draws: int) -> Floats:
         """Return the first score of some detectors on simulated ground truths, [simulation, detector]."""
-        changes = ground_truths.changes(0, draws)
+        simulations = Simulations(None, ground_truths.changes(0, draws), is_shared=True)
         found = []
         for one in (self.results[i] for i in members):
             query = [one.mean_query(self.metrics[0])]
-            found.append(one.evaluation.bootstrap_means(query, None, changes, self.threads)[:, 0])
+            found.append(one.evaluation.simulate_means(query, simulations, [(False, True)], self.threads)[:, 0, 0])
         return np.stack(found, axis=1)
 
     def scores_at(self, factor: float, draws: int) -> Floats:

@@ -162,9 +162,11 @@ class BernoulliSampler:
     def sample(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the positions of the events that occur, sorted."""
         total = float(self.sums[-1]) if len(self.sums) else 0.0
-        events = rng.random(rng.poisson(total)) * total
-        chosen = np.searchsorted(self.sums, events, side="right")
-        return np.unique(np.concatenate([self.certain, np.minimum(chosen, len(self.sums) - 1)]))
+        events = np.sort(rng.random(rng.poisson(total)) * total)  # searching in order is much faster
+        chosen = np.minimum(np.searchsorted(self.sums, events, side="right"), len(self.sums) - 1)
+        if len(self.certain):
+            return np.unique(np.concatenate([self.certain, chosen]))
+        return chosen[np.append(True, chosen[1:] != chosen[:-1])] if len(chosen) else chosen
 
 
 class AnnotationErrorSimulation:
