@@ -224,7 +224,7 @@ def save_results(
     from verite.files import fill_folder, make_folder, write_atomically
     from verite.model.comparison import Comparison
 
-    with fill_folder(folder) as place:
+    with fill_folder(folder, overwrite=given["overwrite"]) as place:
         for result in results:
             home = make_folder(place / result.name) if len(results) > 1 else place
             write_atomically(home / "results.json", result.to_json(indent=1) + "\n")
