@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from math import isnan, nan
+from functools import cached_property
+from math import inf, isnan, nan
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from verite.annotation_errors.model import check_count, fingerprint, format_value, set_fields
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 
-Rate = float | tuple[int, int]  # a share, or (errors, checked) of an audit
+Rate = float | tuple[float, float]  # a share, or (errors, checked) of an audit, or effective numbers of these
 ERROR_KINDS = ("missing", "spurious", "label", "jitter")
 SIZES = ("small", "medium", "large")
 ANY = "*"
@@ -153,8 +154,14 @@ class Detection:
     def mean(self, kind: str) -> float:
         """Return the rate of a kind of error; the mean of its posterior, where it is known so well only."""
         if self.draws:
-            return float(np.mean([self.drawn(kind, row) for row in range(len(self.draws))]))
+            return self.draw_means[kind]
         return self.fixed_mean(kind)
+
+    @cached_property
+    def draw_means(self) -> dict[str, float]:
+        """The mean of each rate over the posterior draws."""
+        every = range(len(self.draws))
+        return {kind: float(np.mean([self.drawn(kind, row) for row in every])) for kind in ERROR_KINDS}
 
     def fixed_mean(self, kind: str) -> float:
         """Return the rate that was given; for a rate from an audit, the mean of Jeffreys' posterior.
@@ -207,7 +214,7 @@ class Detection:
         rows = tuple((label, size, kind, min(1.0, factor * rate)) for label, size, kind, rate in self.rates)
         share, deviation = self.jitter
         if self.draws:
-            scaled = [(*(min(1.0, factor * rate) for rate in row[:4]), *row[4:]) for row in self.draws]
+            scaled = [(*(np.minimum(1.0, factor * np.array(row[:4])).tolist()), *row[4:]) for row in self.draws]
             return replace(self, draws=tuple(scaled), rates=rows)
         return replace(self, **rates, jitter=(min(1.0, factor * share), deviation), rates=rows)
 
@@ -233,7 +240,8 @@ class Detection:
             rate = getattr(self, kind)
             if isinstance(rate, tuple):
                 law = "Gamma" if kind == "missing" else "Beta"
-                parts.append(sentence.format(f"{rate[0]} in {rate[1]} checked ({law} posterior under Jeffreys' prior)"))
+                found = f"{rate[0]:.3g} in {rate[1]:.3g} checked ({law} posterior under Jeffreys' prior)"
+                parts.append(sentence.format(found))
             elif rate:
                 parts.append(sentence.format(f"{rate:g}"))
         if self.jitter[0]:
@@ -314,6 +322,11 @@ def check_rate_row(row: Sequence[Any]) -> tuple[str, str, str, float]:
 def check_share(name: str, value: Any) -> Any:
     """Return a share from 0 to 1, or a pair (errors, checked); refuse anything else."""
     if isinstance(value, (tuple, list)) and len(value) == 2:
+        if any(isinstance(part, float) and part % 1 for part in value):  # effective numbers of a weighted sample
+            errors, checked = float(value[0]), float(value[1])
+            if not 0 <= errors <= checked < inf or not checked:
+                raise BadParameter(f"{name}: expected errors among checked annotations, found {errors:g}/{checked:g}")
+            return errors, checked
         errors, checked = check_count(name, value[0]), check_count(name, value[1], 1)
         if errors > checked:
             raise BadParameter(f"{name}: expected at most the {checked} annotations checked, found {errors}")

@@ -350,6 +350,10 @@ class FolderSettings(Settings):
     output: Option[str | None] = Setting(
         None, "Folder for results, tables and plots.", short="-o", kind="output_folder"
     )
+    overwrite: Option[bool] = Flag(
+        False, "Replace files in the output folder; without it the folder must be new or empty.", section="Output",
+        is_rare=True,
+    )  # fmt: skip
 
 
 class PlotSettings(Settings):

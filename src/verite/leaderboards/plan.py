@@ -18,7 +18,6 @@ from verite.errors import BadParameter
 from verite.evaluation.evaluation import Changes
 from verite.leaderboards.candidates import sort_annotations
 from verite.leaderboards.influence import MAX_CANDIDATES, removal_influence
-from verite.leaderboards.simulation import scale_probabilities
 from verite.model.tables import Part, Table
 from verite.statistics.multiple_comparisons import TIE
 
@@ -203,8 +202,7 @@ def records_needed(board: Board, simulation: LeaderboardSimulation, pair: Sequen
     if model.pool is not None and len(model.pool):
         pool = model.pool
         likely = np.argsort(-pool.weight, kind="stable")[:MAX_CANDIDATES]
-        wanted = simulation.errors.lit * simulation.errors.mean("missing") * len(rows)
-        chance = scale_probabilities(pool.weight, wanted)[likely]
+        chance = model.candidate_probabilities()[likely]
         changes = Changes.of(model.object_table, added=[[len(simulation.truth) + int(k)] for k in likely])
         added = [
             np.nan_to_num(
