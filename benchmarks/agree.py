@@ -448,29 +448,24 @@ def coco_and_lvis(home: Path) -> tuple[vt.Annotations, vt.Annotations]:
     folder = home / "lvis_val100" / "data"
     with gzip.open(home / "truth.json.gz") as file:
         coco = json.load(file)
-    paths = {path.name: path for path in folder.iterdir()}
-    lvis = json.loads(read_any(next(path for name, path in paths.items() if "lvis" in name.lower())))
-    synsets = json.loads(read_any(next(path for name, path in paths.items() if "synset" in name.lower())))
-    by_name = {name: entry["synset"] if isinstance(entry, dict) else entry for name, entry in synsets.items()}
-    class_of = {synset: name for name, synset in by_name.items()}
+    lvis = json.loads((folder / "lvis_val_100.json").read_bytes())
+    synsets = json.loads((folder / "coco_to_synset.json").read_bytes())
+    class_of = {entry["synset"]: name for name, entry in synsets.items()}
     ids = {image["id"] for image in lvis["images"]}
     names = {c["id"]: c["name"] for c in coco["categories"]}
     known = {c["id"]: class_of[c["synset"]] for c in lvis["categories"] if c.get("synset") in class_of}
     images = [image for image in coco["images"] if image["id"] in ids]
+    numbers = {name: number for number, name in names.items()}
     sides = []
     for records, classes in ((coco["annotations"], names), (lvis["annotations"], known)):
         own = [r for r in records if r["image_id"] in ids and r["category_id"] in classes and not r.get("iscrowd")]
-        label = [classes[r["category_id"]] for r in own]
-        boxes = np.array([r["bbox"] for r in own]).reshape(-1, 4)
-        file_of = {image["id"]: image["file_name"] for image in images}
-        own_images = [file_of[r["image_id"]] for r in own]
-        sizes = {image["file_name"]: (image["width"], image["height"]) for image in images}
-        sides.append(vt.Annotations.of(own_images, label, boxes, "xywh", sizes=sizes, labels=sorted(names.values())))
+        for number, record in enumerate(own):
+            area = record["bbox"][2] * record["bbox"][3]
+            label = numbers[classes[record["category_id"]]]
+            keys = ("image_id", "bbox")
+            own[number] = {key: record[key] for key in keys} | {"id": number + 1, "category_id": label, "area": area}
+        sides.append(vt.read({"images": images, "categories": coco["categories"], "annotations": own}))
     return sides[0], sides[1]
-
-
-def read_any(path: Path) -> bytes:
-    return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
 
 
 def main() -> None:
