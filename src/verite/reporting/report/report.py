@@ -139,6 +139,11 @@ def report(
     """
     if not isinstance(protocol, str) or protocol not in REGISTRY:
         raise BadParameter(f"protocol: expected one of {', '.join(REGISTRY)}, found {protocol!r}")
+    if protocol == "miss-rate":
+        raise BadParameter(
+            "protocol: expected one whose scores are better the higher they are, found 'miss-rate'; the report of coco "
+            "has the log-average miss rate among its operating points"
+        )
     images = None if images is None else path_of(images, "images")
     if card is not None:
         from verite.reporting.report.card import card_format
