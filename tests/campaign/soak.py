@@ -81,6 +81,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
             "openimages",
             "imagenet_det",
             "f1",
+            "miss_rate",
             "partial",
             "scene_score",
             "analyse",
