@@ -115,6 +115,21 @@ def write_truths(home: Path) -> None:
     (home / "data.yaml").write_text(f"path: .\nval: images\nnames:\n{names}\n")
 
 
+def write_tables(home: Path) -> None:
+    """Runs of one detector, and tables of numbers, grades, features and confusions."""
+    predictions = json.loads((DEMO / "hawk.json").read_text())
+    (home / "runs").mkdir(exist_ok=True)
+    for cut in (0.2, 0.5, 0.8):
+        kept = [one for one in predictions if one["score"] >= cut]
+        (home / "runs" / f"conf={cut}.json").write_text(json.dumps(kept))
+    (home / "runs.csv").write_text("conf,file\n0.2,runs/conf=0.2.json\n0.5,runs/conf=0.5.json\n")
+    (home / "numbers.csv").write_text("item,truth,A,B\n1,10,11,13\n2,20,19,18\n3,30,31,32\n")
+    (home / "grades.csv").write_text("item,truth,A,B\n1,low,low,middle\n2,high,high,high\n")
+    (home / "features.csv").write_text("class,x,y\ncat,0,0\ndog,0,1\ncar,3,4\n")
+    (home / "confusion.csv").write_text("class,cat,dog\ncat,8,2\ndog,1,9\n")
+    (home / "other.txt").write_text("animal\n  cat\n  dog\nperson\n")
+
+
 def write_poses(home: Path) -> None:
     """Two people of COCO's 17 keypoints, and a prediction of each."""
     person = {"category_id": 1, "keypoints": [5, 5, 2] * 17, "bbox": [0, 0, 20, 20]}
@@ -195,6 +210,7 @@ def make_world(home: Path) -> None:
     write_poses(home)
     write_pictures(home)
     write_competitions(home)
+    write_tables(home)
     with contextlib.chdir(home):
         write_results(home)
 
