@@ -24,7 +24,8 @@ FUNCTIONS = (*PROTOCOLS, "partial", "localize", "scene_score", "analyse", "recon
              "draw", "read", "write", "CocoEvaluator", "F1Evaluator", "SemanticEvaluator", "inspect", "compare",
              "read_volume",
              "metric", "measure", "class_distances", "learn_distances", "evaluate_parts", "read_report", "save_report",
-             "plot", "plot_image", "plot_pair", "plot_scene", "plot_distances", "plot_distributions")  # fmt: skip
+             "agree", "plot", "plot_image", "plot_pair", "plot_scene", "plot_distances",
+             "plot_distributions")  # fmt: skip
 # A decorator, whose facts are looked at when it is used, and one that takes minutes; both have tests of their own.
 ELSEWHERE = {"localization", "study"}
 WITHOUT = {"compare", "inspect", "read_report", "plot_distances", "plot_distributions"}  # settings
@@ -64,6 +65,7 @@ def calls(tmp_path: Path) -> dict[str, tuple[Any, ...]]:
         "plot_distributions": (vt.localize(*sides, "iou"),),
         "leaderboard": (sides[0], {"a": sides[1], "b": sides[1]}),
         "rank": (tmp_path / "table.csv",),
+        "agree": ([sides[0], sides[0]],),
         "report": (*sides, tmp_path / "page.html"),
         "draw": (*sides, tmp_path / "drawn"),
         "read": (sides[0],),

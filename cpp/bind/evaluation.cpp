@@ -95,8 +95,9 @@ void register_rules(nb::module_& module) {
             "__init__",
             [](ObjectRules* self, std::vector<Flag> ignored, std::vector<Flag> multi_match, bool repeats_quirks,
                bool truth_is_results, bool pred_is_results, double pixel, std::int64_t image_limit, bool drops_flat,
-               const Buffer& verified, const Buffer& ignore_if_unmatched, const Buffer& min_iou,
-               const Buffer& pred_rows, const std::vector<std::vector<double>>& sigmas, std::size_t most_pairs) {
+               const Buffer& verified, const Buffer& ignore_if_unmatched, const Buffer& in_ignore_region,
+               const Buffer& min_iou, const Buffer& pred_rows, const std::vector<std::vector<double>>& sigmas,
+               std::size_t most_pairs) {
                 new (self) ObjectRules{std::move(ignored),
                                        std::move(multi_match),
                                        repeats_quirks,
@@ -107,6 +108,7 @@ void register_rules(nb::module_& module) {
                                        drops_flat,
                                        to_view<std::int64_t>(verified, "verified"),
                                        to_view<std::int64_t>(ignore_if_unmatched, "ignore_if_unmatched"),
+                                       to_view<std::uint8_t>(in_ignore_region, "in_ignore_region"),
                                        to_view<double>(min_iou, "min_iou"),
                                        to_view<std::int32_t>(pred_rows, "pred_rows"),
                                        ragged(sigmas),
@@ -115,9 +117,10 @@ void register_rules(nb::module_& module) {
             nb::kw_only(), "ignored"_a = std::vector<Flag>(), "multi_match"_a = std::vector<Flag>(),
             "repeats_quirks"_a = false, "truth_is_results"_a = false, "pred_is_results"_a = false, "pixel"_a = 0.0,
             "image_limit"_a = 0, "drops_flat"_a = false, "verified"_a.none() = nb::none(),
-            "ignore_if_unmatched"_a.none() = nb::none(), "min_iou"_a.none() = nb::none(),
-            "pred_rows"_a.none() = nb::none(), "sigmas"_a = std::vector<std::vector<double>>(),
-            "most_pairs"_a = SIZE_MAX, "See cpp/evaluation/sides.hpp for each field.")
+            "ignore_if_unmatched"_a.none() = nb::none(), "in_ignore_region"_a.none() = nb::none(),
+            "min_iou"_a.none() = nb::none(), "pred_rows"_a.none() = nb::none(),
+            "sigmas"_a = std::vector<std::vector<double>>(), "most_pairs"_a = SIZE_MAX,
+            "See cpp/evaluation/sides.hpp for each field.")
         .def_ro("ignored", &ObjectRules::ignored)
         .def_ro("multi_match", &ObjectRules::multi_match)
         .def_ro("repeats_quirks", &ObjectRules::repeats_quirks)
@@ -178,6 +181,10 @@ void register_queries(nb::module_& module) {
             },
             nb::kw_only(), "removed"_a, "removed_offsets"_a, "added"_a, "labels"_a, "added_offsets"_a, "duplicated"_a,
             "duplicated_offsets"_a);
+
+    nb::class_<PreparedSimulations>(module, "PreparedSimulations",
+                                    "Weights and changed ground truths, ready for every detector on one ground truth.")
+        .def("__len__", [](const PreparedSimulations& prepared) { return prepared.count; });
 }
 
 void expect_query(const PrecisionRecall& numbers, const MeanQuery& query) {
@@ -457,17 +464,27 @@ void register_evaluations(nb::module_& module) {
             "removed"_a.none(), "added"_a.none(), "weights"_a.none() = nb::none(), "threads"_a = 1,
             "Precision and recall without these ground-truth rows and with the added objects.")
         .def(
-            "bootstrap_means",
-            [](const OwningEvaluation& self, const std::vector<MeanQuery>& queries, const Buffer& weights,
-               const SimulatedChanges* changes, const Columns* addable, const std::vector<UncertaintySource>& sources,
-               unsigned threads) {
+            "prepare_simulations",
+            [](const OwningEvaluation& self, const Buffer& weights, const SimulatedChanges* changes,
+               const Columns* addable, bool applies, unsigned threads) {
                 const auto given = to_view<double>(weights, "weights");
                 const nb::gil_scoped_release released;
-                return self.bootstrap_means(given.values, changes, addable, sources, queries, threads);
+                return self.prepare(given.values, changes, addable, applies, threads);
             },
-            "queries"_a, "weights"_a.none() = nb::none(), "changes"_a.none() = nb::none(),
-            "addable"_a.none() = nb::none(), nb::kw_only(), "sources"_a, "threads"_a = 1,
-            "Means of many replicates, [replicate, source, query] in one list.")
+            "weights"_a.none() = nb::none(), "changes"_a.none() = nb::none(), "addable"_a.none() = nb::none(),
+            nb::kw_only(), "applies"_a, "threads"_a = 1,
+            "Weights and changed ground truths of many simulations, for all detectors on this ground truth.")
+        .def("shares_truth", &OwningEvaluation::shares_truth, "other"_a,
+             "Whether simulations that the other one has prepared are of this ground truth, too.")
+        .def(
+            "bootstrap_means",
+            [](const OwningEvaluation& self, const std::vector<MeanQuery>& queries, const PreparedSimulations& prepared,
+               const std::vector<UncertaintySource>& sources, unsigned threads) {
+                const nb::gil_scoped_release released;
+                return self.bootstrap_means(prepared, sources, queries, threads);
+            },
+            "queries"_a, "prepared"_a, nb::kw_only(), "sources"_a, "threads"_a = 1,
+            "Means of many simulations, [simulation, source, query] in one list.")
         .def(
             "state",
             [](const OwningEvaluation& self, const Buffer& labels, std::string about) {

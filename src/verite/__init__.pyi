@@ -4,6 +4,8 @@ from verite import annotation_errors as annotation_errors
 from verite.analysis.analyse import Analysis as Analysis
 from verite.analysis.analyse import analyse as analyse
 from verite.analysis.reconcile import reconcile as reconcile
+from verite.annotation_errors.agree import Agreement as Agreement
+from verite.annotation_errors.agree import agree as agree
 from verite.checks import inspect as inspect
 from verite.errors import BadParameter as BadParameter
 from verite.errors import DataError as DataError

@@ -310,6 +310,8 @@ class Flag(enum.Enum):
 
     unscored = 8
 
+    ignore_region = 9
+
 class Rules:
     def __init__(
         self,
@@ -360,6 +362,7 @@ class ObjectRules:
         drops_flat: bool = False,
         verified: Any | None = None,
         ignore_if_unmatched: Any | None = None,
+        in_ignore_region: Any | None = None,
         min_iou: Any | None = None,
         pred_rows: Any | None = None,
         sigmas: Sequence[Sequence[float]] = [],
@@ -434,6 +437,9 @@ class SimulatedChanges:
         duplicated_offsets: Any,
     ) -> None: ...
 
+class PreparedSimulations:
+    def __len__(self) -> int: ...
+
 class PrecisionRecall:
     def mean(self, query: MeanQuery) -> float: ...
     def class_means(self, query: MeanQuery) -> list[float]: ...
@@ -493,12 +499,20 @@ class Evaluation:
     def changed(
         self, removed: Any | None, added: Columns | None, weights: Any | None = None, threads: int = 1
     ) -> PrecisionRecall: ...
-    def bootstrap_means(
+    def prepare_simulations(
         self,
-        queries: Sequence[MeanQuery],
         weights: Any | None = None,
         changes: SimulatedChanges | None = None,
         addable: Columns | None = None,
+        *,
+        applies: bool,
+        threads: int = 1,
+    ) -> PreparedSimulations: ...
+    def shares_truth(self, other: Evaluation) -> bool: ...
+    def bootstrap_means(
+        self,
+        queries: Sequence[MeanQuery],
+        prepared: PreparedSimulations,
         *,
         sources: Sequence[UncertaintySource],
         threads: int = 1,

@@ -100,6 +100,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
         "semantic": lambda: vt.semantic(maps, maps),
         "rank": lambda: vt.rank(folder / "table.csv", errors=vt.annotation_errors.Bernoulli(0.05)),
         "leaderboard": lambda: vt.leaderboard(sides[0], {"a": sides[1], "b": sides[1]}),
+        "agree": lambda: vt.agree({"a": sides[0], "b": sides[0]}, draws=20),
         "reconcile": lambda: vt.reconcile(*sides, 0.5),
         "compare": lambda: vt.compare(found, found),
         "class_distances": lambda: vt.class_distances({"a": {"a": 0.0, "b": 0.5}, "b": {"a": 0.5, "b": 0.0}}),

@@ -49,6 +49,7 @@ LINES = {
     "sweep": "sweep demo/truth.json demo/hawk.json demo/magpie.json demo/mole.json --draws 100 --protocol voc",
     "leaderboard": f"leaderboard {THREE} --errors missing=0.05 --draws 200",
     "rank": "rank ranking/table2.csv --epsilon 0.1",
+    "agree": "agree demo/truth.json demo/truth-voc --draws 200",
     "convert": "convert demo/truth.json voc --to voc",
     "formats": "formats",
     "demo": "demo tour",

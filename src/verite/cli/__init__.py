@@ -44,6 +44,7 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("leaderboard", "leaderboard", "How sure is a ranking of detectors by AP?"),
         ("rank", "rank", "The same, exactly, for tables of answers"),
         ("sweep", "sweep", "A score against a parameter of the detector"),
+        ("agree", "agree", "Annotators: agreement, error rates, ceiling"),
     ),
     "Data": (
         ("convert", "data", "Convert annotations to another format"),

@@ -22,6 +22,7 @@ from verite.threads import use_threads
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from verite.formats.format import Options
     from verite.model.annotations import Annotations
 
 Given = dict[str, Any]
@@ -349,6 +350,10 @@ class FolderSettings(Settings):
     output: Option[str | None] = Setting(
         None, "Folder for results, tables and plots.", short="-o", kind="output_folder"
     )
+    overwrite: Option[bool] = Flag(
+        False, "Replace files in the output folder; without it the folder must be new or empty.", section="Output",
+        is_rare=True,
+    )  # fmt: skip
 
 
 class PlotSettings(Settings):
@@ -382,9 +387,8 @@ def spell(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else shlex.quote(str(value))
 
 
-def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
-    """Read one side as the options say."""
-    from verite.formats import read_source
+def side_reading(side: str, given: Given, like: Annotations | None = None) -> tuple[str | None, Options]:
+    """Return the format that the options name for one side, and how they say to read it."""
     from verite.formats.format import Options
 
     options = Options.of(
@@ -404,4 +408,11 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         like=like,
         side=side,
     )
-    return read_source(path, given[f"{side}_format"] or given["both_format"], options)
+    return given[f"{side}_format"] or given["both_format"], options
+
+
+def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
+    """Read one side as the options say."""
+    from verite.formats import read_source
+
+    return read_source(path, *side_reading(side, given, like))

@@ -7,7 +7,7 @@ matches are kept, so that an evaluation also gives outcomes per object, per imag
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -83,6 +83,8 @@ class Rules:
     drops_flat: bool = False  # objects without area are dropped
     sigmas: tuple[tuple[float, ...], ...] = ()  # OKS sigmas of the keypoints of each class, in the order of the classes
     allow_unknown_classes: bool = False  # images and classes that the ground truth does not have count, too
+    # Share of a prediction's area in an ignore region from which it is ignored unless matched; 0: regions are not used.
+    region_share: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,9 +209,8 @@ class MatchedEvaluation:
     def simulate_means(
         self,
         parts: Sequence[tuple[Any, ...]],
-        weights: Any,
-        changes: Changes | None,
-        doubts: Sequence[tuple[bool, bool]],
+        simulations: Simulations,
+        sources: Sequence[tuple[bool, bool]],
         threads: int | None = None,
     ) -> Floats:
         """Return the same for several sources of uncertainty, [sample, source, part]."""
@@ -261,6 +262,8 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         order = None if rules.allow_unknown_classes else truth.labels.by_id
         widest = pred if rules.allow_unknown_classes and len(pred.images) > len(truth.images) else truth
         given: dict[str, Any] = {"most_pairs": limit("overlaps") + USUAL_PAIRS * len(pred)} | cells
+        if rules.region_share and "ignore_region" in truth.flags:
+            given["in_ignore_region"] = in_ignore_regions(truth, pred, rules, threads)
         try:
             if with_outlines := _core.wants_outlines(rules.similarity):
                 load_outlines(truth)
@@ -502,14 +505,13 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         last bits; the same bytes for any number of threads. If the rules have no recalls, precision is summed at every
         change of recall.
         """
-        return self.simulate_means(parts, weights, changes, ((True, True),), threads)[:, 0]
+        return self.simulate_means(parts, Simulations(weights, changes), ((True, True),), threads)[:, 0]
 
     def simulate_means(
         self,
         parts: Sequence[tuple[Any, ...]],
-        weights: Any,
-        changes: Changes | None,
-        doubts: Sequence[tuple[bool, bool]],
+        simulations: Simulations,
+        sources: Sequence[tuple[bool, bool]],
         threads: int | None = None,
     ) -> Floats:
         """Return the same for several sources of uncertainty, [sample, source, part].
@@ -518,17 +520,14 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         """
         if not parts:
             raise BadParameter("parts: expected what to average, found nothing")
-        objects = None if changes is None else self.lay_beside(changes.objects)
         with tell_as(BadParameter):
             means = self.kept.bootstrap_means(
                 [mean_query(*part) for part in parts],
-                None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
-                None if changes is None else changes.native,
-                objects,
-                sources=[_core.UncertaintySource(has_weights=drawn, has_changes=new) for drawn, new in doubts],
+                simulations.prepare(self, threads or self.threads),
+                sources=[_core.UncertaintySource(has_weights=drawn, has_changes=new) for drawn, new in sources],
                 threads=threads or self.threads,
             )
-        return np.array(means).reshape(-1, len(doubts), len(parts))
+        return np.array(means).reshape(-1, len(sources), len(parts))
 
 
 def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Evaluation:
@@ -616,6 +615,30 @@ def box_candidates(
     return Candidates(offsets_of(lengths), rows[by_pred], overlap[by_pred])
 
 
+def in_ignore_regions(truth: Annotations, pred: Annotations, rules: Rules, threads: int) -> NDArray[np.uint8]:
+    """Return for each prediction whether an ignore region of its image covers enough of its area, whatever its class.
+
+    A region absorbs predictions as a crowd does: by the intersection over the prediction's own area. Regions that the
+    rules do not ignore are objects like others.
+    """
+    is_ignored = np.zeros(len(truth), dtype=np.bool_)
+    for name in rules.ignored:
+        is_ignored |= truth.flag(name)
+    regions = truth.where(truth.flag("ignore_region") & is_ignored)
+    regions = replace(regions, flags={"crowd": np.ones(len(regions), dtype=np.bool_)}, verdicts=None)
+    own = Rules(
+        (rules.region_share,),
+        "box" if rules.similarity in ("corner_box", "keypoints") else rules.similarity,
+        class_agnostic=True,
+        orders_by_class=False,
+        ignored=("crowd",),
+        shared=("crowd",),
+        allow_unknown_classes=True,
+    )
+    found = Evaluation(regions, pred, own, threads).outcomes()
+    return np.asarray(found.truth >= 0).astype(np.uint8)
+
+
 @dataclass(frozen=True, eq=False)
 class Changes:
     """Changes of the ground truth in each simulation of annotation errors.
@@ -675,6 +698,40 @@ class Changes:
             duplicated=self.again,
             duplicated_offsets=self.again_offsets,
         )
+
+
+@dataclass(eq=False)
+class Simulations:
+    """Bootstrap weights and simulated ground truths, prepared once for all detectors on the same ground truth.
+
+    Parameters
+    ----------
+    weights
+        How often each image is drawn, [sample, image]; None: each once.
+    changes
+        The ground truth of each sample; None: as annotated.
+    is_shared
+        Whether several detectors are evaluated on them: then changes are applied to the ground truth only once.
+    """
+
+    weights: Any = None
+    changes: Changes | None = None
+    is_shared: bool = False
+    owner: Evaluation | None = field(default=None, init=False, repr=False)
+    native: _core.PreparedSimulations | None = field(default=None, init=False, repr=False)
+
+    def prepare(self, evaluation: Evaluation, threads: int) -> _core.PreparedSimulations:
+        """Return the core's record for an evaluation: the one before, if the ground truth is the same."""
+        if self.owner is None or self.native is None or not evaluation.kept.shares_truth(self.owner.kept):
+            self.owner = evaluation
+            self.native = evaluation.kept.prepare_simulations(
+                None if self.weights is None else np.ascontiguousarray(self.weights, dtype=np.float64),
+                None if self.changes is None else self.changes.native,
+                None if self.changes is None else evaluation.lay_beside(self.changes.objects),
+                applies=self.is_shared,
+                threads=threads,
+            )
+        return self.native
 
 
 def join_lists(rows: Sequence[Any]) -> tuple[Rows, Offsets]:

@@ -20,7 +20,6 @@ from verite.formats.registry import all_formats as all_formats
 from verite.formats.registry import format_named as format_named
 from verite.formats.registry import recognise
 from verite.formats.shards import files_of_split, find_folder_shards, find_shards, is_many, read_shards
-from verite.loading import importing
 
 Readable: TypeAlias = Any  # a path, annotations, or one of the objects that verite.formats.memory lists
 
@@ -134,8 +133,7 @@ def read(
 
     >>> pred = vt.read("runs/val/labels", like=truth, format="yolo")    # doctest: +SKIP
     """
-    with importing():
-        from verite.formats.format import Options
+    from verite.formats.format import Options
 
     options = Options.of(
         boxes=boxes,
@@ -165,7 +163,7 @@ def read(
 
     annotations = read_object(source, options)
     annotations = annotations.with_source(replace(annotations.source, layout=boxes))
-    annotations = with_mapped_classes(annotations, options)
+    annotations = with_ignore_regions(with_mapped_classes(annotations, options))
     return annotations if like is None else annotations.like(like)
 
 
@@ -233,8 +231,17 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
     why = "; ".join(w for w in (why, source.why) if w)
     notes = (*source.notes, *notes_on_unused_options(chosen, options))
     annotations = annotations.with_source(replace(source, why=why, notes=notes, layout=options.boxes))
-    annotations = with_mapped_classes(annotations, options)
+    annotations = with_ignore_regions(with_mapped_classes(annotations, options))
     return annotations if options.like is None else annotations.like(options.like)
+
+
+def with_ignore_regions(annotations: Annotations) -> Annotations:
+    """Return annotations in which crowds and ignored objects of a class called ignore are ignore regions."""
+    if not {"crowd", "ignore"} & set(annotations.flags) or "ignore_region" in annotations.flags:
+        return annotations
+    from verite.formats.ignore_regions import mark_ignore_regions
+
+    return mark_ignore_regions(annotations)
 
 
 def with_mapped_classes(annotations: Annotations, options: Options) -> Annotations:
