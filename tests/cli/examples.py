@@ -21,6 +21,7 @@ from tests.formats.samples import DATA as SAMPLES
 from verite.cli import run
 from verite.cli import verite as program
 from verite.formats import write
+from verite.judge.plan import make_plan, save_plan, study_candidates
 
 DATA = Path(str(files("verite") / "data"))
 DEMO, COMPETITIONS = DATA / "demo", DATA / "competitions"
@@ -129,6 +130,16 @@ def write_tables(home: Path) -> None:
     (home / "features.csv").write_text("class,x,y\ncat,0,0\ndog,0,1\ncar,3,4\n")
     (home / "confusion.csv").write_text("class,cat,dog\ncat,8,2\ndog,1,9\n")
     (home / "other.txt").write_text("animal\n  cat\n  dog\nperson\n")
+    plan = make_plan(study_candidates(0), pairs=6)
+    (home / "study").mkdir(exist_ok=True)
+    save_plan(plan, home / "study")
+    for judge in (0, 1):
+        rows = [f"{plan.id},{t.id},{t.left},{t.right},{t.answer or t.names[judge]},900" for t in plan.trials]
+        votes = "\n".join(["plan,pair,left,right,choice,ms", *rows])
+        (home / "study" / f"votes-{judge}.csv").write_text(votes + "\n")
+    links = [f"https://example.org/{kind}/1_cat0_IoU0.{iou}.png" for kind, iou in (("large", 7), ("small", 5))]
+    head = "WorkerId,Input.imageLink1,Input.imageLink2,Answer.detection1.1,Answer.detection2.2"
+    (home / "choices.csv").write_text(f"{head}\na,{','.join(links)},true,false\nb,{','.join(links)},false,true\n")
 
 
 def write_poses(home: Path) -> None:

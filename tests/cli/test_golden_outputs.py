@@ -57,6 +57,7 @@ LINES = {
     "study": "study -m iou -a 'translation(reach=12, step=2)'",
     "metrics": "metrics hausdorff",
     "class-distance": "class-distance scene/kinds.txt",
+    "judge": "judge make --from-study --pairs 6 -o study",
     "partial": f"partial coco {SIDES} -o hawk.part",
     "merge": "merge whole.part",
     "completion": "completion bash",

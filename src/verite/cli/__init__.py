@@ -56,6 +56,7 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("study", "study", "Measure the properties of a metric"),
         ("metrics", "study", "List the localization metrics"),
         ("class-distance", "scene_score", "Distances between classes, from data"),
+        ("judge", "judge", "Ask people which localization is better"),
     ),
     "Scale": (
         ("partial", "parts", "Evaluate one shard of a dataset"),
