@@ -401,8 +401,9 @@ def label_table(path: Path, file: _core.CocoFile, offset: int) -> tuple[Labels, 
     named = [name for name in given if name is not None]
     if len(named) < len(given):
         raise ReadError(f"{path}: categories[{given.index(None)}]", expected="a key 'name'", found="none")
+    longest = limit("class_name")
     for i, name in enumerate(named):
-        check_name(f"{path}: categories[{i}].name", name)
+        check_name(f"{path}: categories[{i}].name", name, longest)
     counts = Counter(named)
     names = [f"{name} (id {id})" if counts[name] > 1 else name for name, id in zip(named, ids, strict=True)]
     check_names(f"{path}: categories", names)
