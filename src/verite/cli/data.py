@@ -11,6 +11,7 @@ from verite.cli.help import command
 from verite.cli.options import (
     ANGLE,
     ANGLE_NAMES,
+    CLASS_NAME,
     COLUMNS,
     COORDS,
     FORMAT,
@@ -50,6 +51,7 @@ The first file is the truth unless it has confidences; the others are prediction
               help="Write the one file anew, in its own format: without exact repetitions, boxes clipped to their "
                    "images, names without blanks around them.")  # fmt: skip
 @reading_options
+@CLASS_NAME
 @output_options
 @click.pass_context
 def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, **given: Any) -> None:

@@ -57,6 +57,8 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "map",
         "split",
         "columns",
+        "class_name",
+        "annotator",
         "mask_threshold",
     ),
     "Output": (
@@ -87,6 +89,8 @@ RARE = frozenset(
         "no_plot",
         "plot_format",
         "columns",
+        "class_name",
+        "annotator",
         "mask_threshold",
         "sigmas",
         "exact",

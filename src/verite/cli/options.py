@@ -258,6 +258,12 @@ MAP = click.option("--map", type=INPUT, metavar="FILE",
                    help="Classes by other names: a table from,to; an empty `to` is ignored.")  # fmt: skip
 
 
+CLASS_NAME = click.option("--class", "class_name", metavar="NAME",
+                          help="Class of all objects, for tables without a column of classes.")  # fmt: skip
+ANNOTATOR = click.option("--annotator", metavar="COLUMN=NAME",
+                         help="Ground truth of one annotator, of a file that has several.")  # fmt: skip
+
+
 def side_options(side: str) -> list[Callable[[F], F]]:
     """The options of one side: `--truth-boxes` and so on."""
     return [
@@ -293,7 +299,7 @@ def reading_options(command: F) -> F:
         help="Format of both sides; `verite formats` lists them.",
     )
     options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES, MAP, SPLIT, COLUMNS]
-    options.append(MASK_THRESHOLD)
+    options += [MASK_THRESHOLD, ANNOTATOR]
     for option in reversed(options):
         command = option(command)
     return command
@@ -362,6 +368,9 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
     from verite.formats import read_source
     from verite.formats.format import Options
 
+    # The only class that is evaluated is also that of a table without a column of classes.
+    labels = given.get("labels") or ()
+    class_name = given.get("class_name") or (labels[0] if len(labels) == 1 else None)
     options = Options.of(
         boxes=given[f"{side}_boxes"],
         coords=given[f"{side}_coords"],
@@ -376,6 +385,8 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         masks=given[f"{side}_masks"] or given.get("masks"),
         mask_threshold=given.get("mask_threshold"),
         map=given.get("map"),
+        class_name=class_name,
+        annotator=given.get("annotator") if side != "pred" else None,
         like=like,
         side=side,
     )

@@ -48,6 +48,8 @@ def read(
     masks: str | None = None,
     mask_threshold: float | None = None,
     map: str | PathLike[str] | Mapping[str, str | None] | None = None,
+    class_name: str | None = None,
+    annotator: str | None = None,
 ) -> Annotations:
     """Read ground truth or predictions from a file, a folder or an object in memory.
 
@@ -98,6 +100,10 @@ def read(
     map : path or mapping, optional
         Names of classes and the classes they stand for, ``{"kitten": "cat", "shadow": ""}`` or a CSV file with the
         columns from and to; an empty class is ignored. It belongs to both sides of an evaluation.
+    class_name : str, optional
+        Class of all objects of a table without a column of classes.
+    annotator : str, optional
+        ``"COLUMN=NAME"`` keeps the objects of one annotator, ``"COLUMN"`` names the column (or COCO key) of annotators.
 
     Returns
     -------
@@ -151,6 +157,8 @@ def read(
         masks=masks,
         mask_threshold=mask_threshold,
         map=map,
+        class_name=class_name,
+        annotator=annotator,
         like=like,
     )
     if isinstance(source, str) and source.lstrip()[:2] in ("[{", '{"', "[]"):
