@@ -48,6 +48,14 @@ Plain = TypeVar("Plain")
 MAX_THRESHOLDS = 64  # matching keeps one bit per IoU threshold in a 64-bit word
 
 
+# Sections of the help for names that mean the same in every command; "Options" comes first and has the common ones.
+SECTIONS: dict[str, str] = {
+    **dict.fromkeys(("on", "iou", "labels", "confidence", "per", "metric", "metrics", "protocol", "errors"), "Options"),
+    **dict.fromkeys(("images", "output", "checks", "threads", "quiet"), "Options"),
+    **dict.fromkeys(("resample", "draws", "seed", "level", "metadata", "audit", "calibrate"), "Statistics"),
+}
+
+
 class Setting(Generic[Given, Held]):
     """One setting, as a descriptor that validates what is assigned and stores it in one form.
 
@@ -59,6 +67,8 @@ class Setting(Generic[Given, Held]):
         One sentence for the command line and the reference.
     short
         Short option, such as ``-t``.
+    long
+        The long option without dashes, where it is not the setting's name.
     names
         Further long options without dashes.
     flags
@@ -75,10 +85,18 @@ class Setting(Generic[Given, Held]):
         Whether the signature leaves it out while it has its default.
     has_option
         Whether it is an option of the command line, too.
+    section
+        Title of its section in the help of a command; by default that of its name in ``SECTIONS``.
+    is_rare
+        Whether only ``--help-all`` shows the option.
+    is_required
+        Whether the command line must give it.
+    kind
+        What the command line parses: a key of ``verite.cli.options.TYPES``.
     """
 
     name: str
-    kind = "text"  # what the command line parses: a key of verite.cli.options.TYPES
+    kind = "text"
     is_repeated = False
     absent: str | None = None  # what signatures show for None; None: nothing
 
@@ -88,6 +106,7 @@ class Setting(Generic[Given, Held]):
         help: str,
         *,
         short: str = "",
+        long: str = "",
         names: Sequence[str] = (),
         flags: Mapping[str, str] | None = None,
         metavar: str | None = None,
@@ -96,14 +115,20 @@ class Setting(Generic[Given, Held]):
         is_common: bool = False,
         omit_default: bool = False,
         has_option: bool = True,
+        section: str = "",
+        is_rare: bool = False,
+        is_required: bool = False,
+        kind: str = "",
     ) -> None:
-        self.default, self.help, self.short, self.names = default, help, short, tuple(names)
+        self.default, self.help, self.short, self.long, self.names = default, help, short, long, tuple(names)
         self.flags, self.metavar, self.default_text = dict(flags or {}), metavar, default_text
         self.is_signed, self.is_common, self.has_option = is_signed, is_common, has_option
-        self.omit_default = omit_default
+        self.omit_default, self.section, self.is_rare, self.is_required = omit_default, section, is_rare, is_required
+        self.kind = kind or type(self).kind
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
+        self.section = self.section or SECTIONS.get(name, "Matching")
 
     if TYPE_CHECKING:  # values are in the instance's own dictionary, so that reading one calls nothing
 
@@ -156,11 +181,12 @@ class Setting(Generic[Given, Held]):
     @property
     def option(self) -> str:
         """The long option of the command line."""
-        return "--" + self.name.replace("_", "-")
+        return "--" + (self.long or self.name.replace("_", "-"))
 
 
 Option = Setting[Plain, Plain]  # stored as it is given
 Overlaps = Setting[float | Sequence[float] | None, tuple[float, ...]]
+Texts = Setting[Sequence[str] | None, tuple[str, ...]]
 
 
 # What other tools call the region types: pycocotools' iouType, Ultralytics' tasks.
@@ -183,6 +209,15 @@ class Choice(Setting[Given, Held]):
             return OTHER_WORDS[value]
         words = f"{', '.join(self.choices[:-1])} or {self.choices[-1]}" if self.choices[1:] else self.choices[0]
         raise self.refuse(words, excerpt(value) + (did_you_mean(value, self.choices) if isinstance(value, str) else ""))
+
+
+class Text(Setting[Given, Held]):
+    """Any text."""
+
+    def validate(self, value: Any) -> str:
+        if not isinstance(value, str):
+            raise self.refuse("text", excerpt(value))
+        return value
 
 
 class Flag(Setting[Given, Held]):
@@ -222,6 +257,23 @@ class Whole(Setting[Given, Held]):
         if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
             raise self.refuse("a whole number from 0 up", excerpt(value))
         return value
+
+
+class Bytes(Setting[Given, Held]):
+    """A number of bytes: an integer, or a text such as ``4MB``; kB, MB and GB are powers of 1,000."""
+
+    kind = "bytes"
+    UNITS: ClassVar[dict[str, int]] = {"": 1, "B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
+
+    def validate(self, value: Any) -> int:
+        if isinstance(value, str):
+            text = value.strip().upper()
+            digits = text.rstrip("KMGB")
+            try:
+                return int(float(digits) * self.UNITS[text[len(digits) :].strip()])
+            except (ValueError, KeyError, OverflowError):
+                raise self.refuse("bytes such as 4MB or 500kB", excerpt(value)) from None
+        return check_whole(self.name, value, 0)
 
 
 class Count(Setting[Given, Held]):

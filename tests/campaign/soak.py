@@ -74,6 +74,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
             "voc",
             "openimages",
             "imagenet_det",
+            "f1",
             "partial",
             "scene_score",
             "analyse",

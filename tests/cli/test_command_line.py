@@ -338,7 +338,7 @@ def test_quiet_demo_says_where_the_page_is_and_nothing_else(typed, tmp_path):
 
 @pytest.mark.slow
 def test_long_demo_runs_every_verb(typed, tmp_path):
-    status, out, _ = typed("demo", tmp_path / "tour", "--all")
+    status, out, _ = typed("demo", tmp_path / "tour", "--long")
     assert status == 0
     for verb in set(COMMANDS) - {"demo", "completion"}:
         assert f"$ verite {verb}" in out

@@ -16,7 +16,7 @@ UNTRIED = "verite openimages segments.csv predictions.csv --on mask --image-labe
 
 def parameter(example: str) -> object:
     verb = example.split()[1]
-    is_long = verb in ("study", "demo") or "--all" in example
+    is_long = verb in ("study", "demo") or "--all" in example or "--long" in example
     return pytest.param(example, id=example.removeprefix("verite "), marks=[pytest.mark.slow] if is_long else [])
 
 

@@ -110,7 +110,7 @@ def test_two_results_without_a_truth(tmp_path, capsys):
         (["--iou", "nan"], 2, "iou: expected a number from 0 to 1"),
         (["--localization", "hausdorff"], 2, "localization: expected a metric from 0 to 1"),
         (["--localization", "iuo"], 2, "did you mean 'iou'?"),
-        (["--matching", "many"], 2, "--matching"),
+        (["--matching", "many"], 2, "--match"),
         (["--distance", "voc"], 1, "found none for 'truck'"),
         (["--distance", "nothing.csv"], 1, "nothing.csv: expected a file or folder, found nothing"),
         (["--class", "zebra"], 2, "zebra"),

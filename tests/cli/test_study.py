@@ -111,7 +111,7 @@ def test_tolerances_and_masks_can_be_given(typed, tmp_path):  # noqa: F811
         (["-m", "iou", "--tolerance", "axial"], 2, "expected NAME=VALUE"),
         (["-m", "iou", "--tolerance", "axal=1", *FAST], 2, "did you mean 'axial'"),
         (["-m", "iou", "--table", "nothing", *FAST], 2, "expected one of distance"),
-        (["-m", "iou", "--jobs", "0"], 2, "0 is not in the range"),
+        (["-m", "iou", "--jobs", "0"], 2, "expected a whole number from 1 up"),
         (["--reproduce", "jei", "-m", "iou"], 2, "expected no -m"),
         (["--reproduce", "gretsi", "--sensitivity"], 2, "found gretsi"),
         (["-m", "no_such_module:metric"], 2, "ModuleNotFoundError"),

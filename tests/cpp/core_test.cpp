@@ -363,14 +363,16 @@ void means_leave_out_classes_without_ground_truth() {
         write(1, r, 0, 0.5);
         write(1, r, 2, 0.0);
     }
-    CHECK(numbers.mean({true, std::nullopt, 0, 0}) == 0.5);  // (1 + 0.5 + 0.5 + 0) / 4
-    CHECK(numbers.mean({true, 0, 0, 0}) == 0.75);
-    CHECK(numbers.mean({true, std::nullopt, 0, 0, {0, 1, 1}}) == 0.25);
-    CHECK(std::isnan(numbers.mean({true, std::nullopt, 0, 0, {0, 1, 0}})));
-    CHECK(std::isnan(numbers.mean({true, -1, 0, 0})));
-    const auto by_class = numbers.class_means({true, 1, 0, 0});
+    CHECK(numbers.mean({Statistic::average_precision, std::nullopt, 0, 0}) == 0.5);  // (1 + 0.5 + 0.5 + 0) / 4
+    CHECK(numbers.mean({Statistic::average_precision, 0, 0, 0}) == 0.75);
+    CHECK(numbers.mean({Statistic::average_precision, std::nullopt, 0, 0, {0, 1, 1}}) == 0.25);
+    CHECK(std::isnan(numbers.mean({Statistic::average_precision, std::nullopt, 0, 0, {0, 1, 0}})));
+    CHECK(std::isnan(numbers.mean({Statistic::average_precision, -1, 0, 0})));
+    const auto by_class = numbers.class_means({Statistic::average_precision, 1, 0, 0});
     CHECK(by_class[0] == 0.5 && std::isnan(by_class[1]) && by_class[2] == 0);
-    CHECK(!numbers.has({true, 2, 0, 0}) && !numbers.has({true, 0, 1, 0}) && !numbers.has({true, 0, 0, 0, {1}}));
+    CHECK(!numbers.has({Statistic::average_precision, 2, 0, 0}) &&
+          !numbers.has({Statistic::average_precision, 0, 1, 0}) &&
+          !numbers.has({Statistic::average_precision, 0, 0, 0, {1}}));
 }
 
 void curves_follow_classes_with_ground_truth() {
@@ -393,8 +395,8 @@ void curves_follow_classes_with_ground_truth() {
     CHECK(count_curve_points(rules, first) == 4 && count_curve_points(rules, second) == 2);
     PrecisionRecall all = PrecisionRecall::join(std::move(parts));
     CHECK(all.labels() == 3 && all.positives()[4] == 3);
-    CHECK(all.mean({true, 0, 0, 0}) == 0.375);  // of 0.5 and 0.25
-    CHECK(all.mean({true, 0, 1, 0}) == 0.75);   // the first class alone has small objects
+    CHECK(all.mean({Statistic::average_precision, 0, 0, 0}) == 0.375);  // of 0.5 and 0.25
+    CHECK(all.mean({Statistic::average_precision, 0, 1, 0}) == 0.75);   // the first class alone has small objects
     CHECK(all.precision().size() == 2 * 2 * 3);
     CHECK(all.precision()[2] == 0.25 && std::isnan(all.precision()[1]) && all.precision()[6] == 0.75);
     // The second class gets an object, the first loses its small one, the third is to be written again.
@@ -403,8 +405,8 @@ void curves_follow_classes_with_ground_truth() {
     all.change(changed, touched);
     fill(all, 1, 1.0);
     fill(all, 2, 0.0);
-    CHECK(all.mean({true, 0, 0, 0}) == 0.5);  // of 0.5, 1 and 0
-    CHECK(std::isnan(all.mean({true, 0, 1, 0})));
+    CHECK(all.mean({Statistic::average_precision, 0, 0, 0}) == 0.5);  // of 0.5, 1 and 0
+    CHECK(std::isnan(all.mean({Statistic::average_precision, 0, 1, 0})));
 }
 
 // -------------------------------------------------------------------------------------------------------- the rules

@@ -194,7 +194,7 @@ def test_what_does_not_belong_together_is_named() -> None:
     other = vt.partial(truth, replace(truth, confidence=np.ones(1)), checks="off")
     with pytest.raises(vt.NotComparable, match=r"expected the same classes .* \('cat' and 'dog'\)"):
         one.merge(other)
-    with pytest.raises(vt.BadParameter, match=r"protocol: expected voc, .* or panoptic, found 'imagenet-loc'"):
+    with pytest.raises(vt.BadParameter, match=r"protocol: expected voc, .* or f1, found 'imagenet-loc'"):
         vt.partial(truth, truth, "imagenet-loc")
     with pytest.raises(vt.BadParameter, match="found 'cocoa'; did you mean 'coco'"):
         vt.partial(truth, truth, "cocoa")

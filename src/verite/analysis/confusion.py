@@ -59,7 +59,10 @@ class ConfusionSettings(Settings):
         metavar="C|best-f1|lrp|FILE",
     )
     matching: Option[Literal["same-first", "label-free"]] = Choice(
-        "same-first", "Matching of the confusion matrix: same class first, or regardless of class.", MATCHING
+        "same-first",
+        "Matching of the confusion matrix: same class first, or regardless of class.",
+        MATCHING,
+        long="match",
     )
 
 

@@ -50,7 +50,7 @@ class SuspiciousSettings(Settings):
     """Settings of the search for annotation errors."""
 
     prior: Option[float] = Number(PRIOR, "Prior share of wrong annotations per error kind.", least=1e-6, most=0.3)
-    audit: Option[int] = Whole(AUDITED, "Number of annotations to check in audit.csv of -o.")
+    audit: Option[int] = Whole(AUDITED, "Number of annotations to check in audit.csv of -o.", long="audit-size")
     verdicts: Setting[Any, Any] = FileOrContent(
         None, "An audit.csv with its verdicts filled in: 50 of them turn suspicions into probabilities.",
         metavar="FILE.csv",
@@ -366,7 +366,7 @@ PART = PartRecord(
         analysis.worst,
         analysis.settings.prior,
         analysis.settings.audit,
-        read_rows(analysis.settings.verdicts) if analysis.settings.verdicts else (),
+        read_rows(analysis.settings.verdicts) if analysis.settings.verdicts is not None else (),
     ),
     plot=Suspicious.draw,
     settings=SuspiciousSettings,

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verite.analysis.parts import REGISTRY, AnalyseSettings, analyse_settings, part_named
-from verite.cli.evaluate import NO_PLOT, OUTPUT, PLOT_FORMAT
 from verite.cli.help import Command, command
-from verite.cli.options import INPUT, options_of, output_options, reading_options, settings_given, settings_options
+from verite.cli.options import (
+    INPUT,
+    READING,
+    FolderSettings,
+    OutputSettings,
+    PlotSettings,
+    options_for,
+    options_of,
+    settings_given,
+)
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
@@ -26,12 +34,8 @@ class AnalyseCommand(Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the declared options, and those of parts that are registered besides."""
-        added = click.Command("")
-        for name, setting in analyse_settings().declared.items():
-            if name not in AnalyseSettings.declared and setting.has_option:
-                for option in options_of(setting):
-                    added = option(added)
-        found = [*super().get_params(ctx), *added.params]
+        added = [one for name, one in analyse_settings().declared.items() if name not in AnalyseSettings.declared]
+        found = [*super().get_params(ctx), *(param for one in added if one.has_option for param in options_of(one))]
         for param in found:
             if param.name == "only" and isinstance(param, click.Option):
                 param.help = f"Parts to compute: {', '.join(REGISTRY)}; may be repeated."
@@ -40,6 +44,7 @@ class AnalyseCommand(Command):
 
 @command(
     cls=AnalyseCommand,
+    params=options_for(AnalyseSettings, FolderSettings, PlotSettings, *READING, OutputSettings),
     epilog="""\b
 Examples:
   verite analyse truth.json pred.json
@@ -49,12 +54,6 @@ Examples:
 )
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT, nargs=-1, required=True)
-@settings_options(AnalyseSettings)
-@OUTPUT
-@NO_PLOT
-@PLOT_FORMAT
-@reading_options
-@output_options
 def analyse(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """Analyse errors: where AP is lost, and where to look first.
 

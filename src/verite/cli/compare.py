@@ -6,18 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.evaluate import OUTPUT, evaluate_each, finish, system_names
-from verite.cli.gate import gate_options, pass_saved, requirements_of
+from verite.cli.evaluate import evaluate_each, finish, system_names
+from verite.cli.gate import GateSettings, pass_saved, requirements_of
 from verite.cli.help import command
-from verite.cli.options import INPUT, checks_option, output_options, reading_options
+from verite.cli.options import INPUT, READING, FolderSettings, OutputSettings, options_for
 from verite.cli.output import print_error
+from verite.evaluation.settings import EvaluationSettings
 from verite.protocols import REGISTRY, protocol_named
+from verite.settings import Choice, Option
 
 if TYPE_CHECKING:
     from verite.model.results import Results
 
 
+class CompareSettings(EvaluationSettings):
+    """Settings of `verite compare`."""
+
+    protocol: Option[str] = Choice(
+        "coco", "With TRUTH BASE NEW: evaluation protocol; its command has more options.", (*REGISTRY,)
+    )
+
+
 @command(
+    params=options_for(CompareSettings, GateSettings, FolderSettings, *READING, OutputSettings),
     epilog="""\b
 Examples:
   verite coco truth.json new.json --save new-results.json
@@ -26,18 +37,11 @@ Examples:
   verite compare truth.json old.json new.json --require "AP>=base-0.005" --sure 0.95
   verite compare truth/ old/ new/ --protocol voc --require "mAP>=base"
   verite compare main.part new.part --require "AP>=base-0.005" --sure 0.95
-Exit status: 0 all requirements are met, 1 the data is at fault, 2 the command is, 3 one is not met."""
+Exit status: 0 all requirements are met, 1 the data is at fault, 2 the command is, 3 one is not met.""",
 )
 @click.argument(
     "paths", type=INPUT, nargs=-1, required=True, metavar="BASE.json NEW.json | BASE.part NEW.part | TRUTH BASE NEW"
 )
-@click.option("--protocol", type=click.Choice(list(REGISTRY)), default="coco", show_default=True,
-              help="With TRUTH BASE NEW: whose numbers; its verb has more options.")  # fmt: skip
-@gate_options
-@OUTPUT
-@reading_options
-@checks_option
-@output_options
 def compare(paths: tuple[str, ...], **given: Any) -> None:
     """Two saved results, or two systems on one truth: what is better, what is worse, and is it good enough?
 

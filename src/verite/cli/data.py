@@ -7,52 +7,48 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.help import command
+from verite.cli.help import Command, command
 from verite.cli.options import (
-    ANGLE,
-    ANGLE_NAMES,
-    CLASS_NAME,
-    COLUMNS,
-    COORDS,
-    FORMAT,
-    IMAGE_SIZE,
-    IMAGES,
     INPUT,
-    LAYOUT,
-    LAYOUTS,
-    MASK,
-    MASK_KINDS,
-    MASK_THRESHOLD,
-    NAMES,
-    SPLIT,
-    WRITTEN_FORMAT,
-    WrittenFormat,
-    output_options,
+    READING,
+    ClassNameSettings,
+    DatasetSettings,
+    OutputSettings,
+    SourceSettings,
+    options_for,
     read_side,
-    reading_options,
+    written_formats,
 )
 from verite.errors import list_faults
+from verite.settings import Flag, Option, Setting, Settings
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 
+class InspectSettings(Settings):
+    """Settings of `verite inspect`."""
+
+    fix: Option[str | None] = Setting(
+        None,
+        "Write the one file again in its own format: without exact repetitions, boxes clipped to their images, names "
+        "without blanks around them.",
+        kind="output",
+        metavar="OUT",
+    )
+
+
 @command(
+    params=options_for(InspectSettings, *READING, ClassNameSettings, OutputSettings),
     epilog="""\b
 Examples:
   verite inspect instances_val.json
   verite inspect truth/ detections.json
   verite inspect truth.json a.json b.json --json
   verite inspect truth.json --fix mended.json
-The first file is the truth unless it has confidences; the others are predictions on it."""
+The first file is the truth unless it has confidences; the others are predictions on it.""",
 )
 @click.argument("paths", type=INPUT, nargs=-1, required=True, metavar="TRUTH [PRED...]")
-@click.option("--fix", type=click.Path(), metavar="OUT",
-              help="Write the one file anew, in its own format: without exact repetitions, boxes clipped to their "
-                   "images, names without blanks around them.")  # fmt: skip
-@reading_options
-@CLASS_NAME
-@output_options
 @click.pass_context
 def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, **given: Any) -> None:
     """What is in a file, what is suspicious, what to do about it."""
@@ -93,7 +89,31 @@ def write_fixed(annotations: Annotations, target: str, *, quiet: bool) -> None:
         note(f"left out, because {title} cannot hold it: {', '.join(lost)}", quiet=False)
 
 
+class ConvertSettings(Settings):
+    """Settings of `verite convert`, beside those of how a file is read."""
+
+    to: Option[str | None] = Setting(
+        None, "Format to write.", kind="written_format", metavar="FORMAT", is_required=True
+    )
+    like: Option[str | None] = Setting(
+        None, "Take over images and classes, with their ids, from this file.", kind="path", metavar="TRUTH"
+    )
+    quiet: Option[bool] = Flag(False, "Print nothing but what is lost.", short="-q")
+
+
+class ConvertCommand(Command):
+    """The command with the names of the formats that can be written, which are loaded when help is printed."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for param in self.params:
+            if param.name == "to" and isinstance(param, click.Option):
+                param.help = f"One of {', '.join(written_formats())}."
+        super().format_options(ctx, formatter)
+
+
 @command(
+    cls=ConvertCommand,
+    params=options_for(ConvertSettings, SourceSettings, DatasetSettings, ClassNameSettings),
     epilog="""\b
 Examples:
   verite convert instances_val.json Annotations/ --to voc
@@ -101,28 +121,10 @@ Examples:
   verite convert detections/ results.json --to coco-results --like truth.json
   verite convert data.yaml truth.json --to coco --split val
   verite convert export.zip labels/ --to kitti
-What the new format cannot hold is named; nothing is overwritten but a file you name yourself."""
+What the new format cannot hold is named; nothing is overwritten but a file you name yourself.""",
 )
 @click.argument("source", type=INPUT)
 @click.argument("target", type=click.Path())
-@click.option("--to", required=True, type=WRITTEN_FORMAT, metavar="FORMAT", cls=WrittenFormat)
-@click.option(
-    "--like", type=INPUT, metavar="TRUTH", help="Take over images and classes, with their ids, from this file."
-)
-@click.option("--format", type=FORMAT, metavar="NAME", help="Format of the source; `verite formats` lists them.")
-@click.option("--boxes", type=LAYOUT, metavar="LAYOUT", help=f"What the 4 numbers are: {LAYOUTS}.")
-@click.option("--coords", metavar="abs|rel|WxH|*F", help=COORDS)
-@click.option("--angle", type=ANGLE, metavar="UNIT", help=f"Angle of rotated boxes: {ANGLE_NAMES}.")
-@IMAGE_SIZE
-@IMAGES
-@NAMES
-@SPLIT
-@COLUMNS
-@click.option("--masks", type=MASK, metavar="KIND", help=f"What pixels of mask pictures are: {MASK_KINDS}.")
-@MASK_THRESHOLD
-@click.option("--label-offset", type=int, default=0, help="Added to every class id.")
-@click.option("--image-offset", type=int, default=0, help="Added to every image id.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but what is lost.")
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Turn annotations of one format into another."""
     from verite.cli.output import count_of, describe_reading, note

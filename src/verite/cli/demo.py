@@ -12,8 +12,10 @@ from pathlib import Path
 import click
 
 from verite.cli.help import command
+from verite.cli.options import options_for
 from verite.errors import one_line
 from verite.files import folder_atomically
+from verite.settings import Flag, Option, Settings
 
 MARK = ".made-by-verite-demo"
 # Where bundled data are, and what they are called in the tour.
@@ -180,16 +182,22 @@ TOUR = (
 )
 
 
+class DemoSettings(Settings):
+    """Settings of `verite demo`."""
+
+    is_long: Option[bool] = Flag(False, "Run every command, with all its output.", long="long")
+    quiet: Option[bool] = Flag(False, "Print nothing but the name of the report.", short="-q")
+
+
 @command(
+    params=options_for(DemoSettings),
     epilog="""\b
 Examples:
   verite demo
   verite demo tour/
-  verite demo tour/ --all"""
+  verite demo tour/ --long""",
 )
 @click.argument("folder", type=click.Path(file_okay=False), default="verite-demo")
-@click.option("--all", "is_long", is_flag=True, help="The long tour: every verb, with all its output.")
-@click.option("--quiet", "-q", is_flag=True, help="Print nothing but the name of the page.")
 def demo(folder: str, is_long: bool, quiet: bool) -> None:
     """Write a small data set to FOLDER (verite-demo), evaluate it, and leave a page to open."""
     target = Path(folder)
@@ -221,7 +229,7 @@ def tour(target: Path, is_long: bool) -> None:
         plots = sum(1 for path in target.rglob("*.png") if "results" in path.parts)
         click.secho(f"All results, tables and {plots} plots are in {target}.", fg="cyan")
     else:
-        click.secho(f"The data are in {target}, to try any verb on; verite demo --all runs them all.", fg="cyan")
+        click.secho(f"The data are in {target}, to try any verb on; verite demo --long runs them all.", fg="cyan")
 
 
 def copy_files(source: Path, target: Path) -> None:

@@ -8,44 +8,49 @@ from typing import Any
 import click
 
 from verite.cli.help import command
-from verite.cli.options import INPUT, checks_option, read_side, reading_options
+from verite.cli.options import INPUT, READING, PlotSettings, options_for, read_side
 from verite.errors import one_line
-from verite.evaluation.settings import SIMILARITIES
+from verite.evaluation.settings import SIMILARITIES, EvaluationSettings, ThresholdSetting
 from verite.protocols import REGISTRY
+from verite.protocols.keypoints import Sigmas
+from verite.settings import Choice, Count, Flag, Option, Setting, Threshold
+
+
+class DrawSettings(EvaluationSettings):
+    """Settings of `verite draw`."""
+
+    output: Option[str | None] = Setting(
+        None, "Folder for the figures.", short="-o", kind="output_folder", is_required=True
+    )
+    worst: Option[int] = Count(12, "Number of images, those with the most errors first.", metavar="N")
+    image: Option[str | None] = Setting(None, "Only this image.", metavar="NAME")
+    confidence = ThresholdSetting(
+        None, "Confidence threshold, or a thresholds.json with one per class.", metavar="C|FILE",
+        default_text="that of the best F1",
+    )  # fmt: skip
+    iou: Option[float | None] = Threshold(
+        None, "IoU threshold of a match.", short="-t", metavar="IOU", default_text="0.5, or the protocol's own"
+    )
+    on: Option[str | None] = Choice(
+        None, "What is compared and drawn, if the protocol has a choice.", tuple(SIMILARITIES)
+    )
+    sigmas = Sigmas()
+    protocol: Option[str] = Choice("coco", "Evaluation protocol.", tuple(REGISTRY))
+    plot_format = PlotSettings.plot_format
+    quiet: Option[bool] = Flag(False, "Print only the paths of the figures.", short="-q")
 
 
 @command(
+    params=options_for(DrawSettings, *READING),
     epilog="""\b
 Examples:
   verite draw truth.json pred.json --images photos/ -o drawn/
   verite draw truth.json pred.json --images photos/ -o drawn/ --worst 40
   verite draw truth.json pred.json --images photos/ -o drawn/ --image street.jpg --confidence 0.3
-  verite draw truth.json pred.json --on mask -o drawn/ --plot-format svg"""
+  verite draw truth.json pred.json --on mask -o drawn/ --plot-format svg""",
 )
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT)
-@click.option("--output", "-o", type=click.Path(file_okay=False), required=True, help="Folder for the figures.")
-@click.option("--worst", type=click.IntRange(1), default=12, show_default=True, metavar="N",
-              help="Number of images, those with the most errors first.")  # fmt: skip
-@click.option("--image", metavar="NAME", help="Only this image.")
-@click.option("--confidence", type=INPUT, metavar="C|FILE", show_default="that of the best F1",
-              help="Confidence threshold, or a thresholds.json with one per class.")  # fmt: skip
-@click.option("--iou", "-t", type=float, metavar="IOU", show_default="0.5, or the protocol's own",
-              help="IoU threshold of a match.")  # fmt: skip
-@click.option(
-    "--on",
-    type=click.Choice(list(SIMILARITIES)),
-    help="What is compared and drawn, if the protocol has a choice.",
-)
-@click.option("--sigmas", type=INPUT, metavar="FILE", show_default="as annotated, else COCO or CrowdPose",
-              help="OKS sigma of each keypoint: a file of numbers, coco or crowdpose.")  # fmt: skip
-@click.option(
-    "--protocol", type=click.Choice(list(REGISTRY)), default="coco", show_default=True, help="Evaluation protocol."
-)
-@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
-@click.option("--quiet", "-q", is_flag=True, help="Print only the paths of the figures.")
-@checks_option
-@reading_options
 def draw(truth: str, pred: str, **given: Any) -> None:
     """Draw true positives, false positives and missed objects on the images.
 

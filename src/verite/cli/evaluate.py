@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from verite.cli.gate import gate_options, pass_gate, requirements_of, told_to_github
+from verite.cli.gate import GateSettings, pass_gate, requirements_of, told_to_github
 from verite.cli.help import Command
 from verite.cli.options import (
     INPUT,
-    output_options,
+    READING,
+    FolderSettings,
+    OutputSettings,
+    PlotSettings,
+    options_for,
     read_side,
-    reading_options,
-    setting_options,
     settings_given,
     spell,
     spell_reading_options,
@@ -24,52 +26,51 @@ from verite.cli.options import (
 from verite.errors import one_line
 from verite.files import without_suffix
 from verite.formats.shards import is_pattern
+from verite.settings import Option, Setting, Settings
 
 if TYPE_CHECKING:
     from verite.model.comparison import Comparison, Difference
     from verite.model.results import Results
     from verite.protocols.curves import CurveResults
     from verite.protocols.protocol import Protocol
-    from verite.settings import Settings
 
 R = TypeVar("R", bound="Results")
 Given = dict[str, Any]
 ANALYSED = ("coco", "voc", "lvis", "openimages")
 NEARLY_ALL = 0.995
 
-TABLE = click.option("--table", metavar="CLASS", help="Print the accumulated table of this class.")
-OUTPUT = click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
-NO_PLOT = click.option("--no-plot", is_flag=True, help="Write no plots into the output folder.")
-PLOT_FORMAT = click.option(
-    "--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True,
-    help="File format of plots.",
-)  # fmt: skip
+
+class DifferenceSettings(Settings):
+    """How several detectors are compared."""
+
+    resample: Option[str | None] = Setting(
+        None,
+        "Bootstrap over images (or groups): 95 % intervals of differences to the first PRED (1,000 resamples).",
+        metavar="images|COLUMN",
+    )
 
 
-RESAMPLE = click.option(
-    "--resample", metavar="images|COLUMN",
-    help="Bootstrap over images (or groups): 95 % intervals of differences to the first PRED (1,000 resamples).",
-)  # fmt: skip
+class CurveSettings(Settings):
+    """What protocols with precision-recall curves print besides."""
+
+    table: Option[str | None] = Setting(
+        None, "Print the accumulated table of this class.", metavar="CLASS", section="Output"
+    )
 
 
 def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
-    """The verb of a protocol: two sides, its settings, and the options that all verbs share."""
-    command = Command(
+    """Return the command of a protocol: two sides, its settings, and the options that all commands share."""
+    curves = (CurveSettings,) if has_curves(protocol) else ()
+    plots = (PlotSettings,) if is_drawn(protocol) else ()
+    own = (protocol.settings, FolderSettings, DifferenceSettings, *curves, *plots)
+    sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT, nargs=-1, required=True)]
+    return Command(
         protocol.verb,
         callback=partial(run_protocol, protocol),
-        params=[click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT, nargs=-1, required=True)],
+        params=[*sides, *options_for(*own, GateSettings, *READING, OutputSettings)],
         help=f"{protocol.summary}\n\n{protocol.files}; several PREDs are compared side by side.",
         epilog="\b\nExamples:" + protocol.examples.replace("\n", "\n  "),
     )
-    options = [*setting_options(protocol.settings), OUTPUT, RESAMPLE]
-    if has_curves(protocol):
-        options += [TABLE]
-    if is_drawn(protocol):
-        options += [NO_PLOT, PLOT_FORMAT]
-    for add in (output_options, reading_options, gate_options, *reversed(options)):
-        add(command)
-    command.params[2:] = command.params[:1:-1]
-    return command
 
 
 def has_curves(protocol: Protocol[Any, Any]) -> bool:

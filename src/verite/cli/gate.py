@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.options import INPUT
 from verite.cli.output import emit, in_style, note, print_error
 from verite.errors import DataError, one_line
+from verite.settings import Flag, Names, Number, Option, Setting, Settings, Texts
 
 if TYPE_CHECKING:
     from verite.analysis.gate import Decision, Requirement, Saved, SavedComparison
     from verite.model.results import Results
 
-F = TypeVar("F", bound=Callable[..., Any])
 Given = dict[str, Any]
 NOT_MET = 3
 MOST_BYTES = 1_000_000  # GitHub takes 1 MiB a step
@@ -29,21 +28,22 @@ NO_IMAGES = (
 )
 
 
-def gate_options(command: F) -> F:
-    """What must hold, compared with what, and whom to tell."""
-    options = [
-        click.option("--require", "requirements", multiple=True, metavar="LINE",
-                     help='Exit with status 3 unless it holds: "AP>=0.5", "AP[person]>=0.6", "AP>=base-0.005"; may be '
-                          "repeated."),
-        click.option("--base", type=INPUT, metavar="FILE",
-                     help="Saved results to compare with; default: the first PRED."),
-        click.option("--sure", type=float, metavar="P",
-                     help="Fail only if the requirement is missed with this probability."),
-        click.option("--summary", is_flag=True, help="Tell GitHub: a job summary, and findings as annotations."),
-    ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
+class GateSettings(Settings):
+    """What must hold, compared with what, and where to report it."""
+
+    requirements: Texts = Names(
+        None, 'Exit with status 3 unless it holds: "AP>=0.5", "AP[person]>=0.6", "AP>=base-0.005"; may be repeated.',
+        long="require", metavar="LINE", section="Gate",
+    )  # fmt: skip
+    base: Option[str | None] = Setting(
+        None, "Saved results to compare with; default: the first PRED.", metavar="FILE", section="Gate"
+    )
+    sure: Option[float | None] = Number(
+        None, "Fail only if the requirement is missed with this probability.", metavar="P", section="Gate"
+    )
+    summary: Option[bool] = Flag(
+        False, "Write a job summary for GitHub, and findings as annotations.", section="Gate", is_rare=True
+    )
 
 
 def requirements_of(given: Given) -> list[Requirement]:

@@ -11,109 +11,10 @@ from typing import Any
 
 import click
 
-# Shown first, in this order, under "Options"; of these a command shows those it has.
-COMMON = (
-    "on",
-    "iou",
-    "labels",
-    "confidence",
-    "per",
-    "metric",
-    "metrics",
-    "protocol",
-    "errors",
-    "epsilon",
-    "images",
-    "output",
-    "as_json",
-    "checks",
-    "threads",
-    "quiet",
-    "help_all",
-)
-# Other options by section; what is listed nowhere is about matching, the heart of an evaluation.
-SECTIONS: dict[str, tuple[str, ...]] = {
-    "Matching": (),
-    "Ground truth and formats": (
-        "both_format",
-        "truth_format",
-        "pred_format",
-        "truth_boxes",
-        "pred_boxes",
-        "truth_coords",
-        "pred_coords",
-        "truth_angle",
-        "pred_angle",
-        "truth_label_offset",
-        "pred_label_offset",
-        "truth_image_offset",
-        "pred_image_offset",
-        "truth_images",
-        "pred_images",
-        "truth_masks",
-        "pred_masks",
-        "image_size",
-        "names",
-        "map",
-        "split",
-        "columns",
-        "class_name",
-        "annotator",
-        "mask_threshold",
-    ),
-    "Output": (
-        "style",
-        "save",
-        "csv_safe",
-        "no_plot",
-        "plot_format",
-        "table",
-        "pictures",
-        "title",
-        "curves",
-        "legend",
-        "open",
-    ),
-    "Statistics": ("resample", "draws", "seed", "level", "metadata", "audit", "calibrate"),
-    "Gate": ("requirements", "base", "sure", "summary"),
-}
-SECTION_OF = {name: title for title, names in SECTIONS.items() for name in names}
-# Rarely needed: in `--help-all` and in the reference only.
-RARE = frozenset(
-    [
-        "area_from",
-        "ties",
-        "max_image_dets",
-        "parts",
-        "csv_safe",
-        "no_plot",
-        "plot_format",
-        "columns",
-        "class_name",
-        "annotator",
-        "mask_threshold",
-        "sigmas",
-        "exact",
-        "truth_format",
-        "pred_format",
-        "truth_angle",
-        "pred_angle",
-        "truth_label_offset",
-        "pred_label_offset",
-        "truth_image_offset",
-        "pred_image_offset",
-        "truth_coords",
-        "truth_images",
-        "pred_images",
-        "truth_masks",
-        "pred_masks",
-        "summary",
-        "equal",
-        "pixel",
-        "descriptions",
-        "image_labels",
-    ]
-)
+from verite.cli.options import SettingOption
+
+TITLES = ("Options", "Matching", "Ground truth and formats", "Output", "Statistics", "Gate")
+LAST = ("output", "as_json", "checks", "threads", "quiet", "help_all")  # of the common options, in this order
 COLUMN = 28  # width of the column of options
 # What other tools call an option or a side, and what it is here.
 OTHER_OPTIONS: dict[str, tuple[str, ...]] = {
@@ -128,6 +29,11 @@ OTHER_OPTIONS: dict[str, tuple[str, ...]] = {
     "--iou-threshold": ("--iou",),
     "--iou-type": ("--on",),
     "--jobs": ("--threads",),
+    "--matching": ("--match",),
+    "--all": ("--long",),
+    "--table": ("--show",),
+    "--pictures": ("--png",),
+    "--audit": ("--audit-size",),
     "--favours": ("--bias-toward",),  # earlier names
     "--lit": ("--detectable",),
 }
@@ -146,14 +52,18 @@ def show_everything(context: click.Context, parameter: click.Parameter, value: b
         context.exit()
 
 
-class Command(click.Command):
-    """A command whose help has sections, and every option under `--help-all`."""
+class Sectioned(click.Command):
+    """A command or group whose help has sections, and every option under `--help-all`."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         return [*super().get_params(ctx), ALL_OPTIONS] if self.has_rare_options() else super().get_params(ctx)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, self.translate_options(args))
+        rest = super().parse_args(ctx, self.translate_options(args))
+        style = ctx.params.get("style", "text")
+        if style != "text" and ctx.params.get("as_json"):
+            raise click.UsageError(f"expected --json or --style {style}, found both", ctx)
+        return rest
 
     def translate_options(self, args: list[str]) -> list[str]:
         """Replace spellings of other tools by ours, and bring `--gt FILE` and `--dt FILE` into the place of arguments.
@@ -182,25 +92,31 @@ class Command(click.Command):
         return [*given["truth"], *translated, *given["pred"]] if any(given.values()) else translated
 
     def has_rare_options(self) -> bool:
-        return any(param.name in RARE for param in self.params)
+        return any(isinstance(param, SettingOption) and param.is_rare for param in self.params)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options: the common ones first, the others by section."""
+        """Write the options: the common ones first, the others by the section of their declaration."""
         is_all = ctx.meta.get(HELP_ALL, False)
-        found: dict[str, list[tuple[str, str]]] = {"Options": [], **{title: [] for title in SECTIONS}}
-        params = sorted(self.get_params(ctx), key=lambda p: COMMON.index(p.name) if p.name in COMMON else len(COMMON))
+        found: dict[str, list[tuple[str, str]]] = {title: [] for title in TITLES}
+        names = [*LAST, *(param.name for param in self.get_params(ctx) if "--help" in param.opts)]
+        params = sorted(self.get_params(ctx), key=lambda p: names.index(p.name) + 1 if p.name in names else 0)
         for param in params:
-            if param.name in RARE and not is_all:
-                continue
+            title = "Options"
+            if isinstance(param, SettingOption) and self.has_rare_options():
+                if param.is_rare and not is_all:
+                    continue
+                title = param.section
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
-                is_common = param.name in COMMON or "--help" in param.opts or not self.has_rare_options()
-                title = "Options" if is_common else SECTION_OF.get(str(param.name), "Matching")
                 found[title].append((record[0].ljust(COLUMN - 2), record[1]))
         for title, records in found.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records, col_max=COLUMN)
+
+
+class Command(Sectioned):
+    """A command with sections in its help."""
 
 
 ALL_OPTIONS = click.Option(

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verite.cli.help import command
-from verite.cli.options import INPUT, output_options, read_side, reading_options, settings_given, settings_options
+from verite.cli.options import (
+    INPUT,
+    READING,
+    FolderSettings,
+    OutputSettings,
+    PlotSettings,
+    options_for,
+    read_side,
+    settings_given,
+)
 from verite.errors import BadParameter
 from verite.leaderboards.leaderboard import LeaderboardSettings
+from verite.settings import Flag, Number, Option, Setting, Settings
 
 if TYPE_CHECKING:
     from verite.annotation_errors.detection import Detection
@@ -20,7 +30,54 @@ if TYPE_CHECKING:
 Given = dict[str, Any]
 
 
+class ErrorSettings(Settings):
+    """Settings of the annotation errors that are simulated; `read_error_model` makes the model of them."""
+
+    errors: Option[str | None] = Setting(
+        None,
+        "Rates of annotation errors: missing, spurious, label as shares of the annotations, jitter as SHARExDEVIATION.",
+        metavar="KIND=RATE,...",
+        default_text="no errors",
+    )
+    errors_file: Option[str | None] = Setting(None, "Table class,size,kind,rate of rates that differ.", kind="path")
+    audit: Option[str | None] = Setting(
+        None,
+        "K of N audited annotations were wrong; or audit.csv with its verdicts filled in.",
+        metavar="KIND=K/N,...|FILE",
+    )
+    shared: Option[str | None] = Setting(
+        None, "Groups within which annotation errors are correlated.", metavar="image|label|COLUMN"
+    )
+    correlation: Option[float | None] = Number(None, "Correlation of two errors in one group, from 0 up and below 1.")
+    favours: Option[str | None] = Setting(
+        None,
+        "Bias: errors are this many times as likely where NAME gains.",
+        long="bias-toward",
+        metavar="NAME:TIMES",
+    )
+    lit: Option[float] = Number(0.7, "Share of missing objects that a detector may have detected.", long="detectable")
+
+
+class CalibrationSettings(Settings):
+    """Settings of the comparison of predicted and observed ranking stability."""
+
+    calibrate: Option[bool] = Flag(
+        False, "TRUTH is followed by corrected ground truth: compare predicted and kept orders."
+    )
+
+
+class BoardSettings(FolderSettings):
+    """The folder of `verite leaderboard`."""
+
+    output: Option[str | None] = Setting(
+        None, "Folder for tables, audit.csv and plots.", short="-o", kind="output_folder"
+    )
+
+
 @command(
+    params=options_for(
+        ErrorSettings, LeaderboardSettings, CalibrationSettings, BoardSettings, PlotSettings, *READING, OutputSettings
+    ),
     epilog="""\b
 Examples:
   verite leaderboard truth.json a.json b.json c.json
@@ -31,34 +88,10 @@ Examples:
   verite leaderboard truth.json a.json b.json --errors spurious=0.02 --bias-toward a:4
   verite leaderboard truth.json a.json b.json --resample video_id
   verite leaderboard --calibrate truth.json better.json a.json b.json c.json --errors missing=0.05
-Exit status: 0 success, 1 data error, 2 usage error."""
+Exit status: 0 success, 1 data error, 2 usage error.""",
 )
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT, nargs=-1, required=True)
-@click.option("--errors", metavar="KIND=RATE,...",
-              help="Rates of annotation errors: missing, spurious, label as shares of the annotations, jitter as "
-              "SHARExDEVIATION.  [default: no errors]")  # fmt: skip
-@click.option("--errors-file", type=INPUT, help="Table class,size,kind,rate of rates that differ.")
-@click.option("--audit", type=INPUT, metavar="KIND=K/N,...|FILE",
-              help="K of N audited annotations were wrong; or audit.csv with its verdicts filled in.")  # fmt: skip
-@click.option("--shared", metavar="image|label|COLUMN", help="Groups within which annotation errors are correlated.")
-@click.option("--correlation", type=float, help="Correlation of two errors in one group, from 0 up and below 1.")
-@click.option(
-    "--bias-toward",
-    "favours",
-    metavar="NAME:TIMES",
-    help="Bias: errors are this many times as likely where NAME gains.",
-)
-@click.option("--detectable", "lit", type=float, default=0.7, show_default=True,
-              help="Share of missing objects that a detector may have detected.")  # fmt: skip
-@settings_options(LeaderboardSettings)
-@click.option("--calibrate", is_flag=True,
-              help="TRUTH is followed by corrected ground truth: compare predicted and kept orders.")  # fmt: skip
-@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for tables, audit.csv and plots.")
-@click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
-@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
-@reading_options
-@output_options
 def leaderboard(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """Rank detectors by AP, with simulated uncertainty.
 

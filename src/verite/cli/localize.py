@@ -7,10 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.gate import gate_options
+from verite.cli.gate import GateSettings
 from verite.cli.help import command
-from verite.cli.options import INPUT, METRIC, output_options, reading_options, settings_given, settings_options
+from verite.cli.options import (
+    INPUT,
+    READING,
+    FolderSettings,
+    OutputSettings,
+    PlotSettings,
+    options_for,
+    settings_given,
+)
 from verite.metrics.localize import LocalizeSettings
+from verite.settings import Flag, Names, Option, Setting, Settings, Texts
 
 if TYPE_CHECKING:
     from verite.metrics.localize import LocalizationResults
@@ -18,29 +27,33 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 
+class ChosenMetrics(Settings):
+    """The metrics of `verite localize`, and the object to plot."""
+
+    metrics: Texts = Names(
+        None, "Metric (see verite metrics); may be repeated.", short="-m", long="metric", kind="metric", metavar="NAME"
+    )
+    every: Option[bool] = Flag(False, "Add every metric that the regions allow.", long="all", section="Options")
+    number: Option[str | None] = Setting(
+        None, "With --output: plot the N-th of the listed objects.", long="object", kind="whole", metavar="N",
+        section="Output",
+    )  # fmt: skip
+
+
 @command(
+    params=options_for(
+        ChosenMetrics, LocalizeSettings, FolderSettings, PlotSettings, GateSettings, *READING, OutputSettings
+    ),
     epilog="""\b
 Examples:
   verite localize truth.json pred.json -m iou -m figure_of_merit
   verite localize truth.json pred.json -m "hausdorff(quantile=0.95)" -m my_package.metrics:mine
   verite localize truth.json a.json b.json -m gce --unmatched score
   verite localize truth.json pred.json --all -o results/
-  verite localize truth/ pred/ --all --image-size 640,480 --json | jq .metrics"""
+  verite localize truth/ pred/ --all --image-size 640,480 --json | jq .metrics""",
 )
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT, nargs=-1, required=True)
-@click.option("--metric", "-m", "metrics", multiple=True, type=METRIC, metavar="NAME",
-              help="Metric (see verite metrics); may be repeated.")  # fmt: skip
-@click.option("--all", "every", is_flag=True, help="Add every metric that the regions allow.")
-@settings_options(LocalizeSettings)
-@click.option("--object", "number", type=int, metavar="N",
-              help="With --output: plot the N-th of the listed objects.")  # fmt: skip
-@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and plots.")
-@click.option("--no-plot", is_flag=True, help="Write no plots to the output folder.")
-@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
-@gate_options
-@reading_options
-@output_options
 def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """Measure how well objects are localized, by any metric of the catalogue.
 

@@ -1,9 +1,13 @@
-"""Options that several verbs share: how to read the files, and what to do with the outcome."""
+"""Options of the command line, derived from declared settings, and the settings that several commands share.
+
+A command names the groups of settings that it takes: ``options_for(CocoSettings, FolderSettings, ReadingSettings)``.
+The type of a setting decides what is parsed, its declaration the help, the default and the section.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,31 +16,15 @@ from verite.formats.format import MASKS
 from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
 from verite.model.rotated_boxes import ANGLES
 from verite.model.tables import STYLES
-from verite.settings import OTHER_WORDS, Choice
+from verite.settings import OTHER_WORDS, Choice, Flag, Option, Setting, Settings
 from verite.threads import use_threads
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from verite.model.annotations import Annotations
-    from verite.settings import Setting, Settings
 
-F = TypeVar("F", bound=Callable[..., Any])
 Given = dict[str, Any]
-
-SIDES = {"truth": "ground truth", "pred": "predictions"}
-LAYOUTS = ", ".join(BOX_LAYOUTS)
-ANGLE_NAMES = ", ".join(ANGLES)
-MASK_KINDS = ", ".join(MASKS)
-COORDS = "Units of the coordinates: pixels, fractions of the image, pixels of a resized image, a factor."
-
-
-class WrittenFormat(click.Option):
-    """`--to`: which formats can be written is known to their records, which are loaded when help is asked for."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        self.help = f"One of {', '.join(written_formats())}."
-        return super().get_help_record(ctx)
 
 
 class InputPath(click.Path):
@@ -75,8 +63,6 @@ def metric_names() -> list[str]:
 
 
 INPUT = InputPath()
-FORMAT, WRITTEN_FORMAT, METRIC = OneOf(lambda: REGISTRY), OneOf(written_formats), OneOf(metric_names)
-LAYOUT, ANGLE, MASK = OneOf(lambda: BOX_LAYOUTS), OneOf(lambda: ANGLES), OneOf(lambda: MASKS)
 
 
 class ImageSize(click.ParamType):  # type: ignore[type-arg]
@@ -164,155 +150,236 @@ def flatten(context: click.Context, parameter: click.Parameter, value: Any) -> A
     return tuple(number for numbers in value for number in numbers)
 
 
-# What the command line parses for each kind of setting.
+class OptionalCount(click.ParamType):  # type: ignore[type-arg]
+    """A whole number from 1 up."""
+
+    name = "N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if not str(value).isdecimal() or not 1 <= int(value) < 2**31:
+            self.fail(f"expected a whole number from 1 up, found {value!r}", param, ctx)
+        return int(value)
+
+
+# What the command line parses for each kind of setting, and what shells complete.
 TYPES: dict[str, Any] = {
     "text": str,
     "whole": int,
     "number": float,
-    "count": click.IntRange(1),
+    "count": OptionalCount(),
     "path": INPUT,
     "area": AreaRange(),
+    "bytes": str,
+    "input_file": InputPath(dir_okay=False),
+    "output_file": click.Path(dir_okay=False),
+    "output_folder": click.Path(file_okay=False),
+    "output": click.Path(),
+    "format": OneOf(lambda: REGISTRY),
+    "written_format": OneOf(written_formats),
+    "metric": OneOf(metric_names),
+    "layout": OneOf(lambda: BOX_LAYOUTS),
+    "angle": OneOf(lambda: ANGLES),
+    "mask": OneOf(lambda: MASKS),
+    "image_size": ImageSize(),
+    "columns": ColumnNames(),
 }
 
 
-def setting_options(settings: type[Settings]) -> list[Callable[[F], F]]:
-    """The options of settings: the long one is the setting's name."""
-    return [option for s in settings.declared.values() if s.has_option for option in options_of(s)]
+class SettingOption(click.Option):
+    """The option of a declared setting, or a flag that stands for one value of it."""
 
-
-def settings_options(settings: type[Settings]) -> Callable[[F], F]:
-    """The same as a decorator."""
-
-    def add(command: F) -> F:
-        for option in reversed(setting_options(settings)):
-            command = option(command)
-        return command
-
-    return add
+    def __init__(self, words: Sequence[str], setting: Setting[Any, Any], *, is_rare: bool, **more: Any) -> None:
+        super().__init__(words, **more)
+        self.section, self.is_rare = setting.section, is_rare
 
 
 def share_threads(context: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
-    """What was asked holds for everything that the command does, reading and checking among it."""
+    """Use the number of threads for everything that the command does, reading and checking included."""
     if value is not None:
         context.with_resource(use_threads(value))
     return value
 
 
-# What options of some names do beside being given.
-CALLBACKS = {"threads": share_threads}
-THREADS = click.option("--threads", "-j", type=click.IntRange(1), callback=share_threads, help="Number of threads.")
+def options_for(*groups: type[Settings]) -> list[click.Parameter]:
+    """Return the options of declared settings; of a name that several groups declare, the first one's."""
+    declared = {name: one for group in reversed(groups) for name, one in group.declared.items()}
+    ordered = dict.fromkeys(name for group in groups for name in group.declared)
+    return [option for name in ordered if declared[name].has_option for option in options_of(declared[name])]
 
 
-def options_of(setting: Setting[Any, Any]) -> list[Callable[[F], F]]:
-    """One option for a setting, and one for each flag that stands for a value of it."""
+def options_of(setting: Setting[Any, Any]) -> list[click.Parameter]:
+    """Return the option of a setting, and one for each flag that stands for a value of it."""
     words = [*([setting.short] if setting.short else []), setting.option, *(f"--{name}" for name in setting.names)]
-    more: dict[str, Any] = {"help": setting.help, "metavar": setting.metavar, "callback": CALLBACKS.get(setting.name)}
+    more: dict[str, Any] = {"help": setting.help, "metavar": setting.metavar, "required": setting.is_required}
     if setting.kind == "flag":
         more |= {"is_flag": True}
     else:
-        plain = INPUT if "FILE" in (setting.metavar or "") else TYPES.get(setting.kind)
-        kind = ChoiceWithSynonyms(setting.choices) if isinstance(setting, Choice) else plain
+        is_file = "FILE" in (setting.metavar or "") and setting.kind != "input_file"
+        plain = ChoiceWithSynonyms(setting.choices) if isinstance(setting, Choice) else TYPES[setting.kind]
+        plain = INPUT if is_file else plain
+        more |= {"type": plain, "multiple": setting.is_repeated}
         if setting.is_repeated and setting.kind in ("number", "count"):
-            kind = NumberList(float, 0.05) if setting.kind == "number" else NumberList(int)
+            more["type"] = NumberList(float, 0.05) if setting.kind == "number" else NumberList(int)
             more |= {"callback": flatten, "metavar": setting.metavar or ("IOU" if setting.kind == "number" else "N")}
-        more |= {"type": kind, "multiple": setting.is_repeated}
         if setting.default_text or setting.is_repeated:
             more |= {"show_default": setting.default_words or False}
-        else:
+        elif setting.default is not None:
             more |= {"default": setting.default, "show_default": True}
+    if setting.name == "threads":
+        more["callback"] = share_threads
     flags = [
-        click.option(f"--{flag}", is_flag=True, help=f"The same as {setting.option} {value}.")
+        SettingOption([f"--{flag}"], setting, is_rare=True, is_flag=True, help=f"The same as {setting.option} {value}.")
         for flag, value in setting.flags.items()
     ]
-    return [click.option(setting.name, *words, **more), *flags]
+    return [SettingOption([setting.name, *words], setting, is_rare=setting.is_rare, **more), *flags]
 
 
 def settings_given(settings: type[Settings], given: Given) -> Given:
-    """The settings among the options that were typed; the others have their defaults, which may follow from these."""
-    declared = settings.declared.values()
+    """Return the settings among the typed options; the others have their defaults, which may follow from these."""
     context = click.get_current_context()
+    default = click.core.ParameterSource.DEFAULT
     typed = {
-        s.name: given[s.name]
-        for s in declared
-        if s.has_option and given[s.name] not in (None, ()) and is_typed(context, s.name)
+        name: given[name]
+        for name, one in settings.declared.items()
+        if one.has_option and given[name] not in (None, ()) and context.get_parameter_source(name) is not default
     }
-    return typed | {s.name: value for s in declared for flag, value in s.flags.items() if given[flag]}
+    flags = {name: value for name, one in settings.declared.items() for flag, value in one.flags.items() if given[flag]}
+    return typed | flags
 
 
-def is_typed(context: click.Context, name: str) -> bool:
-    """Was the option said, on the command line or anywhere else, or has it its default?"""
-    return context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT
+FILES = "Ground truth and formats"
+SIDES = {"truth": "ground truth", "pred": "predictions"}
 
 
-IMAGE_SIZE = click.option("--image-size", type=ImageSize(), help="Size of every image, for relative coordinates.")
-IMAGES = click.option("--images", type=INPUT, help="Folder with the images, for their sizes.")
-COLUMNS = click.option("--columns", metavar="OURS=THEIRS,...", type=ColumnNames(),
-                       help="Columns of a table under other names, e.g. image=img,label=kind.")  # fmt: skip
-SPLIT = click.option("--split", metavar="NAME", help="Split of the dataset to evaluate: train, val or test.")
-MASK_THRESHOLD = click.option("--mask-threshold", type=float, metavar="SHARE",
-                              help="Grey value (0 to 1) from which a pixel belongs to the object.")  # fmt: skip
-NAMES = click.option("--names", type=INPUT, help="File with one class name per line, or a data.yaml.")
+def file_settings(side: str = "") -> dict[str, Setting[Any, Any]]:
+    """Return the settings of how one file is read, where it does not state that itself or states it wrongly.
 
-
-MAP = click.option("--map", type=INPUT, metavar="FILE",
-                   help="Classes by other names: a table from,to; an empty `to` is ignored.")  # fmt: skip
-
-
-CLASS_NAME = click.option("--class", "class_name", metavar="NAME",
-                          help="Class of all objects, for tables without a column of classes.")  # fmt: skip
-ANNOTATOR = click.option("--annotator", metavar="COLUMN=NAME",
-                         help="Ground truth of one annotator, of a file that has several.")  # fmt: skip
-
-
-def side_options(side: str) -> list[Callable[[F], F]]:
-    """The options of one side: `--truth-boxes` and so on."""
-    return [
-        click.option(
-            f"--{side}-format",
-            type=FORMAT,
-            metavar="NAME",
-            help=f"Format of the {SIDES[side]}; `verite formats` lists them.",
+    Parameters
+    ----------
+    side
+        ``truth`` or ``pred`` for the options of one side, ``--truth-boxes`` and so on; "" for a single file.
+    """
+    of, is_side = SIDES.get(side, "source"), bool(side)
+    settings: dict[str, Setting[Any, Any]] = {
+        "format": Setting(
+            None, f"Format of the {of}; see `verite formats`.", kind="format", metavar="NAME", is_rare=is_side
         ),
-        click.option(
-            f"--{side}-boxes", type=LAYOUT, metavar="LAYOUT", help=f"Box layout of the {SIDES[side]}: {LAYOUTS}."
+        "boxes": Setting(None, f"Box layout of the {of}: {', '.join(BOX_LAYOUTS)}.", kind="layout", metavar="LAYOUT"),
+        "coords": Setting(
+            None,
+            "Units of the coordinates: pixels, fractions of the image, pixels of a resized image, a factor.",
+            metavar="abs|rel|WxH|*F",
+            is_rare=side == "truth",
         ),
-        click.option(f"--{side}-coords", metavar="abs|rel|WxH|*F", help=COORDS),
-        click.option(f"--{side}-angle", type=ANGLE, metavar="UNIT", help=f"Angle of rotated boxes: {ANGLE_NAMES}."),
-        click.option(f"--{side}-label-offset", type=int, default=0, help="Number added to every class id."),
-        click.option(f"--{side}-image-offset", type=int, default=0, help="Number added to every image id."),
-        click.option(
-            f"--{side}-images", type=INPUT, help=f"Folder with the images or label PNGs of the {SIDES[side]}."
+        "angle": Setting(
+            None, f"Angle of rotated boxes: {', '.join(ANGLES)}.", kind="angle", metavar="UNIT", is_rare=is_side
         ),
-        click.option(
-            f"--{side}-masks", type=MASK, metavar="KIND", help=f"What the pixels of mask images mean: {MASK_KINDS}."
+        "label_offset": Setting(0, "Number added to every class id.", kind="whole", is_rare=is_side),
+        "image_offset": Setting(0, "Number added to every image id.", kind="whole", is_rare=is_side),
+        "masks": Setting(
+            None, f"What the pixels of mask images mean: {', '.join(MASKS)}.", kind="mask", metavar="KIND",
+            is_rare=is_side,
         ),
-    ]
+    }  # fmt: skip
+    if side:
+        images = f"Folder with the images or label PNGs of the {of}."
+        settings["images"] = Setting(None, images, kind="path", is_rare=True)
+    for one in settings.values():
+        one.section = FILES
+    return {f"{side}_{name}" if side else name: one for name, one in settings.items()}
 
 
-def reading_options(command: F) -> F:
-    """How to read truth and predictions, where the files do not say or say it wrongly."""
-    both = click.option(
-        "--format",
-        "both_format",
-        type=FORMAT,
-        metavar="NAME",
-        help="Format of both sides; `verite formats` lists them.",
+class DatasetSettings(Settings):
+    """What files leave open: sizes of images, names of classes, the split, columns of tables, grey values of masks."""
+
+    image_size: Option[str | None] = Setting(
+        None, "Size of every image, for relative coordinates.", kind="image_size", section=FILES
     )
-    options = [both, *side_options("truth"), *side_options("pred"), IMAGE_SIZE, IMAGES, NAMES, MAP, SPLIT, COLUMNS]
-    options += [MASK_THRESHOLD, ANNOTATOR]
-    for option in reversed(options):
-        command = option(command)
-    return command
+    images: Option[str | None] = Setting(None, "Folder with the images, for their sizes.", kind="path")
+    names: Option[str | None] = Setting(None, "Class names: one per line, or a data.yaml.", kind="path", section=FILES)
+    split: Option[str | None] = Setting(
+        None, "Split of the dataset: train, val or test.", metavar="NAME", section=FILES
+    )
+    columns: Option[str | None] = Setting(
+        None, "Columns of a table under other names, e.g. image=img,label=kind.", kind="columns",
+        metavar="OURS=THEIRS,...", section=FILES, is_rare=True,
+    )  # fmt: skip
+    mask_threshold: Option[str | None] = Setting(
+        None, "Grey value (0 to 1) from which a pixel belongs to the object.", kind="number", metavar="SHARE",
+        section=FILES, is_rare=True,
+    )  # fmt: skip
+    annotator: Option[str | None] = Setting(
+        None, "Ground truth of one annotator, of a file that has several.", metavar="COLUMN=NAME", section=FILES,
+        is_rare=True,
+    )  # fmt: skip
 
 
-def spell_reading_options() -> list[str]:
-    """How files are read, as somebody typed it: what another verb must be told as well."""
+class ClassNameSettings(Settings):
+    """The class of a table without a column of classes, for commands that evaluate no choice of classes."""
+
+    class_name: Option[str | None] = Setting(
+        None, "Class of all objects, for tables without a column of classes.", names=["class"], metavar="NAME",
+        section=FILES, is_rare=True,
+    )  # fmt: skip
+
+
+class PairSettings(Settings):
+    """What holds for ground truth and predictions together."""
+
+    both_format: Option[str | None] = Setting(
+        None, "Format of both sides; see `verite formats`.", long="format", kind="format", metavar="NAME",
+        section=FILES,
+    )  # fmt: skip
+    map: Option[str | None] = Setting(
+        None, "Classes by other names: a table from,to; an empty `to` is ignored.", metavar="FILE", section=FILES
+    )
+
+
+SourceSettings: type[Settings] = type("SourceSettings", (Settings,), file_settings())
+SideSettings: type[Settings] = type("SideSettings", (Settings,), file_settings("truth") | file_settings("pred"))
+READING = (PairSettings, SideSettings, DatasetSettings)  # how ground truth and predictions are read
+
+
+class OutputSettings(Settings):
+    """What to print, how it looks, and what to save."""
+
+    as_json: Option[bool] = Flag(False, "Print one JSON document and nothing else.", long="json", section="Options")
+    style: Option[str] = Choice(
+        "text", "Style of the printed tables; csv prints the main table.", STYLES, section="Output"
+    )
+    legend: Option[bool] = Flag(False, "Explain columns and terms below the tables.", section="Output")
+    csv_safe: Option[bool] = Flag(
+        False, "Quote CSV cells that spreadsheets would compute (=1+1).", section="Output", is_rare=True
+    )
+    save: Option[str | None] = Setting(None, "Write the JSON document to a file.", kind="output_file", section="Output")
+    quiet: Option[bool] = Flag(False, "Print nothing but the result.", short="-q")
+
+
+class FolderSettings(Settings):
+    """The folder for results."""
+
+    output: Option[str | None] = Setting(
+        None, "Folder for results, tables and plots.", short="-o", kind="output_folder"
+    )
+
+
+class PlotSettings(Settings):
+    """The plots in the folder for results."""
+
+    no_plot: Option[bool] = Flag(False, "Write no plots into the output folder.", section="Output", is_rare=True)
+    plot_format: Option[str] = Choice(
+        "png", "File format of plots.", ("png", "svg", "pdf"), section="Output", is_rare=True
+    )
+
+
+def spell_reading_options(*more: str) -> list[str]:
+    """Return how files are read, and options of these names, as they were typed: for another command on the files."""
     from click.core import ParameterSource
 
     context = click.get_current_context(silent=True)
     if context is None:
         return []
-    names = {param.name for param in reading_options(click.Command("")).params}
+    names = {name for group in READING for name in group.declared}.union(more)
     typed = [param for param in context.command.params if param.name in names
              and context.get_parameter_source(str(param.name)) == ParameterSource.COMMANDLINE]  # fmt: skip
     return [f"{param.opts[0]} {spell(context.params[str(param.name)])}" for param in typed]
@@ -325,42 +392,6 @@ def spell(value: Any) -> str:
     if isinstance(value, dict):
         return shlex.quote(",".join(f"{ours}={theirs}" for ours, theirs in value.items()))
     return ",".join(map(str, value)) if isinstance(value, tuple) else shlex.quote(str(value))
-
-
-def refuse_both(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """A JSON document has no style; whichever of the two options comes second says so."""
-    typed = {**context.params, str(parameter.name): value}
-    style = typed.get("style", "text")
-    if style != "text" and typed.get("as_json"):
-        raise click.UsageError(f"expected --json or --style {style}, found both", context)
-    return value
-
-
-def output_options(command: F) -> F:
-    """What to print, how it looks, and what to keep."""
-    options = [
-        click.option("--json", "as_json", is_flag=True, callback=refuse_both,
-                     help="Print one JSON document and nothing else."),
-        click.option("--style", type=click.Choice(STYLES), default="text", show_default=True, callback=refuse_both,
-                     help="Style of the printed tables; csv prints the main table."),
-        click.option("--legend", is_flag=True, help="Explain columns and terms below the tables."),
-        click.option("--csv-safe", is_flag=True, help="Quote CSV cells that spreadsheets would compute (=1+1)."),
-        click.option("--save", type=click.Path(dir_okay=False), help="Write the JSON document to a file."),
-        click.option("--quiet", "-q", is_flag=True, help="Print nothing but the result."),
-    ]  # fmt: skip
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def checks_option(command: F) -> F:
-    return click.option(
-        "--checks",
-        type=click.Choice(["stop", "warn", "off"]),
-        default="stop",
-        show_default=True,
-        help="When files look wrong: stop, warn and go on, or do not check.",
-    )(command)
 
 
 def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:

@@ -8,18 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verite.cli.evaluate import finish, system_names
-from verite.cli.gate import gate_options
+from verite.cli.gate import GateSettings
 from verite.cli.help import command
-from verite.cli.options import (
-    INPUT,
-    THREADS,
-    output_options,
-    read_side,
-    reading_options,
-    setting_options,
-    settings_given,
-)
+from verite.cli.options import INPUT, READING, OutputSettings, options_for, read_side, settings_given
+from verite.evaluation.settings import THREADS
 from verite.protocols import REGISTRY, protocol_named
+from verite.settings import Choice, Flag, Option, Setting, Settings
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -28,12 +22,30 @@ if TYPE_CHECKING:
 Given = dict[str, Any]
 
 KINDS = ("voc", "coco", "lvis", "openimages", "imagenet-det", "panoptic")
-PART = click.option("--output", "-o", type=click.Path(dir_okay=False), required=True, help="File for the part.")
-MERGED = click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the merged part to this file.")
-DUPLICATES = click.option("--duplicates", type=click.Choice(["error", "first"]), default="error", show_default=True,
-                          help="An image that is in two parts is refused, or that of the first counts.")  # fmt: skip
-PER = click.option("--per", type=click.Choice(["class", "threshold"]), help="What COCO's table has a row for.")
-QUIET = click.option("--quiet", "-q", is_flag=True, help="Print nothing.")
+
+
+class PartSettings(Settings):
+    """Settings of `verite partial`, beside those of the protocol."""
+
+    output: Option[str | None] = Setting(
+        None, "File for the partial result.", short="-o", kind="output_file", is_required=True
+    )
+    quiet: Option[bool] = Flag(False, "Print nothing.", short="-q")
+
+
+class MergeSettings(Settings):
+    """Settings of `verite merge`."""
+
+    output: Option[str | None] = Setting(
+        None, "Write the merged partial result to this file.", short="-o", kind="output_file"
+    )
+    duplicates: Option[str] = Choice(
+        "error", "An image in two partial results: error (refuse it) or first (the first one counts).",
+        ("error", "first"),
+    )  # fmt: skip
+    per: Option[str | None] = Choice(None, "One row of COCO's table per class or threshold.", ("class", "threshold"))
+    name: Option[str | None] = Setting(None, "Name of the detector.")
+    threads: Option[int | None] = THREADS
 
 
 class Kinds(click.Group):
@@ -63,16 +75,13 @@ def partial() -> None:
 
 def part_command(protocol: Protocol[Any, Any]) -> click.Command:
     """The verb that makes parts by a protocol: its settings, and how files are read."""
-    command = click.Command(
+    sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT)]
+    return click.Command(
         protocol.verb,
         callback=bind(make_part, protocol),
-        params=[click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT)],
-        help=f"One part of: {protocol.summary}\n\n{protocol.files}.",
+        params=[*sides, *options_for(protocol.settings, PartSettings, *READING)],
+        help=f"One partial result of: {protocol.summary}\n\n{protocol.files}.",
     )
-    for add in (QUIET, reading_options, *reversed([*setting_options(protocol.settings), PART])):
-        add(command)
-    command.params[2:] = command.params[:1:-1]
-    return command
 
 
 def evaluate_in_parts(
@@ -119,21 +128,15 @@ def make_part(protocol: Protocol[Any, Any], truth: str, pred: str, **given: Any)
 
 
 @command(
+    params=options_for(MergeSettings, GateSettings, OutputSettings),
     epilog="""\b
 Examples:
   verite merge parts/*.part
   verite merge a.part b.part --json | jq .AP
-  verite merge a.part b.part -o ab.part            a part of both, to be merged further
-  verite merge parts/*.part --require "AP>=0.4" """
+  verite merge a.part b.part -o ab.part            a partial result of both, to be merged further
+  verite merge parts/*.part --require "AP>=0.4" """,
 )
 @click.argument("parts", type=INPUT, nargs=-1, required=True, metavar="PART...")
-@MERGED
-@DUPLICATES
-@PER
-@click.option("--name", help="What the system is called.")
-@THREADS
-@gate_options
-@output_options
 def merge(parts: tuple[str, ...], **given: Any) -> None:
     """The numbers of all images of some parts, or one part of them all; in any order the same bytes."""
     from verite.cli.output import note, warn

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.annotation_errors.model import MODELS, ErrorModel, Option, options_of
+from verite.annotation_errors.model import MODELS, ErrorModel, options_of
+from verite.annotation_errors.model import Option as ModelOption
 from verite.cli.help import command
-from verite.cli.options import INPUT, checks_option, output_options, read_side, reading_options
+from verite.cli.options import INPUT, READING, FolderSettings, OutputSettings, PlotSettings, options_for, read_side
 from verite.errors import BadParameter
+from verite.evaluation.settings import EvaluationSettings, ThresholdSetting
+from verite.settings import Choice, Count, Flag, Number, Option, Setting, Threshold, Whole
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -29,7 +32,7 @@ SETTINGS = ("labels", "confusion", "loss", "zero", "tolerance", "sums", "confide
 class Argument(click.ParamType):  # type: ignore[type-arg]
     """The value of an option of an error model, converted to arguments of the model."""
 
-    def __init__(self, option: Option) -> None:
+    def __init__(self, option: ModelOption) -> None:
         self.name, self.option = option.metavar, option
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
@@ -39,7 +42,7 @@ class Argument(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
-def model_options() -> dict[str, Option]:
+def model_options() -> dict[str, ModelOption]:
     """Return the options of every error model, each once."""
     import verite.annotation_errors  # noqa: F401  registers the models
 
@@ -58,8 +61,82 @@ class RankCommand(click.Command):
         return [first, *found, *rest]
 
 
+class RankSettings(EvaluationSettings):
+    """Settings of `verite rank`, beside those of the error models."""
+
+    errors: Option[str | None] = Setting(
+        None,
+        "An error model as signatures print it, such as audit(errors=5, checked=50), or your own: "
+        "package.module:Class(field=value).",
+        metavar="MODEL",
+    )
+    method: Option[str] = Choice(
+        "auto", "Exact where possible and else simulated, or one of the two.", ("auto", "exact", "montecarlo")
+    )
+    draws: Option[int] = Count(100_000, "Simulations where no exact method is known.")
+    seed: Option[int] = Whole(0, "Seed of the simulations.")
+    level: Option[float] = Number(0.95, "Probability asked of an order that is to hold.")
+
+
+class AnswerSettings(RankSettings):
+    """Settings of tables of answers and of detectors, which apply to one kind each."""
+
+    kind: Option[str | None] = Choice(
+        None, "Kind of answers in the table.", ("binary", "labels", "confidences"), default_text="detected"
+    )
+    labels: Option[str | None] = Setting(None, "All labels, if some occur nowhere in the table.", metavar="A,B,...")
+    confusion: Option[str | None] = Setting(
+        None, "Table recorded,LABEL...: the true labels of wrong annotations.", kind="path"
+    )
+    loss: Option[str | None] = Choice(
+        None,
+        "Loss of confidences: D(truth|answer), or D(answer|truth).",
+        ("logloss", "kl_printed"),
+        default_text="logloss",
+    )
+    zero: Option[float | None] = Number(None, "Replacement of zero confidences.", default_text="1e-09")
+    tolerance: Option[float | None] = Number(None, "Losses that differ by no more are tied.", default_text="1e-09")
+    sums: Option[str | None] = Choice(
+        None,
+        "Confidences that do not add up to 1: refuse (check), keep or scale.",
+        ("check", "keep", "scale"),
+        default_text="check",
+    )
+    confidence = ThresholdSetting(
+        None,
+        "Detectors: confidence threshold, or a thresholds.json with one per class.",
+        metavar="C|FILE",
+        default_text="0.5",
+    )
+    iou: Option[float | None] = Threshold(None, "Detectors: IoU threshold.", default_text="0.5")
+    wrong: Option[str | None] = Choice(
+        None,
+        "Detectors: detecting a spurious object is wrong, or does not count.",
+        ("reverses", "vanishes"),
+        default_text="reverses",
+    )
+    by: Option[str | None] = Choice(
+        None,
+        "Detectors: score to rank by.",
+        ("recall", "precision", "f1", "accuracy"),
+        default_text="recall",
+    )
+    calibrate: Option[str | None] = Setting(
+        None,
+        "Corrected annotations of TABLE's items (item[,interpretation],truth): compare predicted and kept orders; "
+        "without an error model at the observed rate.",
+        kind="path",
+        metavar="BETTER",
+    )
+    all_pairs: Option[bool] = Flag(False, "Print every pair, not only neighbours where there are many.")
+    published: Option[str | None] = Setting(
+        None, "Table first,second,epsilon,kept: points to mark in the plot.", kind="path"
+    )
+
+
 @command(
     cls=RankCommand,
+    params=options_for(AnswerSettings, FolderSettings, PlotSettings, *READING, OutputSettings),
     epilog="""\b
 Examples:
   verite rank table.csv --epsilon 0.2
@@ -73,51 +150,6 @@ item,label,truth,NAME... with a confidence for every label and truth 1 on the tr
 Exit status: 0 success, 1 data error, 2 usage error.""",
 )
 @click.argument("paths", type=INPUT, nargs=-1, required=True, metavar="TABLE | TRUTH PRED PRED...")
-@click.option("--errors", metavar="MODEL", help="An error model as signatures print it, such as audit(errors=5, "
-              "checked=50), or your own: package.module:Class(field=value).")  # fmt: skip
-@click.option("--method", type=click.Choice(["auto", "exact", "montecarlo"]), default="auto", show_default=True,
-              help="Exact where possible and else simulated, or one of the two.")  # fmt: skip
-@click.option(
-    "--draws", type=int, default=100_000, show_default=True, help="Simulations where no exact method is known."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the simulations.")
-@click.option(
-    "--level", type=float, default=0.95, show_default=True, help="Probability asked of an order that is to hold."
-)
-@click.option(
-    "--kind",
-    type=click.Choice(["binary", "labels", "confidences"]),
-    help="Kind of answers in the table.  [default: detected]",
-)
-@click.option("--labels", metavar="A,B,...", help="All labels, if some occur nowhere in the table.")
-@click.option("--confusion", type=INPUT, help="Table recorded,LABEL...: the true labels of wrong annotations.")
-@click.option("--loss", type=click.Choice(["logloss", "kl_printed"]),
-              help="Loss of confidences: D(truth|answer), or D(answer|truth).  "
-              "[default: logloss]")  # fmt: skip
-@click.option("--zero", type=float, help="Replacement of zero confidences.  [default: 1e-09]")
-@click.option("--tolerance", type=float, help="Losses that differ by no more are tied.  [default: 1e-09]")
-@click.option("--sums", type=click.Choice(["check", "keep", "scale"]),
-              help="Confidences that do not add up to 1: refuse (check), keep or scale.  [default: check]")  # fmt: skip
-@click.option("--confidence", type=INPUT, metavar="C|FILE",
-              help="Detectors: confidence threshold, or a thresholds.json with one "
-              "per class.  [default: 0.5]")  # fmt: skip
-@click.option("--iou", type=float, help="Detectors: IoU threshold.  [default: 0.5]")
-@click.option("--wrong", type=click.Choice(["reverses", "vanishes"]),
-              help="Detectors: detecting a spurious object is wrong, or does not count.  "
-              "[default: reverses]")  # fmt: skip
-@click.option("--by", type=click.Choice(["recall", "precision", "f1", "accuracy"]),
-              help="Detectors: score to rank by.  [default: recall]")  # fmt: skip
-@click.option("--calibrate", type=INPUT, metavar="BETTER",
-              help="Corrected annotations of TABLE's items (item[,interpretation],truth): compare predicted and kept "
-              "orders; without an error model at the observed rate.")  # fmt: skip
-@click.option("--all-pairs", is_flag=True, help="Print every pair, not only neighbours where there are many.")
-@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for the results and plots.")
-@click.option("--no-plot", is_flag=True, help="No plots in the output folder.")
-@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
-@click.option("--published", type=INPUT, help="Table first,second,epsilon,kept: points to mark in the plot.")
-@reading_options
-@checks_option
-@output_options
 def rank(paths: tuple[str, ...], **given: Any) -> None:
     """Rank algorithms by accuracy, with exact probabilities.
 
@@ -168,7 +200,7 @@ def model_of(given: dict[str, Any]) -> ErrorModel:
     raise click.UsageError(f"expected one error model, found {found}")
 
 
-def check_company(name: str, named: dict[str, Option]) -> None:
+def check_company(name: str, named: dict[str, ModelOption]) -> None:
     """Refuse an option of a model whose main option is missing."""
     missing = []
     for model in MODELS.values():

@@ -2,39 +2,49 @@
 
 from __future__ import annotations
 
-from shlex import quote
 from typing import Any
 
 import click
 
 from verite.cli.help import command
-from verite.cli.options import INPUT, checks_option, is_typed, output_options, read_side, reading_options
+from verite.cli.options import INPUT, READING, OutputSettings, options_for, read_side, spell_reading_options
 from verite.errors import BadParameter
+from verite.evaluation.settings import EvaluationSettings
+from verite.settings import Count, Names, Option, Setting, Texts
+
+
+class ReconcileSettings(EvaluationSettings):
+    """Settings of `verite reconcile`."""
+
+    numbers: Texts = Names(
+        None, "Printed number: 0.523, 52.3, AP50=0.721, AP50[person]=0.8; may be repeated.", long="number",
+        metavar="[SCORE=]NUMBER",
+    )  # fmt: skip
+    table: Option[str | None] = Setting(
+        None, "Table of printed scores: a column of classes, columns of scores.", long="numbers", metavar="FILE.csv"
+    )
+    tool: Option[str | None] = Setting(
+        None, "Only try the conventions of this tool; an unknown name lists them.", metavar="NAME"
+    )
+    protocols: Texts = Names(
+        None, "Protocol whose conventions are tried, ours first; may be repeated.", long="protocol",
+        metavar="PROTOCOL", default_text="coco, voc",
+    )  # fmt: skip
+    tries: Option[int] = Count(500, "Number of conventions to try.")
 
 
 @command(
+    params=options_for(ReconcileSettings, *READING, OutputSettings),
     epilog="""\b
 Examples:
   verite reconcile truth.json pred.json --number 0.523
   verite reconcile data.yaml predictions.json --number mAP50-95=0.371 --number mAP50=0.583 --tool ultralytics
   verite reconcile truth.json pred.json --number 52.3 --tool voc2007
-  verite reconcile truth.json pred.json --numbers per-class.csv"""
+  verite reconcile truth.json pred.json --numbers per-class.csv""",
 )
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT)
-@click.option("--number", "numbers", multiple=True, metavar="[SCORE=]NUMBER",
-              help="Printed number: 0.523, 52.3, AP50=0.721, AP50[person]=0.8; may be repeated.")  # fmt: skip
-@click.option("--numbers", "table", type=INPUT, metavar="FILE.csv",
-              help="Table of printed scores: a column of classes, columns of scores.")  # fmt: skip
-@click.option("--tool", metavar="NAME", help="Only try the conventions of this tool; an unknown name lists them.")
-@click.option("--protocol", "protocols", multiple=True, metavar="PROTOCOL", show_default="coco, voc",
-              help="Protocol whose conventions are tried, ours first; may be repeated.")  # fmt: skip
-@click.option("--tries", type=click.IntRange(1), default=500, show_default=True, help="Number of conventions to try.")
-@reading_options
-@checks_option
-@output_options
-@click.pass_context
-def reconcile(context: click.Context, /, truth: str, pred: str, **given: Any) -> None:
+def reconcile(truth: str, pred: str, **given: Any) -> None:
     """Find the conventions that give the number another tool printed.
 
     TRUTH and PRED are files or folders in any known format. Conventions of known tools are tried, and every change of a
@@ -65,28 +75,7 @@ def reconcile(context: click.Context, /, truth: str, pred: str, **given: Any) ->
         protocols=given["protocols"] or PROTOCOLS,
         tries=given["tries"],
         checks=given["checks"],
-        read_as=typed_options(context),
+        read_as=spell_reading_options("checks"),
     )
     warn(found.findings, {"truth": truth, "pred": pred}, set())
     emit(found, given)
-
-
-# Options that say how files are read are all but these.
-OTHER_OPTIONS = (
-    "truth", "pred", "numbers", "table", "tool", "protocols", "tries", "as_json", "style", "csv_safe", "save", "quiet"
-)  # fmt: skip
-
-
-def typed_options(context: click.Context) -> list[str]:
-    """Return the options by which both files were read, as they were typed, for commands that read them again."""
-    words = []
-    for parameter in context.command.params:
-        name = str(parameter.name)
-        if is_typed(context, name) and name not in OTHER_OPTIONS:
-            value = context.params[name]
-            if isinstance(value, dict):
-                value = ",".join(f"{ours}={theirs}" for ours, theirs in value.items())
-            elif isinstance(value, tuple):
-                value = ",".join(map(str, value))
-            words += [parameter.opts[-1], quote(str(value))]
-    return words

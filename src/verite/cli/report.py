@@ -9,106 +9,62 @@ import click
 
 from verite.analysis.parts import AnalyseSettings
 from verite.cli.help import command
-from verite.cli.options import (
-    INPUT,
-    THREADS,
-    F,
-    InputPath,
-    checks_option,
-    is_typed,
-    options_of,
-    read_side,
-    reading_options,
-)
+from verite.cli.options import INPUT, READING, options_for, read_side, settings_given
 from verite.errors import one_line
-from verite.evaluation.settings import SIMILARITIES
+from verite.evaluation.settings import SIMILARITIES, THREADS, EvaluationSettings
 from verite.protocols import REGISTRY
+from verite.protocols.keypoints import Sigmas
 from verite.reporting.report.settings import ANALYSIS, ReportSettings
+from verite.settings import Choice, Flag, Names, Option, Overlaps, Setting, Settings, Texts, Thresholds
 
 if TYPE_CHECKING:
     from verite.model.results import Results
 
-UNITS = {"": 1, "B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
+
+class ReportCommandSettings(EvaluationSettings):
+    """Settings of `verite report`, beside those of the report itself and of the analysis."""
+
+    output: Option[str | None] = Setting(
+        None, "HTML report to write, such as report.html.", short="-o", kind="output_file"
+    )
+    checked: Option[str | None] = Setting(
+        None, "Recompute an existing report and compare; exit code 1 if it differs.", long="check", kind="input_file",
+        metavar="REPORT",
+    )  # fmt: skip
+    protocol: Option[str] = Choice("coco", "Evaluation protocol.", tuple(REGISTRY))
+    on: Option[str | None] = Choice(None, "What is compared, if the protocol has a choice.", tuple(SIMILARITIES))
+    sigmas = Sigmas()
+    iou: Overlaps = Thresholds(
+        None, "IoU threshold of a true positive; may be repeated.", short="-t", default_text="the protocol's own"
+    )
+    labels: Texts = Names(None, "Only this class; may be repeated.", long="class", metavar="NAME")
+    audit: Option[str | None] = Setting(
+        None, "Checked annotations: audit.csv with verdicts, as the report exports it.", kind="input_file",
+        metavar="FILE",
+    )  # fmt: skip
+    is_opened: Option[bool] = Flag(False, "Open the report in a browser.", long="open", section="Output")
+    threads: Option[int | None] = THREADS
+    quiet: Option[bool] = Flag(False, "Print only the path of the report.", short="-q")
 
 
-def analysis_options(command: F) -> F:
-    """Add the options of `verite analyse` to a command."""
-    for name in reversed(ANALYSIS):
-        for option in options_of(AnalyseSettings.declared[name]):
-            command = option(command)
-    return command
+class ReportAnalysisSettings(Settings):
+    """Settings of the analysis that a report accepts too."""
 
 
-class Bytes(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes, such as 4MB."""
-
-    name = "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number of bytes; kB, MB and GB are powers of 1,000."""
-        if isinstance(value, int):
-            return value
-        text = str(value).strip().upper()
-        digits = text.rstrip("KMGB")
-        try:
-            size = float(digits) * UNITS[text[len(digits) :].strip()]
-        except (ValueError, KeyError):
-            self.fail(f"expected bytes such as 4MB or 500kB, found {value!r}", param, ctx)
-        return int(size)
+ReportAnalysisSettings.declared = {name: AnalyseSettings.declared[name] for name in ANALYSIS}
 
 
 @command(
+    params=options_for(ReportCommandSettings, ReportSettings, ReportAnalysisSettings, *READING),
     epilog="""\b
 Examples:
   verite report truth.json pred.json -o report.html
   verite report truth.json a.json b.json --images photos/ --pictures embed -o report.html
   verite report truth.json a.json --protocol voc -t 0.5 --title "Night images" -o night.html --open
-  verite report truth.json a.json b.json --check report.html        verify an existing report"""
+  verite report truth.json a.json b.json --check report.html        verify an existing report""",
 )
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT, nargs=-1, required=True)
-@click.option("--output", "-o", type=click.Path(dir_okay=False), help="HTML report to write, such as report.html.")
-@click.option("--check", type=InputPath(dir_okay=False), metavar="REPORT",
-              help="Recompute an existing report and compare; exit code 1 if it differs.")  # fmt: skip
-@click.option(
-    "--protocol", type=click.Choice(list(REGISTRY)), default="coco", show_default=True, help="Evaluation protocol."
-)
-@click.option(
-    "--on",
-    type=click.Choice(list(SIMILARITIES)),
-    help="What is compared, if the protocol has a choice.",
-)
-@click.option("--sigmas", type=INPUT, metavar="FILE", show_default="as annotated, else COCO or CrowdPose",
-              help="OKS sigma of each keypoint: a file of numbers, coco or crowdpose.")  # fmt: skip
-@click.option("--iou", "-t", type=float, multiple=True, metavar="IOU", show_default="the protocol's own",
-              help="IoU threshold of a true positive; may be repeated.")  # fmt: skip
-@click.option("--class", "labels", multiple=True, metavar="NAME", help="Only this class; may be repeated.")
-@click.option(
-    "--pictures",
-    type=click.Choice(["auto", "link", "embed", "none"]),
-    default="auto",
-    show_default=True,
-    help="Images: auto (link if found), link, embed (store crops in the report) or none.",
-)
-@click.option(
-    "--budget", type=Bytes(), default="4MB", show_default=True, help="Maximum bytes of the report without images."
-)
-@click.option(
-    "--picture-budget", type=Bytes(), default="8MB", show_default=True, help="Maximum bytes of embedded images."
-)
-@click.option("--draws", type=click.IntRange(0), default=200, show_default=True,
-              help="Bootstrap resamples and simulations for the reliability of the ranking; 0: none.")  # fmt: skip
-@click.option("--errors", metavar="KIND=RATE,...", show_default="none",
-              help="Annotation errors to simulate, as in verite leaderboard.")  # fmt: skip
-@click.option("--audit", type=InputPath(dir_okay=False), metavar="FILE",
-              help="Checked annotations: audit.csv with verdicts, as the report exports it.")  # fmt: skip
-@click.option("--title", metavar="TEXT", help="Title of the report.")
-@click.option("--open", "is_opened", is_flag=True, help="Open the report in a browser.")
-@THREADS
-@click.option("--quiet", "-q", is_flag=True, help="Print only the path of the report.")
-@checks_option
-@analysis_options
-@reading_options
 def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """Write a self-contained HTML report: summary, scores, error analysis, ranking and provenance.
 
@@ -119,24 +75,23 @@ def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     from verite.files import write_atomically
     from verite.reporting.report.report import analyse_all, check_report, render_report, report_settings
 
-    if not given["output"] and not given["check"]:
+    if not given["output"] and not given["checked"]:
         raise click.UsageError("expected -o REPORT or --check REPORT, found neither", click.get_current_context())
     settings = {name: given[name] for name in ("on", "iou", "labels", "sigmas") if given[name] not in (None, ())}
-    context = click.get_current_context()
-    asked = {name: given[name] for name in ANALYSIS if is_typed(context, name)}
+    asked = settings_given(ReportAnalysisSettings, given)
     AnalyseSettings(**asked)  # usage errors are raised before a large file is read
     own = (
-        report_settings(given["check"])
-        if given["check"]
-        else ReportSettings(**{n: given[n] for n in ReportSettings.names()})
+        report_settings(given["checked"])
+        if given["checked"]
+        else ReportSettings(**{name: given[name] for name in ReportSettings.declared})
     )
     detectors = analyse_all(evaluate(truth, pred, settings, given), asked)
-    place = Path(given["check"] or given["output"])
+    place = Path(given["checked"] or given["output"])
     changed = settings | asked | ({"audit": given["audit"]} if given["audit"] else {})
     page = render_report(detectors, place, own, images=given["images"], changed=changed)
-    if given["check"]:
-        check_report(given["check"], page)
-        click.echo(one_line(f"{given['check']}: equal, every number recomputed"))
+    if given["checked"]:
+        check_report(given["checked"], page)
+        click.echo(one_line(f"{given['checked']}: equal, every number recomputed"))
         return
     write_atomically(place, page)
     note(f"{len(page.encode()) / 1e6:.2f} MB", quiet=given["quiet"])

@@ -9,39 +9,61 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.gate import gate_options, pass_gate
+from verite.cli.gate import GateSettings, pass_gate
 from verite.cli.help import command
-from verite.cli.options import INPUT, output_options, reading_options, settings_given, settings_options
+from verite.cli.options import (
+    INPUT,
+    READING,
+    FolderSettings,
+    OutputSettings,
+    PlotSettings,
+    options_for,
+    settings_given,
+)
 from verite.model.tables import Display
 from verite.scene.score import SceneScoreSettings
+from verite.settings import Count, Flag, Number, Option, Setting, Settings, Whole
 
 if TYPE_CHECKING:
     from verite.scene.scene_score import SceneScoreResults
 
-ASYMMETRIC = "Allow distances that differ by direction (truth in rows, pred in columns)."
+
+class DistanceSettings(Settings):
+    """Which class distances are allowed."""
+
+    asymmetric: Option[bool] = Flag(False, "Allow distances that differ by direction (truth in rows, pred in columns).")
+
+
+class TraceSettings(Settings):
+    """The image whose computation is shown."""
+
+    image: Option[str | None] = Setting(
+        None, "Show every step of the computation for this image.", metavar="NAME", section="Options"
+    )
 
 
 @command(
+    params=options_for(
+        TraceSettings,
+        SceneScoreSettings,
+        DistanceSettings,
+        FolderSettings,
+        PlotSettings,
+        GateSettings,
+        *READING,
+        OutputSettings,
+    ),
     epilog="""\b
 Examples:
   verite scene-score truth.json pred.json
   verite scene-score truth.json pred.json --image street.jpg -o results/
-  verite scene-score truth.json a.json b.json --confidence 0.5 --matching one-to-one
+  verite scene-score truth.json a.json b.json --confidence 0.5 --match one-to-one
   verite scene-score VOC2008/Annotations pred.json --distance voc --alpha 0.5
   verite scene-score a.json b.json                   difference of two results
-  verite scene-score truth.json pred.json --json | jq .score"""
+  verite scene-score truth.json pred.json --json | jq .score""",
 )
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT, nargs=-1, required=True)
-@click.option("--image", metavar="NAME", help="Show every step of the computation for this image.")
-@settings_options(SceneScoreSettings)
-@click.option("--asymmetric", is_flag=True, help=ASYMMETRIC)
-@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results, tables and figures.")
-@click.option("--no-plot", is_flag=True, help="Write no figures to the output folder.")
-@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
-@gate_options
-@reading_options
-@output_options
 def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """Score each image from 0 (perfect) to 1: localization, recognition and detection of its objects.
 
@@ -112,8 +134,20 @@ def save_scenes(result: SceneScoreResults, home: Path, given: dict[str, Any], pl
         save_scene_scores(result, home, given["plot_format"], given["image"], given["images"])
 
 
+class LearningSettings(DistanceSettings):
+    """Settings of `verite class-distance`."""
+
+    output: Option[str | None] = Setting(None, "Write the matrix as CSV.", short="-o", kind="output_file")
+    plot: Option[str | None] = Setting(None, "Plot the matrix (.png, .svg or .pdf).", kind="output_file")
+    pairs: Option[int] = Count(50, "Pairs of images for every two classes.")
+    points: Option[int] = Count(400, "SIFT points per image.")
+    ratio: Option[float] = Number(0.8, "Lowe's ratio test: nearest against second nearest descriptor.")
+    seed: Option[int] = Whole(0, "Seed of the sampled pairs.")
+
+
 @command(
     "class-distance",
+    params=options_for(LearningSettings, OutputSettings),
     epilog="""\b
 Examples:
   verite class-distance voc                                  the shipped taxonomy of the 20 VOC classes
@@ -123,15 +157,6 @@ Examples:
   verite scene-score truth.json pred.json --distance distances.csv""",
 )
 @click.argument("sources", type=INPUT, nargs=-1, required=True, metavar="IMAGES...|FILE|voc")
-@click.option("--output", "-o", type=click.Path(dir_okay=False), help="Write the matrix as CSV.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Plot the matrix (.png, .svg or .pdf).")
-@click.option("--pairs", type=int, default=50, show_default=True, help="Pairs of images for every two classes.")
-@click.option("--points", type=int, default=400, show_default=True, help="SIFT points per image.")
-@click.option("--ratio", type=float, default=0.8, show_default=True,
-              help="Lowe's ratio test: nearest against second nearest descriptor.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sampled pairs.")
-@click.option("--asymmetric", is_flag=True, help=ASYMMETRIC)
-@output_options
 def class_distance(sources: tuple[str, ...], **given: Any) -> None:
     """Show distances between classes from 0 to 1: from a taxonomy, a matrix, or learned from images.
 

@@ -10,40 +10,48 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.cli.help import command
-from verite.cli.options import INPUT, MASK_THRESHOLD, METRIC, OneOf, output_options
-from verite.errors import did_you_mean
+from verite.cli.help import Sectioned, command
+from verite.cli.options import INPUT, FolderSettings, OneOf, OutputSettings, PlotSettings, options_for
+from verite.errors import BadParameter, did_you_mean
+from verite.evaluation.settings import THREADS
 from verite.progress import begin
+from verite.settings import Choice, Count, Flag, Names, Number, Option, Setting, Texts, Whole
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 
+class SceneStudySettings(FolderSettings):
+    """Settings of `verite study interpretation`."""
+
+    localization: Option[str] = Setting(
+        "martin", "Localization metric: martin (the paper's), or one of the catalogue from 0 to 1.", kind="metric",
+        metavar="METRIC",
+    )  # fmt: skip
+    alpha: Option[float] = Number(0.8, "Weight of localization; recognition has the rest.")
+    distance: Option[str] = Setting("voc", "Class distances of figure 15.", kind="path", metavar="FILE|voc")
+    shapes: Option[str] = Choice("masks", "Alter the objects' masks, or their bounding boxes.", ("masks", "boxes"))
+    anchor: Option[str] = Choice(
+        "centre", "Fixed point of scaling: the centre of an object's box, or its upper left corner.",
+        ("centre", "corner"),
+    )  # fmt: skip
+    seed: Option[int] = Whole(0, "Seed of the synthetic scenes.")
+    threads: Option[int | None] = THREADS
+    output: Option[str | None] = Setting(
+        None, "Folder for results and figures 10 to 15.", short="-o", kind="output_folder"
+    )
+
+
 @command(
+    params=options_for(SceneStudySettings, PlotSettings, OutputSettings),
     epilog="""\b
 Examples:
   verite study interpretation                              1,002 synthetic scenes, 341,440 alterations
   verite study interpretation VOCdevkit/VOC2008 -o results/
   verite study interpretation truth.json --localization iou
-  verite study interpretation --shapes boxes --json | jq '.checks[] | select(.passed | not)'"""
+  verite study interpretation --shapes boxes --json | jq '.checks[] | select(.passed | not)'""",
 )
 @click.argument("source", type=INPUT, required=False, metavar="[FOLDER]")
-@click.option("--localization", type=METRIC, metavar="METRIC", default="martin", show_default=True,
-              help="Localization metric: martin (the paper's), or one of the catalogue from 0 to 1.")  # fmt: skip
-@click.option("--alpha", type=float, default=0.8, show_default=True,
-              help="Weight of localization; recognition has the rest.")  # fmt: skip
-@click.option("--distance", type=INPUT, metavar="FILE|voc", default="voc", show_default=True,
-              help="Class distances of figure 15.")  # fmt: skip
-@click.option("--shapes", type=click.Choice(["masks", "boxes"]), default="masks", show_default=True,
-              help="Alter the objects' masks, or their bounding boxes.")  # fmt: skip
-@click.option("--anchor", type=click.Choice(["centre", "corner"]), default="centre", show_default=True,
-              help="Fixed point of scaling: the centre of an object's box, or its upper left corner.")  # fmt: skip
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the synthetic scenes.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Number of threads; default: one per core.")
-@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for results and figures 10 to 15.")
-@click.option("--no-plot", is_flag=True, help="Write no figures to the output folder.")
-@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
-@output_options
 def interpretation(source: str | None, **given: Any) -> None:
     """Check the claims of the paper about the scene score.
 
@@ -69,7 +77,7 @@ def interpretation(source: str | None, **given: Any) -> None:
             distance=given["distance"],
             shapes=given["shapes"],
             anchor=given["anchor"],
-            threads=given["jobs"],
+            threads=given["threads"],
             report=advance,
         )
     if given["output"]:
@@ -105,16 +113,16 @@ def card_names() -> Iterable[str]:
 
 
 @command(
+    params=options_for(OutputSettings),
     epilog="""\b
 Examples:
   verite metrics
   verite metrics gce
   verite metrics "hausdorff(quantile=0.95)"
   verite metrics voc_ap
-  verite metrics --json"""
+  verite metrics --json""",
 )
 @click.argument("name", type=OneOf(card_names), required=False)
-@output_options
 def metrics(name: str | None, **given: Any) -> None:
     """List the metrics, or show the card of one: formula, range, unit, source."""
     from verite.cli.output import emit
@@ -134,7 +142,7 @@ def allow_local_modules(names: Iterable[str]) -> None:
 TARGETS = {"interpretation": "study"}
 
 
-class Targets(click.Group):
+class Targets(Sectioned, click.Group):
     """The study of metrics, with other studies as subcommands that are imported when used."""
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -157,22 +165,69 @@ class Targets(click.Group):
         return super().resolve_command(context, args)
 
 
-class ToleranceOption(click.ParamType):  # type: ignore[type-arg]
-    """NAME=VALUE, a tolerance of the study."""
+class StudySettings(FolderSettings):
+    """Settings of `verite study`."""
 
-    name = "NAME=VALUE"
+    metrics: Texts = Names(
+        None, "Metric, jei (38 rows, the default) or all; may be repeated.", short="-m", long="metric", kind="metric",
+        metavar="NAME",
+    )  # fmt: skip
+    truths: Texts = Names(
+        None, "Ground truth: all (16, the default), boxes, silhouettes, a name, or mask images.", long="truth",
+        metavar="NAME|FILE",
+    )  # fmt: skip
+    mask_threshold: Option[float | None] = Number(
+        None, "Grey value (0 to 1) from which a pixel belongs to the object.", metavar="SHARE"
+    )
+    alterations: Texts = Names(
+        None,
+        "Alteration: translation, scale, rotation, perspective, two joined by +, bite, bump, noise, missing, stray; "
+        "with (reach=N, step=N); jei, the default, is the first four.",
+        short="-a",
+        long="alteration",
+        metavar="NAME",
+    )
+    beyond: Option[bool] = Flag(False, "Add local changes, rough edges, several objects, two alterations at once.")
+    quick: Option[bool] = Flag(
+        False, "Measure a tenth of the results; properties that they cannot decide are left open."
+    )
+    reproduce: Option[str | None] = Choice(None, "Reproduce a published study and compare.", ("jei", "gretsi"))
+    tolerances: Texts = Names(
+        None, "Change a tolerance, e.g. axial=0.02; may be repeated.", long="tolerance", metavar="NAME=VALUE"
+    )
+    asks_sensitivity: Option[bool] = Flag(
+        False, "Show how results change with tolerances and ground truths.", long="sensitivity"
+    )
+    show: Option[str | None] = Setting(
+        None, "Print only this table: distance, an alteration, or synthesis.", metavar="NAME"
+    )
+    threads: Option[int | None] = Count(
+        None, "Number of threads, and of processes for functions of your own.", short="-j", default_text="all"
+    )
+    export: Option[str | None] = Setting(
+        None, "Folder for every altered mask, its parameters and all raw values.", kind="output_folder", metavar="DIR"
+    )
+    export_format: Option[str] = Choice("parquet", "Format of the exported tables.", ("parquet", "csv"))
+    png: Option[bool] = Flag(False, "With --export: also save every mask as a PNG.")
+    asks_curves: Option[bool] = Flag(
+        False, "With --json, --save or -o: include every penalty in the document.", long="curves"
+    )
+    output: Option[str | None] = Setting(None, "Folder for tables and plots.", short="-o", kind="output_folder")
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
-        from verite.metrics.metric import parse_value
 
-        key, _, word = str(value).partition("=")
-        if not key.strip() or not word.strip():
-            self.fail(f"expected NAME=VALUE, e.g. axial=0.02, found {value!r}", param, ctx)
-        return key.strip(), parse_value(word.strip())
+def parse_tolerance(text: str) -> tuple[str, Any]:
+    """Return name and value of a tolerance written as NAME=VALUE."""
+    from verite.metrics.metric import parse_value
+
+    key, _, word = text.partition("=")
+    if not key.strip() or not word.strip():
+        raise BadParameter(f"--tolerance: expected NAME=VALUE, e.g. axial=0.02, found {text!r}")
+    return key.strip(), parse_value(word.strip())
 
 
 @click.command(
     cls=Targets,
+    params=options_for(StudySettings, PlotSettings, OutputSettings),
     invoke_without_command=True,
     subcommand_metavar="[TARGET ...]" if TARGETS else "",
     epilog="""\b
@@ -186,40 +241,6 @@ Examples:
   verite study -m iou --tolerance axial=0.05 --sensitivity
 A function of your own takes two masks and returns a number, or takes Pairs and returns an array.""",
 )
-@click.option("--metric", "-m", "metrics", multiple=True, type=METRIC, metavar="NAME",
-              help="Metric, jei (38 rows, the default) or all; may be repeated.")  # fmt: skip
-@click.option("--truth", "truths", multiple=True, type=INPUT, metavar="NAME|FILE",
-              help="Ground truth: all (16, the default), boxes, silhouettes, a name, or mask images.")  # fmt: skip
-@MASK_THRESHOLD
-@click.option("--alteration", "-a", "alterations", multiple=True, metavar="NAME",
-              help="Alteration: translation, scale, rotation, perspective, two joined by +, bite, bump, noise, "
-                   "missing, stray; with (reach=N, step=N); jei, the default, is the first four.")  # fmt: skip
-@click.option(
-    "--beyond", is_flag=True, help="Add local changes, rough edges, several objects, two alterations at once."
-)
-@click.option(
-    "--quick", is_flag=True, help="Measure a tenth of the results; properties that they cannot decide are left open."
-)
-@click.option("--reproduce", type=click.Choice(["jei", "gretsi"]), help="Reproduce a published study and compare.")
-@click.option(
-    "--tolerance", "tolerances", type=ToleranceOption(), multiple=True, help="Change a tolerance; may be repeated."
-)
-@click.option("--sensitivity", "asks_sensitivity", is_flag=True,
-              help="Show how results change with tolerances and ground truths.")  # fmt: skip
-@click.option("--table", metavar="NAME", help="Print only this table: distance, an alteration, or synthesis.")
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N",
-              help="Number of threads, and of processes for functions of your own; default: one per core.")  # fmt: skip
-@click.option("--export", type=click.Path(file_okay=False), metavar="DIR",
-              help="Folder for every altered mask, its parameters and all raw values.")  # fmt: skip
-@click.option("--export-format", type=click.Choice(["parquet", "csv"]), default="parquet", show_default=True)
-@click.option("--pictures", is_flag=True, help="With --export: also save every mask as a PNG.")
-@click.option(
-    "--curves", "asks_curves", is_flag=True, help="With --json, --save or -o: include every penalty in the document."
-)
-@click.option("--output", "-o", type=click.Path(file_okay=False), help="Folder for tables and plots.")
-@click.option("--no-plot", is_flag=True, help="Write no plots to the output folder.")
-@click.option("--plot-format", type=click.Choice(["png", "svg", "pdf"]), default="png", show_default=True)
-@output_options
 @click.pass_context
 def study(context: click.Context, /, **given: Any) -> None:
     """Study metrics, also your own: eight properties under controlled alterations.
@@ -239,7 +260,7 @@ def study(context: click.Context, /, **given: Any) -> None:
     if given["export"]:
         from verite.studies.export import export
 
-        path = export(measured, given["export"], format=given["export_format"], pictures=given["pictures"])
+        path = export(measured, given["export"], format=given["export_format"], pictures=given["png"])
         note(f"all results and values in {path}", quiet=quiet)
     if given["output"]:
         save_results(outcome, changes, Path(given["output"]), given)
@@ -258,15 +279,14 @@ def check(context: click.Context, given: dict[str, Any]) -> None:
         raise click.UsageError("--sensitivity: expected a study of metrics or --reproduce jei, found gretsi", context)
     if given["reproduce"] == "gretsi" and given["export"]:
         raise click.UsageError("--export: expected a study of metrics or --reproduce jei, found gretsi", context)
-    if given["pictures"] and not given["export"]:
-        raise click.UsageError("--pictures: expected --export DIR, found none", context)
-    if given["reproduce"] and given["table"]:
-        raise click.UsageError("--table: expected a study of metrics, found --reproduce", context)
+    if given["png"] and not given["export"]:
+        raise click.UsageError("--png: expected --export DIR, found none", context)
+    if given["reproduce"] and given["show"]:
+        raise click.UsageError("--show: expected a study of metrics, found --reproduce", context)
 
 
 def run_study(given: dict[str, Any]) -> tuple[Any, Any]:
     """Run a study, and its sensitivity with --sensitivity."""
-    from verite.errors import BadParameter
     from verite.studies.judging import Tolerances
     from verite.studies.measuring import count_results
     from verite.studies.rows import rows_of
@@ -284,11 +304,11 @@ def run_study(given: dict[str, Any]) -> tuple[Any, Any]:
     sweeps = sweeps_of([*named, "beyond"] if given["beyond"] else named)
     sweeps = coarsen(sweeps) if given["quick"] else sweeps
     tables = ["distance", *(sweep.name for sweep in sweeps), "synthesis"]
-    if given["table"] and given["table"] not in tables:
-        near = did_you_mean(given["table"], tables)
-        raise BadParameter(f"--table: expected one of {', '.join(tables)}, found {given['table']!r}{near}")
-    tolerances = tolerances_of(Tolerances(), dict(given["tolerances"]))
-    how = {"jobs": given["jobs"], "processes": True, "quick": given["quick"], "tolerances": tolerances}
+    if given["show"] and given["show"] not in tables:
+        near = did_you_mean(given["show"], tables)
+        raise BadParameter(f"--show: expected one of {', '.join(tables)}, found {given['show']!r}{near}")
+    tolerances = tolerances_of(Tolerances(), dict(map(parse_tolerance, given["tolerances"])))
+    how = {"jobs": given["threads"], "processes": True, "quick": given["quick"], "tolerances": tolerances}
     with begin("measuring", count_results(truths, sweeps), "results") as advance:
         outcome = evaluate(rows, truths, sweeps, progress=advance, **how)
     return outcome, sensitivity(outcome) if given["asks_sensitivity"] else None
@@ -306,7 +326,7 @@ def run_reproduction(given: dict[str, Any]) -> tuple[Any, Any]:
     from verite.studies.sensitivity import sensitivity
 
     with begin("measuring", 118_080, "results") as advance:
-        outcome = reproduce_jei(jobs=given["jobs"], progress=advance)
+        outcome = reproduce_jei(jobs=given["threads"], progress=advance)
     if not given["asks_sensitivity"]:
         return outcome, None
     return outcome, sensitivity(outcome.outcome, lambda other: count_agreement(compare_tables(other))["all"][0])
@@ -330,7 +350,7 @@ def print_outcome(outcome: Any, changes: Any, given: dict[str, Any]) -> None:
         return
     if given["save"] and changes is None:
         write_atomically(given["save"], outcome.to_json(indent=1) + "\n")
-    shown = outcome.tables[given["table"]] if given["table"] else outcome
+    shown = outcome.tables[given["show"]] if given["show"] else outcome
     click.echo(in_style(shown, given).rstrip("\n"))
     if changes is not None:
         click.echo(f"\n{in_style(changes, given)}".rstrip("\n"))

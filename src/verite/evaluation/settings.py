@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.settings import Choice, Count, Names, Option, Setting, Settings
+from verite.settings import Choice, Count, Names, Option, Setting, Settings, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -181,15 +181,6 @@ Ignored = Literal["skip", "count"]
 PolygonRule = Literal["coco", "centre"]
 
 
-class Text(Setting[str | None, str | None]):
-    """Any text."""
-
-    def validate(self, value: Any) -> str:
-        if not isinstance(value, str):
-            raise self.refuse("text", excerpt(value))
-        return value
-
-
 class EvaluationSettings(Settings):
     """Settings of every evaluation."""
 
@@ -248,6 +239,7 @@ class ShardedSettings(ClassSettings):
         default_text="all at once",
         is_signed=False,
         is_common=True,
+        is_rare=True,
     )
 
 
@@ -256,7 +248,7 @@ THREADS: Option[int | None] = Count(
 )
 
 MAX_IMAGE_DETS: Option[int | None] = Count(
-    None, "Predictions per image that count, over all classes.", default_text="all", omit_default=True
+    None, "Predictions per image that count, over all classes.", default_text="all", omit_default=True, is_rare=True
 )
 
 BELOW = "Drop predictions below this confidence, or below the threshold of their class in a thresholds.json."
@@ -289,7 +281,7 @@ class ComparisonSettings(ClassSettings):
         "common", "Compare what both sides have, boxes always, or each region as it is.", Regions, is_common=True
     )
     pixel: Option[Pixel] = Choice(
-        "continuous", "A box's width is x2 - x1, or x2 - x1 + 1 (pixel indices).", Pixel, is_common=True
+        "continuous", "A box's width is x2 - x1, or x2 - x1 + 1 (pixel indices).", Pixel, is_common=True, is_rare=True
     )
     polygons: Option[PolygonRule] = Choice(
         "coco",

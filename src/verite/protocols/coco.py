@@ -188,12 +188,14 @@ class CocoSettings(RankedSettings):
         ("file", "box", "pose"),
         default_text="file; pose with --sigmas crowdpose",
         omit_default=True,
+        is_rare=True,
     )
     ties: Option[Ties] = Choice(
         "id",
         "Order of equal confidences: by image id, by image in the ground-truth file, or by row in the predictions.",
         Ties,
         omit_default=True,
+        is_rare=True,
     )
     max_image_dets: Option[int | None] = MAX_IMAGE_DETS
     class_agnostic: Option[bool] = Flag(False, "Ignore classes when matching.")

@@ -34,6 +34,7 @@ class Sigmas(Setting[Any, Any]):
             metavar="FILE",
             default_text="the truth's, else those of COCO or CrowdPose",
             omit_default=omit_default,
+            is_rare=True,
         )
 
     def validate(self, value: Any) -> Any:

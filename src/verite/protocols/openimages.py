@@ -375,10 +375,10 @@ class OpenImagesSettings(CurveSettings):
     )
     ties = Constant("reversed")
     image_labels: Option[Annotations | Path | None] = FileOrContent(
-        None, "CSV of the classes that were verified in each image.", is_signed=False
+        None, "CSV of the classes that were verified in each image.", is_signed=False, is_rare=True
     )
     descriptions: Option[Mapping[str, str] | Path | None] = FileOrContent(
-        None, "CSV of classes and their names, to print names.", is_signed=False
+        None, "CSV of classes and their names, to print names.", is_signed=False, is_rare=True
     )
     threads: Option[int | None] = THREADS
 

@@ -114,8 +114,9 @@ class VocSettings(CurveSettings):
     pixel: Option[Pixel] = Choice("plus1", "Width is x2 - x1 + 1 (pixel indices) or x2 - x1.", Pixel)
     matching: Option[Matching] = Choice(
         "best",
-        "A prediction asks for the truth it overlaps most of all, or of those still free.",
+        "Match a prediction with the object of highest IoU (best), or of those not matched yet (free).",
         Matching,
+        long="match",
         omit_default=True,
     )
     ties: Option[Ties] = Choice(

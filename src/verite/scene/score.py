@@ -51,6 +51,7 @@ class SceneScoreSettings(ComparisonSettings):
         "multiple",
         "Match an object with any number of others (multiple), or by the best assignment (one-to-one).",
         Matching,
+        long="match",
     )
     iou: Option[float | None] = Number(
         None,

@@ -91,5 +91,5 @@ def test_signatures_list_the_settings_of_the_report():
 
     for function in (vt.report, vt.save_report):
         shown = signature(function).parameters
-        assert {one: shown[one].default for one in ReportSettings.names()} == ReportSettings().to_dict()
+        assert {one: shown[one].default for one in ReportSettings.declared} == ReportSettings().to_dict()
     assert signature(vt.report).parameters["prior"].default == 0.05

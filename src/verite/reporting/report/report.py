@@ -129,7 +129,9 @@ def report(
     if not isinstance(protocol, str) or protocol not in REGISTRY:
         raise BadParameter(f"protocol: expected one of {', '.join(REGISTRY)}, found {protocol!r}")
     images = None if images is None else path_of(images, "images")
-    own = ReportSettings(title, pictures, budget, picture_budget, draws, errors)
+    own = ReportSettings(
+        title=title, pictures=pictures, budget=budget, picture_budget=picture_budget, draws=draws, errors=errors
+    )
     analysis = {key: settings.pop(key) for key in ANALYSIS if key in settings}
     if analysis.get("meta") is not None:
         analysis["meta"] = path_of(analysis["meta"], "meta")
@@ -180,9 +182,9 @@ def save_report(
     --------
     >>> vt.analyse("truth.json", "pred.json").save_report("report.html", pictures="embed")      # doctest: +SKIP
     """
-    unknown = set(settings) - set(ReportSettings.names())
+    unknown = set(settings) - set(ReportSettings.declared)
     if unknown:
-        listed = ", ".join(ReportSettings.names())
+        listed = ", ".join(ReportSettings.declared)
         raise BadParameter(f"save_report: expected settings out of {listed}, found {unknown.pop()!r}")
     images = None if images is None else path_of(images, "images")
     named = {analyses.name: analyses} if isinstance(analyses, Analysis) else analyses.systems
@@ -206,10 +208,9 @@ def save_report(
 
 def list_settings() -> None:
     """Let `inspect.signature` list the settings that `report` and `save_report` accept, with their defaults."""
-    from dataclasses import fields
     from inspect import Parameter, signature
 
-    own = {one.name: one.default for one in fields(ReportSettings)}
+    own = {one.name: one.default for one in ReportSettings.declared.values()}
     analysis = {one: AnalyseSettings.declared[one].default for one in ANALYSIS}
     for function, more in ((report, analysis), (save_report, own)):
         shown = signature(function)
@@ -475,7 +476,7 @@ def report_settings(path: str | PathLike[str]) -> ReportSettings:
     if not isinstance(settings, dict):
         raise ReadError(path, expected="a report written by verite report", found="settings that are not an object")
     try:
-        return ReportSettings(**{key: settings[key] for key in ReportSettings.names() if key in settings})
+        return ReportSettings(**{key: settings[key] for key in ReportSettings.declared if key in settings})
     except (TypeError, AttributeError, ValueError) as error:
         raise ReadError(
             path, expected="a report written by verite report", found=f"invalid settings ({error})"

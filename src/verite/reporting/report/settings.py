@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from verite.analysis.parts import AnalyseSettings, ProtocolSettings
-from verite.errors import BadParameter, excerpt
-from verite.settings import check_whole
+from verite.settings import Bytes, Choice, Option, Setting, Settings, Text, Whole
 
 # Settings of `vt.analyse` that a report accepts too. The protocol has its own settings; the number of bootstrap
 # resamples and the audit table are settings of the report.
@@ -17,54 +15,46 @@ ANALYSIS = tuple(
 
 MEGABYTE = 1_000_000
 
-PICTURES = ("auto", "link", "embed", "none")
 
+class ReportSettings(Settings):
+    """Settings of the report itself; those of the evaluation and of the analysis are kept apart."""
 
-@dataclass(frozen=True)
-class ReportSettings:
-    """Settings of the report itself; those of the evaluation and of the analysis are kept apart.
-
-    Attributes
-    ----------
-    title
-        Title of the report; by default the name of the ground-truth file, the detectors and the number of images.
-    pictures
-        Images: auto (link if found), link, embed (store crops in the report) or none.
-    budget
-        Maximum bytes of the report without images. Predictions that do not fit are counted, but cannot be opened.
-    picture_budget
-        Maximum bytes of embedded images.
-    draws
-        Number of bootstrap resamples and simulations for the reliability of the ranking; 0 for none.
-    errors
-        Annotation errors to simulate, such as "missing=0.05,spurious=0.02".
-    """
-
-    title: str | None = None
-    pictures: str = "auto"
-    budget: int = 4 * MEGABYTE
-    picture_budget: int = 8 * MEGABYTE
-    draws: int = 200
-    errors: str | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.pictures, str) or self.pictures not in PICTURES:
-            listed = f"{', '.join(PICTURES[:-1])} or {PICTURES[-1]}"
-            raise BadParameter(f"pictures: expected {listed}, found {excerpt(self.pictures)}")
-        for name in ("budget", "picture_budget", "draws"):
-            check_whole(name, getattr(self, name), 0)
-        for name in ("title", "errors"):
-            if not isinstance(getattr(self, name), (str, type(None))):
-                raise BadParameter(f"{name}: expected text, found {excerpt(getattr(self, name))}")
-
-    @classmethod
-    def names(cls) -> tuple[str, ...]:
-        """Return the names of the settings."""
-        return tuple(one.name for one in fields(cls))
+    title: Option[str | None] = Text(
+        None,
+        "Title of the report.",
+        metavar="TEXT",
+        default_text="ground-truth file, detectors, number of images",
+        section="Output",
+    )
+    pictures: Option[str] = Choice(
+        "auto",
+        "Images: auto (link if found), link, embed (store crops in the report) or none.",
+        ("auto", "link", "embed", "none"),
+        section="Output",
+    )
+    budget: Setting[int | str, int] = Bytes(
+        4 * MEGABYTE,
+        "Maximum bytes of the report without images; predictions that do not fit are counted, but cannot be opened.",
+        metavar="SIZE",
+        default_text="4MB",
+        section="Output",
+    )
+    picture_budget: Setting[int | str, int] = Bytes(
+        8 * MEGABYTE, "Maximum bytes of embedded images.", metavar="SIZE", default_text="8MB", section="Output"
+    )
+    draws: Option[int] = Whole(
+        200, "Bootstrap resamples and simulations for the reliability of the ranking; 0: none.", metavar="N"
+    )
+    errors: Option[str | None] = Text(
+        None,
+        "Annotation errors to simulate, as in verite leaderboard.",
+        metavar="KIND=RATE,...",
+        default_text="none",
+    )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
-        return asdict(self)
+        return dict(vars(self))
 
     @property
     def changed(self) -> dict[str, Any]:
