@@ -400,7 +400,7 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
     from verite.formats.format import Options
 
     # The only class that is evaluated is also that of a table without a column of classes.
-    labels = given.get("labels") or ()
+    labels: tuple[str, ...] = tuple(given.get("labels") or ())
     class_name = given.get("class_name") or (labels[0] if len(labels) == 1 else None)
     options = Options.of(
         boxes=given[f"{side}_boxes"],
