@@ -49,7 +49,9 @@ MANY = 0.1  # share of images with objects that may have no prediction
 
 TWICE = 2.0  # times the number expected by chance: images without predictions are not independent
 
-CLONES, FEWEST_IMAGES = 0.5, 20  # share of predictions that duplicate another one, and images, for V311
+CLONES, FEWEST_IMAGES = 0.1, 20  # share of predictions that duplicate another one, and images, for V311
+
+FEWEST_GAINED, GAINED = 6, 0.02  # objects, and their share, matched in another layout before images are looked at
 
 FEWEST_JUDGED = 20  # true positives, and false positives, before their confidences are compared
 
@@ -147,6 +149,9 @@ class Pair:
             "exchanged": is_exchanged and objects > 0,
             "both_confident": truth.columns.has_confidence and pred.columns.has_confidence and len(truth) > 0,
             "clones": fit["clones"] if are_unsuppressed(fit) else 0,
+            "mixed": may_be_mixed(fit),
+            "unreached": fit["beyond_reach"],
+            "single": fit["most_in_image"] == 1,
             "reversed": is_reversed(fit["right"], fit["wrong"], fit["surer"]),
             "mirrored": self.mirrored[1] if has_poses else 0,
             "rotated": truth.source.has_angles or pred.source.has_angles,
@@ -190,8 +195,14 @@ def are_read_by_default(truth: Annotations, pred: Annotations) -> bool:
 
 
 def are_unsuppressed(fit: dict[str, Any]) -> bool:
-    """Whether at least half of the sampled predictions duplicate a higher-confidence one: NMS was skipped."""
+    """Whether a tenth of the sampled predictions duplicate a higher-confidence one: NMS may have been skipped."""
     return fit["asked"] >= FEWEST_IMAGES and fit["clones"] >= max(1, CLONES * fit["looked_at"])  # type: ignore[no-any-return]
+
+
+def may_be_mixed(fit: dict[str, Any]) -> bool:
+    """Whether enough objects match precisely in another layout, and not as read, to look at single images (V115)."""
+    most = max(fit["gained"].values())
+    return bool(most >= FEWEST_GAINED and most >= GAINED * (most + fit["found"]))
 
 
 def is_reversed(right: int, wrong: int, surer: float) -> bool:
