@@ -16,7 +16,7 @@ SOURCE = Path(verite.__file__).parent if "src" in verite.__file__ else Path(__fi
 NATIVE = Path(__file__).parent.parent / "cpp"
 # From the ground up; a module may import from lower floors and from its own room, not from its own floor's others.
 FLOORS = (
-    {"loading", "hooks"},
+    {"hooks"},
     {"arrays", "errors", "_core", "__init__"},
     {"limits", "plotting", "progress", "signature", "statistics", "threads"},
     {"files", "settings"},

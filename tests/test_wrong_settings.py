@@ -21,9 +21,11 @@ WRONG: tuple[Any, ...] = (None, "x", [], {}, object(), nan, -1, 2**70, True, inf
                           "\0", np.array([1, 2]), np.array(["x"]))  # fmt: skip
 PROTOCOLS = ("coco", "voc", "lvis", "openimages", "imagenet_loc", "imagenet_det", "panoptic", "semantic", "f1")
 FUNCTIONS = (*PROTOCOLS, "partial", "localize", "scene_score", "analyse", "reconcile", "leaderboard", "rank", "report",
-             "draw", "read", "write", "CocoEvaluator", "SemanticEvaluator", "inspect", "compare", "read_volume",
+             "draw", "read", "write", "CocoEvaluator", "F1Evaluator", "SemanticEvaluator", "inspect", "compare",
+             "read_volume",
              "metric", "measure", "class_distances", "learn_distances", "evaluate_parts", "read_report", "save_report",
-             "plot", "plot_image", "plot_pair", "plot_scene", "plot_distances", "plot_distributions")  # fmt: skip
+             "agree", "plot", "plot_image", "plot_pair", "plot_scene", "plot_distances",
+             "plot_distributions")  # fmt: skip
 # A decorator, whose facts are looked at when it is used, and one that takes minutes; both have tests of their own.
 ELSEWHERE = {"localization", "study"}
 WITHOUT = {"compare", "inspect", "read_report", "plot_distances", "plot_distributions"}  # settings
@@ -63,6 +65,7 @@ def calls(tmp_path: Path) -> dict[str, tuple[Any, ...]]:
         "plot_distributions": (vt.localize(*sides, "iou"),),
         "leaderboard": (sides[0], {"a": sides[1], "b": sides[1]}),
         "rank": (tmp_path / "table.csv",),
+        "agree": ([sides[0], sides[0]],),
         "report": (*sides, tmp_path / "page.html"),
         "draw": (*sides, tmp_path / "drawn"),
         "read": (sides[0],),
@@ -70,6 +73,7 @@ def calls(tmp_path: Path) -> dict[str, tuple[Any, ...]]:
         "localize": (*sides, "iou"),
         "reconcile": (*sides, 0.5),
         "CocoEvaluator": (),
+        "F1Evaluator": (),
         "SemanticEvaluator": (),
     } | dict.fromkeys((*PROTOCOLS, "partial", "scene_score", "analyse", "inspect", "evaluate_parts"), sides)
 

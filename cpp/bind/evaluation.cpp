@@ -178,6 +178,10 @@ void register_queries(nb::module_& module) {
             },
             nb::kw_only(), "removed"_a, "removed_offsets"_a, "added"_a, "labels"_a, "added_offsets"_a, "duplicated"_a,
             "duplicated_offsets"_a);
+
+    nb::class_<PreparedSimulations>(module, "PreparedSimulations",
+                                    "Weights and changed ground truths, ready for every detector on one ground truth.")
+        .def("__len__", [](const PreparedSimulations& prepared) { return prepared.count; });
 }
 
 void expect_query(const PrecisionRecall& numbers, const MeanQuery& query) {
@@ -457,17 +461,27 @@ void register_evaluations(nb::module_& module) {
             "removed"_a.none(), "added"_a.none(), "weights"_a.none() = nb::none(), "threads"_a = 1,
             "Precision and recall without these ground-truth rows and with the added objects.")
         .def(
-            "bootstrap_means",
-            [](const OwningEvaluation& self, const std::vector<MeanQuery>& queries, const Buffer& weights,
-               const SimulatedChanges* changes, const Columns* addable, const std::vector<UncertaintySource>& sources,
-               unsigned threads) {
+            "prepare_simulations",
+            [](const OwningEvaluation& self, const Buffer& weights, const SimulatedChanges* changes,
+               const Columns* addable, bool applies, unsigned threads) {
                 const auto given = to_view<double>(weights, "weights");
                 const nb::gil_scoped_release released;
-                return self.bootstrap_means(given.values, changes, addable, sources, queries, threads);
+                return self.prepare(given.values, changes, addable, applies, threads);
             },
-            "queries"_a, "weights"_a.none() = nb::none(), "changes"_a.none() = nb::none(),
-            "addable"_a.none() = nb::none(), nb::kw_only(), "sources"_a, "threads"_a = 1,
-            "Means of many replicates, [replicate, source, query] in one list.")
+            "weights"_a.none() = nb::none(), "changes"_a.none() = nb::none(), "addable"_a.none() = nb::none(),
+            nb::kw_only(), "applies"_a, "threads"_a = 1,
+            "Weights and changed ground truths of many simulations, for all detectors on this ground truth.")
+        .def("shares_truth", &OwningEvaluation::shares_truth, "other"_a,
+             "Whether simulations that the other one has prepared are of this ground truth, too.")
+        .def(
+            "bootstrap_means",
+            [](const OwningEvaluation& self, const std::vector<MeanQuery>& queries, const PreparedSimulations& prepared,
+               const std::vector<UncertaintySource>& sources, unsigned threads) {
+                const nb::gil_scoped_release released;
+                return self.bootstrap_means(prepared, sources, queries, threads);
+            },
+            "queries"_a, "prepared"_a, nb::kw_only(), "sources"_a, "threads"_a = 1,
+            "Means of many simulations, [simulation, source, query] in one list.")
         .def(
             "state",
             [](const OwningEvaluation& self, const Buffer& labels, std::string about) {

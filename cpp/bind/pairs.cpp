@@ -160,12 +160,12 @@ RunArrays mask_runs(const MaskArray& masks) {
     });
 }
 
-RunArrays outline_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes) {
+RunArrays outline_runs(const RunArray& counts, const OffsetArray& objects, const SizeArray& sizes, bool with_corners) {
     const RLEMasks masks = runs(counts, objects, sizes);
     Raster region, contour;
     return rasterise_all(masks.size(), [&](std::size_t i, std::vector<std::uint32_t>& out) {
         region.read(masks.counts[i], masks.size_of(i));
-        contour.outline(region);
+        contour.outline(region, with_corners);
         contour.runs(masks.size_of(i), out);
     });
 }
@@ -332,8 +332,8 @@ void register_pairs(nb::module_& module) {
     module.def("box_runs", &box_runs, "boxes"_a, "sizes"_a,
                "Run lengths and offsets of the pixels whose middle lies in a box, left and upper edge included.");
     module.def("mask_runs", &mask_runs, "masks"_a, "Run lengths and offsets of masks of bytes, [object, row, column].");
-    module.def("outline_runs", &outline_runs, "counts"_a, "objects"_a, "sizes"_a,
-               "Run lengths and offsets of the pixels of masks that have a 4-neighbour outside.");
+    module.def("outline_runs", &outline_runs, "counts"_a, "objects"_a, "sizes"_a, "with_corners"_a = false,
+               "Run lengths and offsets of the pixels of masks that have a 4-neighbour (8-neighbour) outside.");
     module.def("filled_runs", &filled_runs, "counts"_a, "objects"_a, "sizes"_a,
                "Run lengths and offsets of curves of pixels with what they enclose.");
     module.def("run_frames", &run_frames, "counts"_a, "objects"_a, "sizes"_a,

@@ -1,12 +1,15 @@
 #include "evaluation/bootstrap.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 
 #include "columns/parallel.hpp"
 #include "evaluation/constants.hpp"
+#include "evaluation/deletions.hpp"
 #include "evaluation/rematch.hpp"
 #include "evaluation/true_positive_ranks.hpp"
 
@@ -15,6 +18,9 @@ namespace {
 
 // The largest weight of an image whose predictions are repeated one by one.
 constexpr double most_copies = std::numeric_limits<std::uint8_t>::max();
+
+// Outcomes that change when one annotation is removed are fewer.
+constexpr std::size_t most_deletions = 64;
 
 OutcomeWord word_of(const PredictionFlags& prediction, const Outcome& outcome, std::size_t range) {
     const ThresholdSet ignored = prediction.is_outside(range) ? ThresholdSet(~ThresholdSet{0}) : outcome.ignored;
@@ -122,6 +128,7 @@ class MeanSimulator {
         for (auto* table : {&base_.precision, &now_.precision}) table->assign(cells, absent);
         for (auto* table : {&base_.tp, &now_.tp, &base_.fp, &now_.fp}) table->assign(cells, 0.0);
         for (auto* table : {&base_.recall, &now_.recall}) table->assign(cells * max_dets_, absent);
+        deletions_.resize(words_.size() * labels_);
         positives_.assign(evaluation_.positives().begin(), evaluation_.positives().end());
         for (std::size_t label = 0; label < labels_; ++label) walk(label, nullptr, base_);
     }
@@ -131,13 +138,15 @@ class MeanSimulator {
         if (!replicate.weights.empty()) weighting = evaluation_.weighting(replicate.weights);
         if (weighting && !repeats(replicate.weights)) return evaluate_once(replicate, out);
         weigh(weighting ? &*weighting : nullptr);
-        match(replicate.changes);
-        if (changes_) rematch_.count(replicate.weights, positives_);
+        match(replicate);
+        if (changes_) changed_truth_->count(replicate.weights, rules_.range_count(), positives_);
         if (weighting) {
             for (std::size_t label = 0; label < labels_; ++label) walk(label, &*weighting, now_);
+            is_far_from_base_ = true;
         } else {
-            now_ = base_;
-            for (const std::int32_t label : touched_) walk(static_cast<std::size_t>(label), nullptr, now_);
+            restore();
+            if (changes_) differing_ = changed_truth_->labels;
+            for (const std::int32_t label : differing_) walk(static_cast<std::size_t>(label), nullptr, now_);
         }
         for (std::size_t i = 0; i < queries_.size(); ++i) out[i] = mean(queries_[i]);
     }
@@ -147,11 +156,27 @@ class MeanSimulator {
         std::size_t column, place;
         OutcomeWord before;
     };
+    struct DeletionClass {
+        double positives = absent;
+        std::optional<DeletionAverages> averages;
+    };
     struct Tables {
         Array<double> precision;  // [range][threshold][label]
         Array<double> recall;     // [limit][range][threshold][label]
         Array<double> tp, fp;     // [range][threshold][label]
     };
+
+    // Sets `now_` to `base_`.
+    void restore() {
+        if (is_far_from_base_) now_ = base_;
+        is_far_from_base_ = false;
+        for (const std::int32_t differing : differing_)
+            for (auto [now, base] : {std::pair(&now_.precision, &base_.precision), std::pair(&now_.tp, &base_.tp),
+                                     std::pair(&now_.fp, &base_.fp), std::pair(&now_.recall, &base_.recall)})
+                for (auto at = static_cast<std::size_t>(differing); at < now->size(); at += labels_)
+                    (*now)[at] = (*base)[at];
+        differing_.clear();
+    }
 
     // Whether all weights are small whole numbers, so that predictions can be repeated; writes them to copies_.
     bool repeats(std::span<const double> weights) {
@@ -190,17 +215,21 @@ class MeanSimulator {
     }
 
     // Matches the changed ground truth, unless that was done for the replicate before.
-    void match(const TruthChanges* changes) {
-        if (changes == changes_) return;
+    void match(const Replicate& replicate) {
+        if (replicate.changes == changes_) return;
         for (auto at = changed_.rbegin(); at != changed_.rend(); ++at) words_[at->column][at->place] = at->before;
         changed_.clear();
-        touched_ = {};
-        changes_ = changes;
-        if (changes)
-            touched_ =
-                rematch_.run(*changes, [&](std::size_t block, std::size_t index, std::span<const Outcome> outcomes) {
-                    write(block, index, outcomes);
-                });
+        changes_ = replicate.changes;
+        if (!changes_) return;
+        changed_truth_ = replicate.changed;
+        if (!changed_truth_) {
+            if (!changer_) changer_.emplace(evaluation_, addable_);
+            changer_->apply(*changes_, own_changed_truth_);
+            changed_truth_ = &own_changed_truth_;
+        }
+        rematch_.run(*changed_truth_, [&](std::size_t block, std::size_t index, std::span<const Outcome> outcomes) {
+            write(block, index, outcomes);
+        });
     }
 
     // What is kept by index lies side by side in memory, words lie anywhere: only those that change are looked up.
@@ -230,7 +259,8 @@ class MeanSimulator {
             for (std::size_t block = 0; block < evaluation_.pred_outcomes().size(); ++block) {
                 const auto given = words_of(words_[block * prepared_.ranges.size() + r], label, weighting);
                 means_.assign(evaluation_.pred_outcomes()[block].thresholds, absent);
-                if (positives > 0 && queried.precision[block]) {
+                if (positives > 0 && queried.precision[block] &&
+                    (weighting || !average_deletions(block, r, label, given, positives))) {
                     ranks_.read(given);
                     ranks_.average(queried.precision[block], positives, means_);
                 }
@@ -249,6 +279,43 @@ class MeanSimulator {
                 }
             }
         }
+    }
+
+    // Average precision where at each threshold at most one true positive is no more and nothing else has changed,
+    // which is so for most removals of one annotation. Writes means_; false where it is not so, or where the class is
+    // evaluated for the first time with so many positives.
+    bool average_deletions(std::size_t block, std::size_t r, std::size_t label, const ClassWords& given,
+                           double positives) {
+        if (rules_.recalls.empty() || !changes_ || changed_.size() > most_deletions) return false;
+        const std::size_t column = block * prepared_.ranges.size() + r;
+        const auto first = static_cast<std::size_t>(evaluation_.preds().label_offsets[label]);
+        std::optional<std::size_t> places[most_thresholds];
+        for (const WordChange& change : changed_) {
+            if (change.column != column || change.place < first || change.place >= first + given.words.size()) continue;
+            const OutcomeWord now = words_[column][change.place], gone = change.before & ~now;
+            if ((now & ~change.before) || gone >> 16) return false;
+            for (OutcomeWord rest = gone; rest; rest &= rest - 1) {
+                auto& place = places[std::countr_zero(rest)];
+                if (place) return false;
+                place = change.place - first;
+            }
+        }
+        DeletionClass& kept = deletions_[column * labels_ + label];
+        if (!kept.averages || kept.averages->positives() != positives) {
+            if (kept.positives != positives) {
+                kept.positives = positives;
+                return false;
+            }
+            base_words_.assign(given.words.begin(), given.words.end());
+            for (auto change = changed_.rbegin(); change != changed_.rend(); ++change)
+                if (change->column == column && change->place >= first && change->place < first + base_words_.size())
+                    base_words_[change->place - first] = change->before;
+            kept.averages.emplace(rules_.recalls, epsilon, base_words_, prepared_.ranges[r].precision[block],
+                                  positives);
+        }
+        for (std::size_t t = 0; t < means_.size(); ++t)
+            if (prepared_.ranges[r].precision[block] >> t & 1) means_[t] = kept.averages->average(t, places[t]);
+        return true;
     }
 
     void write_means(std::span<double> table, std::size_t first) const {
@@ -328,10 +395,16 @@ class MeanSimulator {
     std::vector<Array<OutcomeWord>> words_;
     std::vector<WordChange> changed_;
     const TruthChanges* changes_ = nullptr;  // those that `words_` are of
-    std::span<const std::int32_t> touched_;  // classes
+    const ChangedTruth* changed_truth_ = nullptr;
+    ChangedTruth own_changed_truth_;
+    std::optional<TruthChanger> changer_;
     Rematch rematch_;
     TruePositiveRanks ranks_;
+    std::vector<DeletionClass> deletions_;  // [column][label]
+    std::vector<OutcomeWord> base_words_;
     Tables base_, now_;
+    std::vector<std::int32_t> differing_;  // classes in which `now_` differs from `base_`
+    bool is_far_from_base_ = true;         // all may differ
     Array<double> positives_;
     std::vector<std::uint8_t> copies_;  // of each image
     std::vector<double> means_, present_;

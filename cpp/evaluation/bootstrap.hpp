@@ -4,14 +4,15 @@
 #include <span>
 #include <vector>
 
-#include "evaluation/evaluation.hpp"
+#include "evaluation/rematch.hpp"
 
 namespace verite {
 
 // One replicate: the images drawn and the ground truth as it might have been.
 struct Replicate {
-    std::span<const double> weights;  // how often each image is drawn, by rank; empty: once each
-    const TruthChanges* changes;      // null: none; neighbours with the same changes are matched once
+    std::span<const double> weights;        // how often each image is drawn, by rank; empty: once each
+    const TruthChanges* changes;            // null: none; neighbours with the same changes are matched once
+    const ChangedTruth* changed = nullptr;  // the changes as they were applied before; null: they were not
 };
 
 // For each replicate the mean of each query, [replicate][query].

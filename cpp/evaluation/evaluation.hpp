@@ -66,6 +66,7 @@ struct ImageResults {
 };
 
 class Rematch;
+class TruthChanger;
 
 class Evaluation {
   public:
@@ -104,6 +105,12 @@ class Evaluation {
     std::size_t curve_points() const { return count_curve_points(rules_, positives_); }
     std::vector<std::int64_t> truth_counts() const, pred_counts() const;
 
+    // Whether the ground truth of both has the same flags.
+    bool shares_flags(const Evaluation& other) const {
+        return multi_match_ == other.multi_match_ && has_null_id_ == other.has_null_id_ && min_iou_ == other.min_iou_ &&
+               rules_.area_ranges == other.rules_.area_ranges;
+    }
+
     // What is kept, by index.
     const GroupedObjects& truths() const { return truths_; }
     const OrderedPredictions& preds() const { return preds_; }
@@ -127,6 +134,7 @@ class Evaluation {
 
   private:
     friend class Rematch;
+    friend class TruthChanger;
 
     void match();
     AccumulationInput accumulation_input(std::size_t block) const;

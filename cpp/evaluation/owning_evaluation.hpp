@@ -25,6 +25,18 @@ struct UncertaintySource {
     bool has_weights = true, has_changes = true;
 };
 
+// Weights and changed ground truths of many simulations, ready for every detector on the same ground truth.
+struct PreparedSimulations {
+    std::size_t count = 0;
+    std::vector<Array<double>> weights;  // by rank; empty where images are not drawn
+    SimulatedChanges given;              // keeps the memory of `changes`
+    SideStorage side;                    // keeps the memory of `addable`
+    Truths addable;
+    Array<std::int32_t> labels;
+    std::vector<TruthChanges> changes;  // empty where the ground truth is not changed
+    std::vector<ChangedTruth> changed;  // the same, applied; may be empty
+};
+
 class OwningEvaluation {
   public:
     // As Sides are made.
@@ -41,10 +53,16 @@ class OwningEvaluation {
     PrecisionRecall change(std::span<const std::int32_t> removed, const Columns* added, std::span<const double> weights,
                            unsigned threads) const;
 
-    // Means of many replicates, [replicate][source][query]. Weights are [replicate][image] or empty; `changes` may be
-    // null, `addable` (the objects that changes may add) too. Throws std::invalid_argument where lengths do not agree.
-    std::vector<double> bootstrap_means(std::span<const double> weights, const SimulatedChanges* changes,
-                                        const Columns* addable, std::span<const UncertaintySource> sources,
+    // Weights are [simulation][image] or empty; `changes` may be null, `addable` (the objects that changes may add)
+    // too. With `applies`, changes are applied here, once for all detectors. Throws std::invalid_argument where lengths
+    // do not agree.
+    PreparedSimulations prepare(std::span<const double> weights, const SimulatedChanges* changes,
+                                const Columns* addable, bool applies, unsigned threads) const;
+    // Whether both have the same ground truth, so that one can use what the other has prepared.
+    bool shares_truth(const OwningEvaluation& other) const;
+
+    // Means of many simulations, [simulation][source][query].
+    std::vector<double> bootstrap_means(const PreparedSimulations& prepared, std::span<const UncertaintySource> sources,
                                         std::span<const MeanQuery> queries, unsigned threads) const;
 
     // The mergeable state of these images, which are known by their ids or else by their names; `labels` are ids of

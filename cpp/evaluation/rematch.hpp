@@ -9,6 +9,61 @@
 
 namespace verite {
 
+// A changed ground truth, ready to be matched. Nothing of it depends on the predictions: many detectors share it.
+struct ChangedTruth {
+    struct Group {
+        std::int32_t image, label;
+        std::size_t truths, places, added, flags;  // where its part of each list begins
+    };
+    struct Count {
+        std::int32_t image, label;
+        AreaRangeSet ignored;
+        double sign;  // 1 for an object that is added, -1 for one that is removed
+    };
+
+    std::vector<Group> groups;         // touched, by image and class; the last one ends all lists
+    std::vector<std::int32_t> places;  // of each object of a group among those that are kept, -1 if it is removed
+    std::vector<std::int32_t> added;   // rows of the objects that are added
+    // Flags of the objects of a group: those that are kept, in order, then the added ones.
+    std::vector<AreaRangeSet> ignored;
+    std::vector<std::uint8_t> multi_match, has_null_id;
+    std::vector<double> min_iou;
+    std::vector<std::int32_t> labels;  // classes that are touched, ascending
+    std::vector<Count> counts;
+
+    // Corrects the numbers of ground-truth objects, [class][area range], by the weights of their images where there are
+    // any.
+    void count(std::span<const double> weights, std::size_t ranges, std::span<double> positives) const;
+};
+
+// Applies changes to the ground truth of an evaluation. Keeps scratch memory; each thread has its own.
+class TruthChanger {
+  public:
+    // `addable` are the objects that changes may add.
+    TruthChanger(const Evaluation& evaluation, const Truths& addable);
+
+    // Throws std::invalid_argument for rows that do not exist.
+    void apply(const TruthChanges& changes, ChangedTruth& out);
+
+  private:
+    struct Touched {
+        std::int32_t image, label, added;  // which object is added; -1 for one that is removed
+    };
+
+    std::int32_t index_of(std::int32_t row) const;
+    void list(const TruthChanges& changes);
+    void add_group(std::span<const Touched> group, ChangedTruth& out) const;
+
+    const Evaluation& evaluation_;
+    const Truths& addable_;
+    Array<AreaRangeSet> addable_ignored_;
+    std::span<const std::int32_t> truth_indices_;
+    std::vector<Touched> touched_, sorted_;
+    std::vector<std::size_t> image_offsets_;
+    std::vector<std::int32_t> removed_, duplicated_;  // indices of ground-truth objects
+    std::vector<std::uint8_t> is_removed_;            // by index
+};
+
 // Keeps scratch memory, so that many changes can be tried one after the other; each thread has its own.
 class Rematch {
   public:
@@ -20,44 +75,18 @@ class Rematch {
     using Write = std::function<void(std::size_t block, std::size_t index, std::span<const Outcome> outcomes)>;
 
     // Writes the outcomes of the predictions of every touched group, except those without candidates before and after.
-    // Returns the classes that were touched, ascending. Throws std::invalid_argument for rows that do not exist.
-    std::span<const std::int32_t> run(const TruthChanges& changes, const Write& write);
-
-    // Corrects the numbers of ground-truth objects, [class][area range], for the changes that were run last, by the
-    // weights of their images where there are any.
-    void count(std::span<const double> weights, std::span<double> positives) const;
+    void run(const ChangedTruth& changed, const Write& write);
 
   private:
-    struct Touched {
-        std::int32_t image, label, added;  // which object is added; -1 for one that is removed
-    };
-    struct Stretch {
-        std::size_t first, last;
-    };
-
-    static Stretch group_of(const GroupedObjects& side, const Touched& group);
-    void list(const TruthChanges& changes);
     void clear();
-    void add_group(std::span<const Touched> group);
-    void add_truths(Stretch truths, std::span<const Touched> group);
-    void add_preds(Stretch truths, Stretch preds);
+    void add_preds(std::size_t first, std::size_t last, std::size_t first_truth, std::span<const std::int32_t> places,
+                   std::span<const std::int32_t> added, std::size_t kept);
     void match(const Write& write);
-    std::int32_t index_of(std::int32_t row) const;
 
     const Evaluation& evaluation_;
-    const Truths& addable_;
-    Array<AreaRangeSet> addable_ignored_;
     std::unique_ptr<GroupComparison> comparison_;  // of objects that are added
-    std::span<const std::int32_t> truth_indices_;
-    std::vector<Touched> touched_;
-    std::vector<std::int32_t> labels_, removed_, duplicated_;  // classes, and indices of ground-truth objects
-    std::vector<std::uint8_t> is_removed_;                     // by index
-    // Of one group
-    std::vector<std::int32_t> added_rows_;
-    std::vector<std::int32_t> place_;  // of each of its objects among those that are kept, -1 if it is removed
-    std::int32_t first_added_ = 0;
-    Candidates extra_;
-    // Of all touched groups, one after the other
+    Candidates extra_;                             // of one group
+    // Of all touched groups with predictions, one after the other
     std::vector<std::int32_t> truth_rows_, indices_;  // indices of predictions
     std::vector<std::int64_t> truth_images_, pred_images_;
     std::vector<AreaRangeSet> ignored_;

@@ -30,6 +30,16 @@ void count_false_positives(const ClassWords& given, std::span<double> out) {
     }
 }
 
+// The least whole n with n / positives >= level: level * positives is off by less than 1, so that n is the whole number
+// below it or the next.
+void find_needed_true_positives(std::span<const double> recalls, double positives, std::span<double> out) {
+    for (std::size_t r = 0; r < recalls.size(); ++r) {
+        const auto below = static_cast<double>(static_cast<std::int64_t>(std::min(recalls[r], 1.0) * positives));
+        const double n = below / positives < recalls[r] ? below + 1 : below;
+        out[r] = recalls[r] <= 1 ? n : never;
+    }
+}
+
 // Writes four copies whatever their number, which avoids an unpredictable branch; the next prediction overwrites what
 // is too many.
 void TruePositiveRanks::read(const ClassWords& given) {
@@ -86,7 +96,7 @@ void TruePositiveRanks::grow(std::size_t room) {
 }
 
 void TruePositiveRanks::average(ThresholdSet thresholds, double positives, std::span<double> out) {
-    find_needed(positives);
+    find_needed_true_positives(recalls_, positives, needed_);
     if (words_.empty()) grow(64);
     const double share = recalls_.empty() ? positives : static_cast<double>(recalls_.size());
     for (std::size_t first = 0; first < most_thresholds; first += lanes) {
@@ -165,16 +175,6 @@ void TruePositiveRanks::sum_all(std::size_t most, double* out) const {
             sum[i] = sum[i] + best[i];
         }
     for (std::size_t i = 0; i < width / 2; ++i) store_two(sum[i], out + 2 * i);
-}
-
-// The least whole n with n / positives >= level: level * positives is off by less than 1, so that n is the whole number
-// below it or the next.
-void TruePositiveRanks::find_needed(double positives) {
-    for (std::size_t r = 0; r < recalls_.size(); ++r) {
-        const auto below = static_cast<double>(static_cast<std::int64_t>(std::min(recalls_[r], 1.0) * positives));
-        const double n = below / positives < recalls_[r] ? below + 1 : below;
-        needed_[r] = recalls_[r] <= 1 ? n : never;
-    }
 }
 
 }  // namespace verite

@@ -35,6 +35,9 @@ void count_true_positives(const ClassWords& given, std::size_t limit, std::span<
 // The number of predictions that are neither true positives nor ignored.
 void count_false_positives(const ClassWords& given, std::span<double> out);
 
+// For each recall level the smallest number of true positives that reaches it; infinite for levels above 1.
+void find_needed_true_positives(std::span<const double> recalls, double positives, std::span<double> out);
+
 // Keeps its memory from class to class.
 class TruePositiveRanks {
   public:
@@ -62,7 +65,6 @@ class TruePositiveRanks {
     void sum_levels(std::size_t most, double* out) const;
     template <std::size_t width>
     void sum_all(std::size_t most, double* out) const;
-    void find_needed(double positives);
 
     std::span<const double> recalls_;
     const double epsilon_;

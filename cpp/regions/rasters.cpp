@@ -180,8 +180,13 @@ void Raster::read(const std::uint8_t* rows, Size size) {
         }
 }
 
-void Raster::outline(const Raster& region) {
+void Raster::outline(const Raster& region, bool with_corners) {
     reframe(region.frame_);
+    const auto column_inside = [&](const std::uint64_t* bits, std::int32_t w) {
+        const std::uint64_t above = bits[w] << 1 | (w > 0 ? bits[w - 1] >> 63 : 0);
+        const std::uint64_t below = bits[w] >> 1 | (w + 1 < words_ ? bits[w + 1] << 63 : 0);
+        return above & below;
+    };
     for (std::int32_t i = 0; i < frame_.width(); ++i) {
         const std::uint64_t* here = region.bits_.data() + static_cast<std::size_t>(i) * words_;
         const std::uint64_t* left = i > 0 ? here - words_ : nullptr;
@@ -190,9 +195,8 @@ void Raster::outline(const Raster& region) {
         for (std::int32_t w = 0; w < words_; ++w) {
             std::uint64_t inside = 0;
             if (left && right) {
-                const std::uint64_t above = here[w] << 1 | (w > 0 ? here[w - 1] >> 63 : 0);
-                const std::uint64_t below = here[w] >> 1 | (w + 1 < words_ ? here[w + 1] << 63 : 0);
-                inside = above & below & left[w] & right[w];
+                inside = column_inside(here, w) & left[w] & right[w];
+                if (with_corners) inside &= column_inside(left, w) & column_inside(right, w);
             }
             out[w] = here[w] & ~inside;
         }

@@ -43,8 +43,9 @@ class Raster {
     // The smallest frame around the object, and its bits. Everything outside is background.
     void read(std::span<const std::uint32_t> counts, Size size);
     void read(const std::uint8_t* rows, Size size);  // row by row, anything but 0 is object
-    // The pixels of `region` with a 4-neighbour that is not in it; the border of the image counts as outside.
-    void outline(const Raster& region);
+    // The pixels of `region` with a 4-neighbour that is not in it, or an 8-neighbour `with_corners`; the border of the
+    // image counts as outside.
+    void outline(const Raster& region, bool with_corners = false);
     // The pixels of a mask within `width` steps (to any of eight neighbours) of a pixel outside it; likewise the
     // border.
     void rim(std::span<const std::uint32_t> counts, Size size, std::int64_t width);

@@ -44,8 +44,6 @@ def __getattr__(name: str) -> object:
     # Here, not above: an interrupt is answered from `__main__` on, which comes behind this file.
     from importlib import import_module
 
-    from verite.loading import importing
-
     if name in DEPRECATED:
         from warnings import warn
 
@@ -54,8 +52,7 @@ def __getattr__(name: str) -> object:
     if name not in PUBLIC:
         raise AttributeError(f"module 'verite' has no attribute {name!r}")
     home = PUBLIC[name]
-    with importing():
-        value = import_module(f"verite.{name}") if home == "verite" else getattr(import_module(home), name)
+    value = import_module(f"verite.{name}") if home == "verite" else getattr(import_module(home), name)
     globals()[name] = value
     return value
 

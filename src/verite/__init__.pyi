@@ -4,6 +4,8 @@ from verite import annotation_errors as annotation_errors
 from verite.analysis.analyse import Analysis as Analysis
 from verite.analysis.analyse import analyse as analyse
 from verite.analysis.reconcile import reconcile as reconcile
+from verite.annotation_errors.agree import Agreement as Agreement
+from verite.annotation_errors.agree import agree as agree
 from verite.checks import inspect as inspect
 from verite.errors import BadParameter as BadParameter
 from verite.errors import DataError as DataError
@@ -39,6 +41,7 @@ from verite.pairs import Pairs as Pairs
 from verite.protocols.coco import CocoResults as CocoResults
 from verite.protocols.coco import coco as coco
 from verite.protocols.evaluators import CocoEvaluator as CocoEvaluator
+from verite.protocols.evaluators import F1Evaluator as F1Evaluator
 from verite.protocols.f1 import F1Results as F1Results
 from verite.protocols.f1 import f1 as f1
 from verite.protocols.imagenet import imagenet_det as imagenet_det

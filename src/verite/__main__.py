@@ -19,10 +19,8 @@ def main() -> None:
             signal.signal(signal.SIGINT, interrupt)
         import gc
 
-        from verite.loading import importing
+        from verite.cli import main as run
 
-        with importing():
-            from verite.cli import main as run
         try:
             run()
         except SystemExit as end:

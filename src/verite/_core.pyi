@@ -434,6 +434,9 @@ class SimulatedChanges:
         duplicated_offsets: Any,
     ) -> None: ...
 
+class PreparedSimulations:
+    def __len__(self) -> int: ...
+
 class PrecisionRecall:
     def mean(self, query: MeanQuery) -> float: ...
     def class_means(self, query: MeanQuery) -> list[float]: ...
@@ -493,12 +496,20 @@ class Evaluation:
     def changed(
         self, removed: Any | None, added: Columns | None, weights: Any | None = None, threads: int = 1
     ) -> PrecisionRecall: ...
-    def bootstrap_means(
+    def prepare_simulations(
         self,
-        queries: Sequence[MeanQuery],
         weights: Any | None = None,
         changes: SimulatedChanges | None = None,
         addable: Columns | None = None,
+        *,
+        applies: bool,
+        threads: int = 1,
+    ) -> PreparedSimulations: ...
+    def shares_truth(self, other: Evaluation) -> bool: ...
+    def bootstrap_means(
+        self,
+        queries: Sequence[MeanQuery],
+        prepared: PreparedSimulations,
         *,
         sources: Sequence[UncertaintySource],
         threads: int = 1,
@@ -734,6 +745,7 @@ def outline_runs(
     counts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     objects: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
     sizes: Annotated[NDArray[numpy.int32], dict(shape=(None, 2), order="C", device="cpu", writable=False)],
+    with_corners: bool = False,
 ) -> tuple[NDArray[numpy.uint32], NDArray[numpy.int64]]: ...
 def filled_runs(
     counts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],

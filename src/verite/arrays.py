@@ -9,8 +9,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from verite.loading import importing
-
 if TYPE_CHECKING:
     import numpy as np
 
@@ -27,8 +25,7 @@ class Later:
         # Whoever looks at everything in a namespace asks for such names, and wants nothing of the module.
         if name.startswith("__"):
             raise AttributeError(f"{self!r} has no attribute {name!r}", name=name, obj=self)
-        with importing():
-            value: object = getattr(import_module(self._module), name)
+        value: object = getattr(import_module(self._module), name)
         setattr(self, name, value)
         return value
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path, PurePath
 from typing import Any
 
-from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
+from verite.errors import IS_COMMAND_LINE, BadParameter, ReadError, did_you_mean, excerpt
 from verite.limits import limit, remedy
 
 
@@ -212,27 +212,55 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
             os.unlink(temporary)
 
 
-@contextmanager
-def fill_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to write to. What is written is in its place when the block ends well, and nowhere when it does not.
+def check_folder(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+    """Return the path of a folder to write to; raise `ReadError` unless it is new or empty, or may be overwritten."""
+    target = Path(path)
+    if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not overwrite)):
+        found = "a folder with files in it" if target.is_dir() else "a file"
+        replace = "--overwrite" if IS_COMMAND_LINE.get() else "overwrite=True"
+        remedy = f"name another one, or replace files with {replace}" if target.is_dir() else "name another one"
+        raise ReadError(target, expected="a new or empty folder", found=found, remedy=remedy)
+    return target
 
-    Where the folder is there already its files stay, but for those of which there are new ones: either all of these
-    are replaced or none. A kill in that moment leaves some; the next run puts the old ones back before it begins.
+
+@contextmanager
+def fill_folder(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield a temporary folder to fill, which becomes the folder by one rename if the block ends without an error.
+
+    Parameters
+    ----------
+    path
+        Folder to write, new or empty.
+    overwrite
+        Whether it may have files: those of the same names are replaced one by one, the others stay.
+
+    Raises
+    ------
+    ReadError
+        If there is a file, a folder with files, or no place to write.
     """
     import shutil
 
-    target = Path(path)
-    is_new = not target.is_dir() or not any(target.iterdir())
-    beside, name = (target.absolute().parent, target.absolute().name) if is_new else (target, "files")
+    target = check_folder(path, overwrite=overwrite)
+    name, parent = target.absolute().name, target.absolute().parent
     try:
-        beside.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(beside, name)
-        temporary = beside / part_name(name)
+        parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(parent, name)
+        temporary = parent / part_name(name)
         temporary.mkdir()
         try:
             yield temporary
-            put_in_place(temporary, target, is_new=is_new)
-        except ReadError as error:  # about a file whose name nobody knows
+            if not target.is_dir() or not any(target.iterdir()):
+                temporary.rename(target)  # an empty folder is replaced
+            else:
+                new = sorted(one for one in temporary.rglob("*") if not one.is_dir())
+                places = [target / file.relative_to(temporary) for file in new]
+                if clash := next((place for place in places if place.is_dir()), None):
+                    raise ReadError(clash, expected="a place to write", found="a folder of this name")
+                for file, place in zip(new, places, strict=True):
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    os.replace(file, place)
+        except ReadError as error:  # names the temporary folder
             where = error.where.replace(str(temporary), str(target))
             raise ReadError(where, expected=error.expected, found=error.found, remedy=error.remedy) from None
         finally:
@@ -241,87 +269,9 @@ def fill_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise ReadError(target, expected="a place to write", found=reason(error)) from None
 
 
-def put_in_place(temporary: Path, target: Path, *, is_new: bool) -> None:
-    """The whole folder at once; into one that has files already, all files or none."""
-    if is_new:
-        temporary.rename(target)  # an empty folder is replaced
-        return
-    new = [path for path in list_below(temporary) if not path.is_dir()]
-    kept = temporary / KEPT
-    keep_old(temporary, target, temporary / KEEPING)
-    (temporary / KEEPING).rename(kept)  # from here on there is something to put back
-    try:
-        for file in new:
-            place = target / file.relative_to(temporary)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            link(file, temporary / NEXT)
-            os.replace(temporary / NEXT, place)
-    except BaseException:  # an interrupt, too
-        put_back(temporary, target)
-        raise
-    kept.rename(temporary / DONE)
-
-
-# In a temporary folder: what the new files replace, while it is gathered, while it may be wanted, and when it is not.
-KEEPING, KEPT, DONE = ".keeping", ".kept", ".done"
-NEXT = ".next"  # a second name of a new file, which becomes that in its place
-
-
-def list_below(temporary: Path) -> list[Path]:
-    """The new files and folders, in order."""
-    found = (path for path in temporary.rglob("*") if path.relative_to(temporary).parts[0] not in OWN)
-    return sorted(found)
-
-
-OWN = (KEEPING, KEPT, DONE, NEXT)
-
-
-def keep_old(temporary: Path, target: Path, keeping: Path) -> None:
-    """A second name for every file that is about to be replaced."""
-    keeping.mkdir()
-    for path in list_below(temporary):
-        inside = path.relative_to(temporary)
-        if (target / inside).is_dir() != path.is_dir() and (target / inside).exists():
-            raise ReadError(target / inside, expected="a place to write", found="a folder and a file of this name")
-        if path.is_dir() and (target / inside).is_dir():
-            (keeping / inside).mkdir()
-        elif (target / inside).exists():
-            link(target / inside, keeping / inside)
-
-
-def put_back(temporary: Path, target: Path) -> None:
-    """The folder as it was before any of the new files was in its place."""
-    for path in reversed(list_below(temporary)):  # what is inside a folder first
-        place, old = target / path.relative_to(temporary), temporary / KEPT / path.relative_to(temporary)
-        if old.exists():
-            if not path.is_dir():
-                os.replace(old, place)
-        elif path.is_dir():
-            with suppress(OSError):  # somebody else's files in it
-                place.rmdir()
-        elif place.exists() and place.samefile(path):
-            place.unlink()
-
-
-def link(file: Path, name: Path) -> None:
-    """A second name for a file; a copy where a disk knows but one name for each."""
-    import shutil
-
-    try:
-        os.link(file, name)
-    except OSError:
-        shutil.copy2(file, name)
-
-
-@contextmanager
-def folder_atomically(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A folder to fill that must be absent or empty before: nothing of a user's is ever replaced."""
-    target = Path(path)
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        found = "a folder with files in it" if target.is_dir() else "a file"
-        raise ReadError(target, expected="a new or empty folder", found=found, remedy="name another one")
-    with fill_folder(target) as folder:
-        yield folder
+def folder_atomically(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:
+    """Yield a folder to fill that must be new or empty: a converted dataset never replaces files."""
+    return fill_folder(path)
 
 
 def part_name(name: str) -> str:
@@ -354,8 +304,6 @@ def remove_leftovers(folder: Path, name: str) -> None:
         before, _, owner = path.removesuffix(".part").rpartition("-")
         if before.endswith(machine) and owner.isdecimal() and not is_running(int(owner)):
             if os.path.isdir(path):
-                if os.path.isdir(os.path.join(path, KEPT)):
-                    put_back(Path(path), folder)
                 shutil.rmtree(path, ignore_errors=True)
             else:
                 with suppress(OSError):

@@ -59,6 +59,7 @@ DATA: dict[str, list[Any]] = {
     "predictions": [{"a": RESULTS, "b": RESULTS}],
     "source": [TRUTH, RESULTS, COLUMNS],
     "annotations": [TRUTH, COLUMNS],
+    "annotators": [{"a": TRUTH, "b": TRUTH}, [TRUTH, TRUTH]],
     "given": [{"boat": {"boat": 0.0, "gull": 0.5}, "gull": {"boat": 0.5, "gull": 0.0}}],
     "what": [TABLE],
 }

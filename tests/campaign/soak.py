@@ -59,6 +59,12 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
         evaluator.update([item | {"scores": np.array([0.5])}], [item])
         evaluator.compute()
 
+    def train_f1() -> None:
+        evaluator = vt.F1Evaluator()
+        item = {"boxes": np.array([[0.0, 0, 9, 9]]), "labels": np.array([1])}
+        evaluator.update([item], [item])
+        evaluator.compute()
+
     def train_semantic() -> None:
         evaluator = vt.SemanticEvaluator(labels=2)
         evaluator.update(maps, maps)
@@ -94,6 +100,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
         "semantic": lambda: vt.semantic(maps, maps),
         "rank": lambda: vt.rank(folder / "table.csv", errors=vt.annotation_errors.Bernoulli(0.05)),
         "leaderboard": lambda: vt.leaderboard(sides[0], {"a": sides[1], "b": sides[1]}),
+        "agree": lambda: vt.agree({"a": sides[0], "b": sides[0]}, draws=20),
         "reconcile": lambda: vt.reconcile(*sides, 0.5),
         "compare": lambda: vt.compare(found, found),
         "class_distances": lambda: vt.class_distances({"a": {"a": 0.0, "b": 0.5}, "b": {"a": 0.5, "b": 0.0}}),
@@ -111,6 +118,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
         "compute": lambda: str(part.compute()),
         "merge": lambda: vt.PartialResult.from_bytes(part.to_bytes()).merge(),
         "CocoEvaluator": train,
+        "F1Evaluator": train_f1,
         "SemanticEvaluator": train_semantic,
     }
 

@@ -177,6 +177,31 @@ def write_results(home: Path) -> None:
     (home / "per-class.csv").write_text("class,AP50\nboat,0.5\n")
 
 
+def write_annotators(home: Path) -> None:
+    """Three annotators of the demo's images, as a file each and as one, a project of Label Studio, crowd polygons."""
+    document = json.loads((home / "truth.json").read_text())
+    records, readers = document["annotations"], []
+    for number, name in enumerate(("first", "second", "third")):
+        own = [record for i, record in enumerate(records) if i % 7 != number]
+        (home / f"{name}.json").write_text(json.dumps({**document, "annotations": own}))
+        readers += [{**record, "rad_id": f"R{number + 8}"} for record in own]
+    for i, record in enumerate(readers):
+        record["id"] = i + 1
+    (home / "readers.json").write_text(json.dumps({**document, "annotations": readers}))
+    value = {"x": 10, "y": 10, "width": 20, "height": 20, "rotation": 0, "rectanglelabels": ["boat"]}
+    drawn = {"type": "rectanglelabels", "original_width": 64, "original_height": 48, "value": value}
+    both = [{"completed_by": who, "result": [drawn]} for who in (1, 2)]
+    tasks = [{"data": {"image": f"{i}.png"}, "annotations": both} for i in range(3)]
+    (home / "tasks.json").write_text(json.dumps(tasks))
+    rows = [f'{o},{w},"[{o}, 20, 20]","[{w}, 3, 30]"' for o in (1, 2, 3) for w in (1, 2)]
+    (home / "polygons.csv").write_text("\n".join(["object_id,worker_id,x_locs,y_locs", *rows]) + "\n")
+    with contextlib.chdir(home):
+        assert run(["agree", "first.json", "second.json", "-o", "agreement", "--no-plot", "-q", "--draws", "50"]) == 0
+    lines = (home / "agreement" / "singles.csv").read_text().splitlines()
+    filled = [line + ("right" if i % 3 else "wrong") for i, line in enumerate(lines[1:])]
+    (home / "agreement" / "singles.csv").write_text("\n".join([lines[0], *filled]) + "\n")
+
+
 def write_competitions(home: Path) -> None:
     """What only competitions have: descriptions, blacklists, masks of Open Images, an archive."""
     ids = sorted({line.split(",")[2] for line in (home / "boxes.csv").read_text().splitlines()[1:]})
@@ -195,6 +220,7 @@ def make_world(home: Path) -> None:
     write_poses(home)
     write_pictures(home)
     write_competitions(home)
+    write_annotators(home)
     with contextlib.chdir(home):
         write_results(home)
 
@@ -216,6 +242,8 @@ def arrange(words: list[str], home: Path) -> None:
         for name, source, format in (("VOC2008/Annotations", "truth", "voc"), ("pred.json", "detections", "coco")):
             shutil.rmtree(home / name, ignore_errors=True)
             write(vt.read(home / f"{source}.json").only(["boat", "person"]), home / name, format)
+    if words[-2] == "-o" and (home / words[-1]).is_dir():  # an output folder is new
+        shutil.rmtree(home / words[-1])
     if "data.yaml" in words[:3]:
         shutil.copy(home / "detections.json", home / "predictions.json")
     if words[1:3] == ["compare", "main.json"]:

@@ -47,6 +47,7 @@ LINES = {
     "compare": "compare old.json new.json",
     "leaderboard": f"leaderboard {THREE} --errors missing=0.05 --draws 200",
     "rank": "rank ranking/table2.csv --epsilon 0.1",
+    "agree": "agree demo/truth.json demo/truth-voc --draws 200",
     "convert": "convert demo/truth.json voc --to voc",
     "formats": "formats",
     "demo": "demo tour",

@@ -34,7 +34,7 @@ def test_tables_are_written_and_plots_left_out(typed, verb, tmp_path, monkeypatc
 def test_nothing_is_said_where_no_plot_was_asked_for(typed, tmp_path, monkeypatch):  # noqa: F811
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert typed("voc", TRUTH, HAWK, "-o", tmp_path, "--no-plot", "--quiet")[2] == ""
-    assert typed("coco", TRUTH, HAWK, "-o", tmp_path, "--no-plot", "--quiet")[2] == ""
+    assert typed("coco", TRUTH, HAWK, "-o", tmp_path, "--overwrite", "--no-plot", "--quiet")[2] == ""
 
 
 def test_distances_are_printed_without_their_picture(typed, tmp_path, monkeypatch):  # noqa: F811

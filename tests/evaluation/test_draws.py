@@ -14,7 +14,7 @@ import verite as vt
 from tests.evaluation.sets import draw_changes, evaluate, read, write_out
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite.errors import BadParameter
-from verite.evaluation.evaluation import Changes
+from verite.evaluation.evaluation import Changes, Simulations
 from verite.model.regions import Regions
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
@@ -68,7 +68,9 @@ def test_means_of_many_draws_are_those_of_one_draw_after_the_other(tmp_path: Pat
             assert kept.bootstrap_means(PARTS, *asked, threads=3).tobytes() == found.tobytes()
             fewer = (None if asked[0] is None else weights[:2], None if asked[1] is None else first)
             assert kept.bootstrap_means(PARTS, *fewer).tobytes() == found[:2].tobytes()
-        doubts = kept.simulate_means(PARTS, weights, changes, ((True, False), (False, True), (True, True)))
+        doubts = kept.simulate_means(
+            PARTS, Simulations(weights, changes, is_shared=True), ((True, False), (False, True), (True, True))
+        )
         for k, asked in enumerate(((weights, None), (None, changes), (weights, changes))):
             assert doubts[:, k].tobytes() == kept.bootstrap_means(PARTS, *asked).tobytes()
         compared += 1
@@ -177,3 +179,18 @@ def test_draws_may_be_asked_for_on_threads(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda draw: kept.changed(*draw).native.precision.tobytes(), draws))
     assert found == expected
+
+
+def test_removals_side_by_side_equal_each_by_itself_to_the_bit(tmp_path: Path) -> None:
+    # Side by side, average precision is read off the recall levels; by itself, a class is walked through.
+    compared = set()
+    for seed in range(60):
+        kept = evaluate(*read(tmp_path, *random_set(seed)))
+        removed = [[row] for row in range(len(kept.truth))] * 3
+        if not removed:
+            continue
+        together = kept.bootstrap_means(PARTS, None, Changes.of(removed=removed))
+        alone = [kept.bootstrap_means(PARTS, None, Changes.of(removed=[rows]))[0] for rows in removed]
+        assert together.tobytes() == np.stack(alone).tobytes()
+        compared |= set(together[:, 0].tolist())
+    assert len(compared) > 300

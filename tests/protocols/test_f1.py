@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -334,3 +335,163 @@ def test_cgf1_by_hand() -> None:
     # 1 TP, 0 FP, 2 TN, 1 FN: (1 · 2 - 0) / sqrt(1 · 2 · 2 · 3)
     assert without["IL_MCC"].value == pytest.approx(2 / 12**0.5, abs=1e-6)
     assert without["cgF1"].value == pytest.approx(2 / 3 * 2 / 12**0.5, abs=2e-4)
+
+
+def test_means_on_changed_ground_truth_are_those_of_evaluating_it(tmp_path: Path) -> None:
+    """Simulated annotation errors of a leaderboard: objects that vanish, appear and have another class."""
+    from tests.evaluation.sets import draw_changes, read, write_out
+    from tests.oracles.coco_sets import random_set
+    from verite.evaluation.evaluation import Changes
+
+    compared = 0
+    for seed in range(30):
+        truth, pred = read(tmp_path, *random_set(seed))
+        if not len(truth):
+            continue
+        found = vt.f1(truth, pred, iou=(0.5, 0.75), checks="off")
+        removed, added = draw_changes(found.truth, seed)
+        changes = Changes.of(added, [removed], [np.arange(len(added))])
+        names = ("F1", "precision", "recall", "macro_F1", "F1@0.75")
+        means = found.evaluation.bootstrap_means([found.mean_query(name) for name in names], None, changes)
+        again = vt.f1(write_out(found.truth, removed, added), found.pred, iou=(0.5, 0.75), checks="off")
+        assert means[0] == pytest.approx([again[name].value for name in names], abs=1e-12, nan_ok=True)
+        compared += 1
+    assert compared >= 20
+
+
+def test_a_leaderboard_by_f1_needs_no_confidences() -> None:
+    truth, pred = cats_and_dogs()
+    worse = pred.where(np.array([True, False, True]))
+    board = vt.leaderboard(truth, {"worse": worse, "better": pred}, metrics="F1", draws=50, checks="off")
+    assert board.names == ("better", "worse")
+    assert board.protocol == "f1"
+    # Three objects. The better one has 2 TP of 3 up to IoU 0.6, then 1; the worse one has 1 TP of 2, then none.
+    better, worse_f1 = (3 * 4 / 6 + 7 * 2 / 6) / 10, 3 * 2 / 5 / 10
+    assert board.boards["F1"].scores.tolist() == pytest.approx([better, worse_f1])
+
+
+def costs_by_hand(counts: dict[str, int], tp: int, truths: int, fixable: dict[str, int]) -> dict[str, float]:
+    """Shapley values of the error types: the mean gain in F1 over all orders in which they are fixed."""
+    types = list(counts)
+
+    def f1(fixed: tuple[str, ...]) -> float:
+        right = tp + sum(fixable.get(one, 0) for one in fixed)
+        wrong = sum(n for one, n in counts.items() if one not in fixed and one != "missed")
+        objects = truths - (counts["missed"] if "missed" in fixed else 0)
+        return 2 * right / (right + wrong + objects)
+
+    orders = list(permutations(types))
+    found = dict.fromkeys(types, 0.0)
+    for order in orders:
+        for i, one in enumerate(order):
+            found[one] += (f1(order[: i + 1]) - f1(order[:i])) / len(orders)
+    return found
+
+
+def test_costs_of_error_types_in_f1_are_shapley_values_by_hand() -> None:
+    """Four cats and a dog: one found, one at IoU 0.3, a dog called cat, one missed, a duplicate, a background box."""
+    truth = vt.Annotations.of(
+        ["a"] * 5, ["cat"] * 4 + ["dog"],
+        [[0, 0, 10, 10], [20, 0, 30, 10], [40, 0, 50, 10], [60, 0, 70, 10], [80, 0, 90, 10]],
+    )  # fmt: skip
+    pred = vt.Annotations.of(
+        ["a"] * 5, ["cat"] * 5,
+        [[0, 0, 10, 10], [0, 0, 10, 9], [20, 0, 30, 3], [80, 0, 90, 10], [0, 50, 10, 60]],
+    )  # fmt: skip
+    found = vt.analyse(truth, pred, protocol="f1", iou=0.5, checks="off").errors
+    counts = {"class": 1, "localization": 1, "both": 0, "duplicate": 1, "background": 1, "missed": 2}
+    assert found.counts == counts
+    expected = costs_by_hand(counts, tp=1, truths=5, fixable={"class": 1, "localization": 1})
+    assert found.cost == pytest.approx(expected, abs=1e-12)
+    assert sum(found.cost.values()) == pytest.approx(1 - found.base)
+    assert found.base == 2 * 1 / (5 + 5)
+    assert found.to_dict()["fp"] == pytest.approx(2 / 6 - 0.2)  # no false positives: 1 TP, 5 objects
+    assert found.to_dict()["fn"] == pytest.approx(2 / 6 - 0.2)  # only the matched object: 1 TP, 4 FP
+
+
+@pytest.mark.parametrize("average", ["micro", "macro"])
+def test_costs_add_up_to_one_minus_f1_whatever_the_order(average: Any) -> None:
+    for seed in range(6):
+        truth, pred = random_sides(seed)
+        first = vt.f1(truth, pred, average=average, checks="off").analyse().errors
+        assert sum(first.cost.values()) == pytest.approx(1 - first.base, abs=1e-12)
+        again = vt.f1(shuffle(truth, 1), shuffle(pred, 2), average=average, checks="off").analyse().errors
+        assert again.cost == pytest.approx(first.cost, abs=1e-12)
+
+
+def test_an_analysis_without_confidences_has_no_parts_about_them() -> None:
+    analysis = vt.analyse(*cats_and_dogs(), protocol="f1", checks="off")
+    assert list(analysis.parts) == ["errors", "confusion"]
+    with pytest.raises(vt.BadParameter, match="errors, confusion with f1, found 'calibration'"):
+        vt.analyse(*cats_and_dogs(), protocol="f1", only="calibration", checks="off")
+
+
+def test_the_report_shows_f1(tmp_path: Path) -> None:
+    truth, pred = cats_and_dogs()
+    page = vt.report(truth, {"model": pred}, tmp_path / "report.html", protocol="f1", iou=0.5, checks="off")
+    found = vt.read_report(page)
+    assert found["systems"][0]["scores"]["F1"] == pytest.approx(2 / 3)
+    assert "Where F1 is lost" in page.read_text()
+
+
+def test_a_confidence_threshold_is_that_of_the_protocol_in_analyses() -> None:
+    truth, pred = random_sides(7)
+    assert pred.confidence is not None
+    some = float(np.median(pred.confidence))
+    found = vt.f1(truth, pred, confidence=some, checks="off")
+    analysis = vt.analyse(truth, pred, protocol="f1", confidence=some, checks="off")
+    assert analysis.errors.base == found["F1"].value
+    assert int(analysis.confusion.matrix[:-1, :-1].trace()) == found.tallies[0].tp
+
+
+def batch(side: vt.Annotations, image: int, **more: Any) -> dict[str, Any]:
+    rows = np.flatnonzero(side.image == image)
+    return {"boxes": side.regions.boxes[rows], "labels": side.label[rows], **{k: v[rows] for k, v in more.items()}}
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_batches_without_scores_give_the_numbers_of_all_images(keep: bool) -> None:
+    truth, pred = random_sides(7)
+    crowd = truth.flag("crowd")
+    bare = replace(pred, confidence=None)
+    whole = vt.f1(truth, bare, checks="off")
+    names = list(truth.labels.all_names)
+    evaluator = vt.F1Evaluator(labels=dict(enumerate(names)), checks="off", keep=keep)
+    ignore = truth.flag("ignore")
+    for image in range(len(truth.images)):
+        evaluator.update([batch(pred, image)], [batch(truth, image, iscrowd=crowd, ignore=ignore)])
+    found = evaluator.compute()
+    assert isinstance(found, F1Results)
+    for name in ("F1", "precision", "recall", "macro_F1"):
+        assert found[name].value == pytest.approx(whole[name].value, abs=1e-12)
+    assert found.ap_bounds == pytest.approx(whole.ap_bounds)
+    assert [tally.tp for tally in found.tallies] == [tally.tp for tally in whole.tallies]
+
+
+def test_scores_in_some_images_alone_are_refused() -> None:
+    item = {"boxes": [[0, 0, 10, 10]], "labels": [1]}
+    evaluator = vt.F1Evaluator()
+    evaluator.update([item, item | {"scores": [0.5]}], [item, item])
+    with pytest.raises(vt.DataError, match="scores: expected them in all images or in none, found 1 of 2"):
+        evaluator.compute()
+    with pytest.raises(vt.BadParameter, match="expected a key 'scores'"):
+        vt.CocoEvaluator().update([item], [item])
+
+
+def test_merged_results_know_whether_there_were_confidences() -> None:
+    truth, pred = random_sides(7)
+    assert vt.partial(truth, pred, "f1", checks="off").compute().ap_bounds is None
+    bare = vt.partial(truth, replace(pred, confidence=None), "f1", checks="off").compute()
+    assert bare.ap_bounds == pytest.approx(vt.f1(truth, replace(pred, confidence=None), checks="off").ap_bounds)
+
+
+def test_partial_results_are_made_and_merged_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "truth.csv").write_text("image,label,x1,y1,x2,y2\na,cat,0,0,10,10\nb,cat,0,0,10,10\n")
+    (tmp_path / "pred.csv").write_text("image,label,x1,y1,x2,y2\na,cat,0,0,10,10\n")
+    part = str(tmp_path / "one.part")
+    sides = [str(tmp_path / name) for name in ("truth.csv", "pred.csv")]
+    assert run(["partial", "f1", *sides, "-o", part, "-q", "--checks", "off"]) == 0
+    assert run(["merge", part, "--json", "-q"]) == 0
+    assert json.loads(capsys.readouterr().out)["F1"] == pytest.approx(2 / 3)

@@ -159,7 +159,24 @@ def test_the_command_draws_the_worst_images_or_a_given_one(tmp_path, capsys):
     assert run(["draw", str(TRUTH), str(HAWK), "-o", str(tmp_path), "--worst", "1", "-q"]) == 0
     (first,) = tmp_path.iterdir()
     assert capsys.readouterr().out == f"{first}\n"
-    assert run(["draw", str(TRUTH), str(HAWK), "-o", str(tmp_path), "--image", "town-3074", "--on", "mask", "-q"]) == 0
+    assert (
+        run(
+            [
+                "draw",
+                str(TRUTH),
+                str(HAWK),
+                "-o",
+                str(tmp_path),
+                "--image",
+                "town-3074",
+                "--on",
+                "mask",
+                "-q",
+                "--overwrite",
+            ]
+        )
+        == 0
+    )
     assert (tmp_path / "town-3074.png").read_bytes() == drawn_again(tmp_path)
 
 

@@ -110,5 +110,5 @@ def test_the_scores_of_2009_and_2010_are_those_of_the_papers(shared):
 
 def test_figures_12_to_14_of_2010_are_saved(tmp_path):
     paths = save_illustrations(tmp_path)
-    assert [path.name for path in paths] == ["figure-12.png", "figure-13.png", "figure-14.png"]
+    assert [path.name for path in paths] == ["like-figure-12.png", "like-figure-13.png", "like-figure-14.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in paths)

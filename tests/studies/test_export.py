@@ -44,7 +44,7 @@ def test_every_result_is_there_with_its_parameters_runs_and_raw_values(study, tm
 def test_parquet_holds_what_csv_holds(study, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     table = parquet.read_table(export(study, tmp_path)).to_pydict()
-    with export(study, tmp_path, format="csv").open() as file:
+    with export(study, tmp_path, format="csv", overwrite=True).open() as file:
         rows = list(csv.DictReader(file))
     assert list(table) == list(rows[0])
     assert table["runs"] == [row["runs"] for row in rows]

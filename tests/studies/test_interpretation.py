@@ -13,7 +13,7 @@ import verite as vt
 from verite.cli import run
 from verite.errors import BadParameter
 from verite.formats.voc import read_segmentation
-from verite.model.rasters import array_of, frames_of
+from verite.model.rasters import array_of, frames_of, runs_of
 from verite.model.regions import Regions
 from verite.scene.score import ScoreRules
 from verite.studies.alterations import Outline, rasterise_warps
@@ -153,7 +153,11 @@ def test_every_check_can_fail(study):
         "a wrong class weighs": replace(c, wrong=[0.1] * 21),
         "class distances, potted": replace(c, example=jump),
         "class distances, all": replace(c, mean={**c.mean, "with": c.mean["without"]}),
-        "symmetry": replace(c, asymmetric=1, asymmetry=0.1),
+        "identity": replace(c, asymmetric=1, asymmetry=0.1),
+        "symmetry,": replace(c, opposite={kind: [4.0, 4.0, 0.5] for kind in c.opposite}),
+        "size,": replace(c, by_size={kind: [[0.1] * 20, [0.2] * 20] for kind in c.by_size}),
+        "shape:": replace(c, by_shape=[0.1, 0.1]),
+        "small objects": replace(c, matching_small=same),
         "matches are lost sooner": replace(c, lost={**c.lost, "scale": dict.fromkeys(c.lost["scale"], [1.0] * 20)}),
         "detection weighs": replace(c, recognition={**c.recognition, 1: [0, 2.0]}),
     }
@@ -191,7 +195,7 @@ def test_scaling_from_a_corner_moves_one_side_by_twice_the_power():
 
 def test_a_measure_that_is_not_symmetric_is_told(scenes):
     found = study_interpretation(scenes, localization="pixel_recall")
-    (check,) = [check for check in found.checks if check.claim.startswith("symmetry")]
+    (check,) = [check for check in found.checks if check.claim.startswith("identity")]
     assert check.exceptions > 0
 
 
@@ -297,3 +301,32 @@ def test_the_tally_counts_the_verdicts_of_the_claims(study):
     words = [check.verdict for check in study.checks]
     assert f"{words.count('holds')} of {len(words)} claims hold" in study.tally()
     assert words.count("holds") > 0
+
+
+def test_opposite_directions_of_a_box_cost_what_they_cost_by_hand():
+    """A box of 40 x 20 moved by d loses d / 20 or d / 40 both ways; grown or shrunk, one contains the other."""
+    mask = np.zeros((100, 100), dtype=bool)
+    mask[40:60, 30:70] = True
+    runs = vt.RLEMasks.of([(runs_of(mask[None]).counts, (100, 100))])
+    one = synthetic_scenes(0, {1: 1})
+    scenes = replace(
+        one, images=vt.Images(["a"], widths=[100], heights=[100]), regions=Regions(frames_of(runs), runs=runs)
+    )
+    found = study_interpretation(scenes).curves
+    assert found.opposite["translation"] == [1, 0, 0]
+    assert found.opposite["rotation"][1] == 0
+    # Martin's measure forgives both directions of a scale change of a box: symmetric, and blind.
+    assert found.opposite["scale"] == [1, 0, 0]
+    # 16 pixels down: 16 of 64 rows of the wide box are lost, 16 of 96 of the tall one.
+    assert found.by_shape == pytest.approx([0.8 * 16 / 64, 0.8 * 16 / 96])
+    by_overlap = study_interpretation(scenes, localization="iou").curves
+    # Grown by 5 on each side vertically: 1 - 20/30; shrunk: 1 - 10/20.
+    assert by_overlap.opposite["scale"][1] == 1
+
+
+def test_ways_of_matching_differ_on_small_objects(study):
+    """Moved by 20 pixels a small object is below every threshold sooner or later; one-to-one matches any overlap."""
+    curves = study.curves.matching_small["translation"]
+    ends = [curve[-1] for curve in curves.values()]
+    assert ends == sorted(ends)
+    assert len(set(ends)) == 5

@@ -18,9 +18,17 @@ from verite import __version__
 from verite.analysis.comparison import DetectorPair, audit_comparison, influence_of_truths, merge_suspicions
 from verite.analysis.confusion import BEST_F1
 from verite.analysis.confusion import LRP as LRP_THRESHOLDS
+from verite.analysis.errors import F1Errors
 from verite.analysis.matches import AnalysisMatches
 from verite.analysis.part import Document, ImageBootstrap, describe_ignored, find_groups
-from verite.analysis.parts import REGISTRY, AnalyseSettings, ProtocolSettings, analyse_settings, part_named
+from verite.analysis.parts import (
+    REGISTRY,
+    WITHOUT_CONFIDENCES,
+    AnalyseSettings,
+    ProtocolSettings,
+    analyse_settings,
+    part_named,
+)
 from verite.analysis.suspicious import MOST_IN_JSON
 from verite.errors import BadParameter
 from verite.evaluation.settings import ClassThresholds, EvaluationSettings, count_left
@@ -129,6 +137,12 @@ class Analysis(ReportWriter, Document):
     suspicious: Suspicious
 
     def __init__(self, results: Results, settings: AnalyseSettings) -> None:
+        if results.protocol == "f1":
+            unknown = [name for name in settings.only if name not in WITHOUT_CONFIDENCES]
+            if unknown and settings.only != tuple(REGISTRY):
+                listed = ", ".join(WITHOUT_CONFIDENCES)
+                raise BadParameter(f"only: expected parts out of {listed} with f1, found {unknown[0]!r}")
+            settings = settings.change(only=tuple(one for one in settings.only if one in WITHOUT_CONFIDENCES))
         self.results, self.settings = results, settings
         self.matches = AnalysisMatches(results, settings.background, find_groups(results.truth, settings.resample))
         self.name = results.name
@@ -155,6 +169,8 @@ class Analysis(ReportWriter, Document):
         given: Any = self.settings.confidence
         if given == LRP_THRESHOLDS:
             return ClassThresholds.of(self.lrp.thresholds)
+        if self.results.protocol == "f1":  # predictions below its threshold are dropped already
+            return -inf
         if given == BEST_F1:
             best = self.operating.confidence
             return -inf if isnan(best) else best
@@ -196,7 +212,7 @@ class Analysis(ReportWriter, Document):
 
     def contents(self) -> list[Part]:
         """Return one screen: the headline and a summary of every part; of a part that is chosen alone, all of it."""
-        score = next(iter(self.results.scores))
+        score = self.errors.headline if isinstance(self.errors, F1Errors) else next(iter(self.results.scores))
         value = f"{show_cell(self.errors.base)}{self.errors.describe_deviation()}"
         headline = Verbatim(f"{self.name}   {score} {value}")
         chosen, parts = self.settings.only, self.parts
@@ -406,8 +422,8 @@ def analyse_detectors(
         evaluated again (as ``results.analyse()`` does) and take no predictions beside them.
     pred : path, Annotations, anything that `vt.read` takes, or ``{name: predictions}``
         The predictions of one detector, or of several by name or in a list.
-    protocol : {"coco", "voc", "lvis", "openimages"}
-        Protocol whose AP is analysed. Default: "coco".
+    protocol : {"coco", "voc", "lvis", "openimages", "f1"}
+        Protocol whose AP is analysed; "f1" for predictions without confidences. Default: "coco".
     on, iou, sigmas, metric, image_labels, hierarchy, descriptions, labels, checks, threads, name
         Settings of the protocol, as ``vt.coco`` and the others take them.
     background : float
@@ -494,6 +510,8 @@ def evaluate(truth: Readable, pred: Readable, settings: AnalyseSettings, name: s
     protocol = protocol_named(settings.protocol)
     given = {key: getattr(settings, key) for key in ProtocolSettings.declared if key != "protocol"}
     given["name"] = name or settings.name
+    if settings.protocol == "f1" and settings.confidence not in (BEST_F1, LRP_THRESHOLDS):
+        given["confidence"] = settings.confidence
     present = {key: value for key, value in given.items() if value is not None}
     for key in present:
         if key not in protocol.settings.declared:

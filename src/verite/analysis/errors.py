@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from verite.analysis.analyse import Analysis
     from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints, Rows
     from verite.analysis.part import ImageBootstrap
     from verite.model.tables import Part
@@ -174,6 +175,36 @@ def shapley_values(values: Floats) -> Floats:
     return np.stack(shares, axis=1)
 
 
+def f1_of_fixed_sets(matches: AnalysisMatches, types: ErrorTypes) -> Floats:
+    """F1 with every set of types fixed, [class, set], nan without ground truth; the last row has all classes together.
+
+    Two columns follow: F1 without any false positive, and with only the matched ground truths.
+
+    A fixed classification or localization error is a true positive if its target is free; of several on one target
+    one is. Other errors are removed, and so are missed ground truths.
+    """
+    sets = np.arange(SETS)
+    right = matches.count_classes(matches.pred_label[types.is_tp])
+    wrong = np.stack([matches.count_classes(matches.pred_label[types.kind == k]) for k in range(MISSED)], axis=1)
+    missed = matches.count_classes(matches.truth_label[types.is_missed])
+    fixable = (types.target >= 0) & ~types.is_matched[types.target]
+    by = np.zeros(len(types.is_matched), dtype=np.int64)  # for each ground truth the types of its fixable errors
+    np.bitwise_or.at(by, types.target[fixable], 1 << types.kind[fixable].astype(np.int64))
+    gained = np.stack([matches.count_classes(matches.truth_label[by == bits]) for bits in (1, 2, 3)], axis=1)
+    tp = right[:, None] + gained @ np.stack([(sets & bits) > 0 for bits in (1, 2, 3)])
+    fp = wrong @ np.stack([sets >> k & 1 == 0 for k in range(MISSED)])
+    truths = matches.truth_counts[:, None] - missed[:, None] * (sets >> MISSED & 1)
+
+    tp = np.concatenate([tp, right[:, None], right[:, None]], axis=1)
+    fp = np.concatenate([fp, 0 * right[:, None], wrong.sum(axis=1, keepdims=True)], axis=1)
+    truths = np.concatenate([truths, matches.truth_counts[:, None], right[:, None]], axis=1)
+    tp, fp, truths = (np.append(one, one.sum(axis=0, keepdims=True), axis=0) for one in (tp, fp, truths))
+    total = truths + tp + fp
+    values: Floats = np.divide(2.0 * tp, total, out=np.ones(tp.shape), where=total > 0)
+    values[np.append(matches.truth_counts, 1) == 0] = np.nan
+    return values
+
+
 class Errors(AnalysisPart):
     """Six error types: what each costs (the costs add up to 1 − AP) and gains alone, in total and per class.
 
@@ -181,6 +212,7 @@ class Errors(AnalysisPart):
     """
 
     name = "errors"
+    score = "AP"  # what errors cost
 
     def __init__(self, matches: AnalysisMatches, bootstrap: ImageBootstrap | None = None) -> None:
         self.matches, self.bootstrap = matches, bootstrap
@@ -300,10 +332,10 @@ class Errors(AnalysisPart):
         """Return one row per class with ground truth, the lowest AP first: its AP and the cost of each error type."""
         names = self.matches.names
         order = sorted(self.matches.present.tolist(), key=lambda k: self.label_ap[names[k]])[:most]
-        columns: dict[str, list[Any]] = {"AP": [self.label_ap[names[k]] for k in order]}
+        columns: dict[str, list[Any]] = {self.score: [self.label_ap[names[k]] for k in order]}
         columns |= {one: self.label_cost[order, i].tolist() for i, one in enumerate(TYPES)}
         columns["truths"] = self.matches.truth_counts[order].tolist()
-        mean = {"AP": self.base, **self.cost, "truths": int(self.matches.truth_counts.sum())}
+        mean = {self.score: self.base, **self.cost, "truths": int(self.matches.truth_counts.sum())}
         return Table.of("class", [names[k] for k in order], columns, mean=mean)
 
     def tables(self) -> dict[str, Table]:
@@ -315,9 +347,9 @@ class Errors(AnalysisPart):
         count, first = len(self.matches.thresholds), self.matches.words.at(self.matches.iou)
         means = (
             f"Costs are means over {count} IoU thresholds; errors are counted at {first}. A prediction that is a true "
-            "positive there can still cost AP at higher thresholds."
+            f"positive there can still cost {self.score} at higher thresholds."
         )
-        return [self.bar_table(), LEGEND, *([means] if count > 1 else [])]
+        return [self.bar_table(), LEGEND.replace("AP", self.score), *([means] if count > 1 else [])]
 
     def summary(self) -> list[Part]:
         """Return the costs and the classes of lowest AP."""
@@ -331,14 +363,16 @@ class Errors(AnalysisPart):
         """Draw two bars per error type: its cost, and the gain of fixing it alone."""
         types = list(self.cost)
         at = np.arange(len(types))
-        axes.barh(at - 0.2, list(self.cost.values()), 0.38, color=COLOURS[0], label="cost (adds up to 1 − AP)")
+        axes.barh(
+            at - 0.2, list(self.cost.values()), 0.38, color=COLOURS[0], label=f"cost (adds up to 1 − {self.score})"
+        )
         axes.barh(at + 0.2, list(self.alone.values()), 0.38, color=COLOURS[4], label="fixed alone (TIDE)")
         for i, cost in enumerate(self.cost.values()):
             axes.text(cost, i - 0.2, f" {cost:.3f}", va="center", fontsize=8)
         axes.margins(x=0.12)
         axes.set_yticks(at, types)
-        axes.set(xlabel="AP", ylim=(len(types) - 0.5, -0.5))
-        self.set_title(axes, f"AP {self.base:.3f}, lost {1 - self.base:.3f}")
+        axes.set(xlabel=self.score, ylim=(len(types) - 0.5, -0.5))
+        self.set_title(axes, f"{self.score} {self.base:.3f}, lost {1 - self.base:.3f}")
         axes.spines[["top", "right"]].set_visible(False)
         axes.legend(frameon=False, fontsize=8, loc="best")
 
@@ -350,7 +384,7 @@ class Errors(AnalysisPart):
         for k in np.flatnonzero(self.matches.truth_counts.astype(np.bool_) | counts.any(axis=1)).tolist():
             truths = int(self.matches.truth_counts[k])
             classes[names[k]] = {
-                "AP": self.label_ap[names[k]] if truths else None,
+                self.score: self.label_ap[names[k]] if truths else None,
                 "truths": truths,
                 "cost": dict(zip(TYPES, self.label_cost[k].tolist(), strict=True)) if truths else None,
                 "alone": dict(zip(TYPES, self.label_alone[k].tolist(), strict=True)) if truths else None,
@@ -358,7 +392,7 @@ class Errors(AnalysisPart):
             }
         return {
             "signature": str(self.signature),
-            "AP": self.base,
+            self.score: self.base,
             "deviation": self.deviation,
             "cost": self.cost,
             "alone": self.alone,
@@ -370,10 +404,72 @@ class Errors(AnalysisPart):
         }
 
 
+class F1Errors(Errors):
+    """Six error types and what each costs in F1, of predictions without confidences: the costs add up to 1 − F1.
+
+    Micro F1 by default; with the protocol's ``average="macro"`` costs are means over the classes. The costs of a class
+    are in its own F1.
+    """
+
+    score = "F1"
+
+    def __init__(self, matches: AnalysisMatches, bootstrap: ImageBootstrap | None = None) -> None:
+        self.matches, self.bootstrap = matches, bootstrap
+        found = []
+        for threshold in range(len(matches.thresholds)):
+            types = error_types(matches, threshold)
+            if threshold == matches.main_threshold:
+                self.types = types
+            found.append(f1_of_fixed_sets(matches, types))
+        values: Floats = np.mean(found, axis=0)
+        base = values[:, 0]
+        alone = values[:, [1 << i for i in range(len(TYPES))]] - base[:, None]
+        special = values[:, SETS:] - base[:, None]
+        cost = shapley_values(values)
+        self.label_base, self.label_cost, self.label_alone, self.label_special = (
+            one[:-1] for one in (base, cost, alone, special)
+        )
+        self.together: dict[int, list[float]] = {
+            id(of): one[-1].tolist()
+            for of, one in ((self.label_cost, cost), (self.label_alone, alone), (self.label_special, special))
+        }
+
+    @property
+    def headline(self) -> str:
+        """The name of the score: F1, or macro_F1."""
+        return "F1" if self.is_micro else "macro_F1"
+
+    @property
+    def is_micro(self) -> bool:
+        """Whether the objects of all classes count together."""
+        return bool(self.matches.results.settings.average == "micro")
+
+    @property
+    def base(self) -> float:
+        """The protocol's own F1, bit for bit."""
+        return self.matches.results.scores[self.headline].value
+
+    @cached_property
+    def label_ap(self) -> dict[str, float]:
+        """The protocol's own F1 of each class, by name."""
+        results = self.matches.results
+        return dict(zip(results.class_names, results.class_scores()["F1"], strict=True))
+
+    def mean(self, values: Floats) -> list[float]:
+        """Return values of all classes together; with macro averages, means over the classes with ground truth."""
+        return self.together[id(values)] if self.is_micro else super().mean(values)
+
+
+def build(analysis: Analysis) -> Errors:
+    """Return the error costs: in F1 for the protocol f1, else in AP."""
+    costs = F1Errors if analysis.results.protocol == "f1" else Errors
+    return costs(analysis.matches, analysis.bootstrap)
+
+
 PART = PartRecord(
     name="errors",
-    about="Six error types whose costs add up to 1 − AP.",
-    build=lambda analysis: Errors(analysis.matches, analysis.bootstrap),
+    about="Six error types whose costs add up to 1 − AP (1 − F1 with `--protocol f1`).",
+    build=build,
     plot=Errors.draw,
     settings=ErrorSettings,
     json="""\
@@ -383,5 +479,6 @@ PART = PartRecord(
 A TYPE is `class`, `localization`, `both`, `duplicate`, `background` or `missed`. The six costs add up to 1 − `AP`. `fp`
 is the AP gained if all true positives ranked before all false positives, `fn` the AP gained if only matched ground
 truths existed. `counts` are at the IoU threshold `iou`. A class without ground truth has counts, and `null` for the
-rest. `deviation` needs `--draws`; its `bias` is deprecated, see `verite coco --interval-images all`.""",
+rest. With `--protocol f1` the keys `AP` are `F1`, and `fp` is the F1 gained without false positives. `deviation` needs
+`--draws`; its `bias` is deprecated, see `verite coco --interval-images all`.""",
 )

@@ -160,8 +160,8 @@ class AnalysisMatches:
 
     @cached_property
     def confidence(self) -> Floats:
-        """The confidence of each prediction; 1 where the file has none."""
-        given = self.pred.confidence
+        """The confidence of each prediction; 1 where the file has none, and by the protocol f1, which uses none."""
+        given = None if self.results.protocol == "f1" else self.pred.confidence
         return np.ones(len(self.pred)) if given is None else given
 
     def above(self, threshold: float | ClassThresholds) -> Bools:

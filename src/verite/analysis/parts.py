@@ -68,13 +68,15 @@ class PartNames(Names[Sequence[str] | str | None, tuple[str, ...]]):
         return tuple(part for part in REGISTRY if part in words)
 
 
-Name = Literal["coco", "voc", "lvis", "openimages"]
+Name = Literal["coco", "voc", "lvis", "openimages", "f1"]
+# Parts of the protocol f1: the others are about confidences, or about AP.
+WITHOUT_CONFIDENCES = ("errors", "confusion")
 
 
 class ProtocolSettings(ClassSettings):
     """Settings of the evaluation that is analysed."""
 
-    protocol: Option[Name] = Choice("coco", "Protocol whose AP is analysed.", Name)
+    protocol: Option[Name] = Choice("coco", "Protocol whose AP is analysed; f1 if there are no confidences.", Name)
     on: Option[On | None] = on_setting(None)
     sigmas: Sigmas = Sigmas()
     iou: Setting[float | Sequence[float] | None, tuple[float, ...] | None] = Thresholds(

@@ -42,6 +42,7 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("compare", "compare", "Compare two results; fail CI on a regression"),
         ("leaderboard", "leaderboard", "How sure is a ranking of detectors by AP?"),
         ("rank", "rank", "The same, exactly, for tables of answers"),
+        ("agree", "agree", "Annotators: agreement, error rates, ceiling"),
     ),
     "Data": (
         ("convert", "data", "Convert annotations to another format"),

@@ -89,7 +89,7 @@ def save_analyses(outcome: Analysis | Analyses, folder: Path, given: dict[str, A
     from verite.leaderboards.audit import audit_table
     from verite.reporting.plots import file_names
 
-    with fill_folder(folder) as place:
+    with fill_folder(folder, overwrite=given["overwrite"]) as place:
         if isinstance(outcome, Analysis):
             save_analysis(outcome, place, given, with_plots=with_plots)
             return

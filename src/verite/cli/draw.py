@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from verite.cli.help import command
-from verite.cli.options import INPUT, READING, PlotSettings, options_for, read_side
+from verite.cli.options import INPUT, READING, FolderSettings, PlotSettings, options_for, read_side
 from verite.errors import one_line
 from verite.evaluation.settings import SIMILARITIES, EvaluationSettings, ThresholdSetting
 from verite.protocols import REGISTRY
@@ -22,6 +22,7 @@ class DrawSettings(EvaluationSettings):
     output: Option[str | None] = Setting(
         None, "Folder for the figures.", short="-o", kind="output_folder", is_required=True
     )
+    overwrite: Option[bool] = FolderSettings.overwrite
     worst: Option[int] = Count(12, "Number of images, those with the most errors first.", metavar="N")
     image: Option[str | None] = Setting(None, "Only this image.", metavar="NAME")
     confidence = ThresholdSetting(
@@ -81,7 +82,7 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     overlay = Overlay(results, confidence=given["confidence"])
     if given["confidence"] is not None:
         note(count_left(results.pred, overlay.confidence), quiet=given["quiet"])
-    with fill_folder(given["output"]) as home:
+    with fill_folder(given["output"], overwrite=given["overwrite"]) as home:
         saved = save_overlays(overlay, files, home, given["plot_format"], given["image"], given["worst"])
     if not saved:
         note("nothing to draw: no image has an error; choose one with --image", quiet=given["quiet"])

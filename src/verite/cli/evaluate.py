@@ -26,7 +26,7 @@ from verite.cli.options import (
 from verite.errors import one_line
 from verite.files import without_suffix
 from verite.formats.shards import is_pattern
-from verite.settings import Option, Setting, Settings
+from verite.settings import Flag, Option, Setting, Settings
 
 if TYPE_CHECKING:
     from verite.model.comparison import Comparison, Difference
@@ -40,13 +40,17 @@ ANALYSED = ("coco", "voc", "lvis", "openimages")
 NEARLY_ALL = 0.995
 
 
-class DifferenceSettings(Settings):
-    """How several detectors are compared."""
+class UncertaintySettings(Settings):
+    """Confidence intervals of differences between detectors, and of scores."""
 
     resample: Option[str | None] = Setting(
         None,
-        "Bootstrap over images (or groups): 95 % intervals of differences to the first PRED (1,000 resamples).",
+        "Bootstrap of images or groups: 95 % intervals of differences to the first PRED.",
         metavar="images|COLUMN",
+    )
+    interval: Option[bool] = Flag(False, "95 % confidence interval of the first score.", section="Statistics")
+    interval_images: Option[str | None] = Setting(
+        None, "The same, for the score on N images.", metavar="N|all", section="Statistics"
     )
 
 
@@ -62,7 +66,7 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     """Return the command of a protocol: two sides, its settings, and the options that all commands share."""
     curves = (CurveSettings,) if has_curves(protocol) else ()
     plots = (PlotSettings,) if is_drawn(protocol) else ()
-    own = (protocol.settings, FolderSettings, DifferenceSettings, *curves, *plots)
+    own = (protocol.settings, FolderSettings, UncertaintySettings, *curves, *plots)
     sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT, nargs=-1, required=True)]
     return Command(
         protocol.verb,
@@ -88,14 +92,21 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
     given = protocol.reading | given
     settings = settings_given(protocol.settings, given)
     protocol.settings(**settings)  # what is wrong with the command is told before a large file is read
-    if given.get("resample") and len(pred) < 2:
-        raise click.UsageError("--resample: expected two PREDs to compare, found one")
+    has_interval = given["interval"] or given["interval_images"] is not None
+    if has_interval:
+        from verite.statistics.half_samples import check_images
+
+        given["interval_images"] = check_images(given["interval_images"], "interval-images")
+    if given.get("resample") and len(pred) < 2 and not has_interval:
+        raise click.UsageError("--resample: expected two PREDs to compare, found one (or one and --interval)")
     if settings.pop("parts", None):
         from verite.cli.parts import evaluate_in_parts
 
         results: list[Any] = evaluate_in_parts(protocol, truth, pred, given, settings)
     else:
         results = evaluate_each(truth, pred, given, partial(protocol, **settings))
+    if has_interval:
+        add_intervals(results, given)
     if has_curves(protocol):
         show_table(results, given)
     finish(results, given, partial(draw_plots, given=given) if is_drawn(protocol) else None)
@@ -120,6 +131,17 @@ def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Ca
         warn(results[-1].findings, {"truth": truth, "pred": path}, said)
     note("", quiet=quiet)
     return results
+
+
+def add_intervals(results: Sequence[Results], given: Given) -> None:
+    """Add the confidence interval of the first score to each of the results."""
+    from verite.leaderboards.bootstrap import image_groups
+
+    column = given["resample"] or "images"
+    groups = None if column == "images" else image_groups(results[0].truth, column, "resample")
+    for one in results:
+        score = next(iter(one.scores))
+        one.intervals = {score: one.interval(score, given["interval_images"], groups=groups)}
 
 
 def show_table(results: Sequence[CurveResults], given: Given) -> None:
@@ -224,7 +246,7 @@ def save_results(
     from verite.files import fill_folder, make_folder, write_atomically
     from verite.model.comparison import Comparison
 
-    with fill_folder(folder) as place:
+    with fill_folder(folder, overwrite=given["overwrite"]) as place:
         for result in results:
             home = make_folder(place / result.name) if len(results) > 1 else place
             write_atomically(home / "results.json", result.to_json(indent=1) + "\n")

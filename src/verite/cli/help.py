@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from verite.cli.options import SettingOption
+from verite.files import check_folder
 
 TITLES = ("Options", "Matching", "Ground truth and formats", "Output", "Statistics", "Gate")
 LAST = ("output", "as_json", "checks", "threads", "quiet", "help_all")  # of the common options, in this order
@@ -63,6 +64,8 @@ class Sectioned(click.Command):
         style = ctx.params.get("style", "text")
         if style != "text" and ctx.params.get("as_json"):
             raise click.UsageError(f"expected --json or --style {style}, found both", ctx)
+        if ctx.params.get("output") and "overwrite" in ctx.params:  # told before a large file is read
+            check_folder(ctx.params["output"], overwrite=ctx.params["overwrite"])
         return rest
 
     def translate_options(self, args: list[str]) -> list[str]:

@@ -193,7 +193,7 @@ def save_board(board: Leaderboard, folder: Path, given: Given) -> None:
     from verite.cli.output import keep_table, wants_plots
     from verite.files import fill_folder, write_atomically
 
-    with fill_folder(folder) as home:
+    with fill_folder(folder, overwrite=given["overwrite"]) as home:
         write_atomically(home / "leaderboard.json", board.to_json(indent=1) + "\n")
         write_atomically(home / "leaderboard.md", board.to_markdown())
         write_atomically(home / "leaderboard.tex", board.to_latex())

@@ -22,6 +22,7 @@ from verite.threads import use_threads
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from verite.formats.format import Options
     from verite.model.annotations import Annotations
 
 Given = dict[str, Any]
@@ -297,6 +298,10 @@ class DatasetSettings(Settings):
     )
     images: Option[str | None] = Setting(None, "Folder with the images, for their sizes.", kind="path")
     names: Option[str | None] = Setting(None, "Class names: one per line, or a data.yaml.", kind="path", section=FILES)
+    map: Option[str | None] = Setting(
+        None, "Classes by other names: a table from,to; an empty `to` is ignored.", kind="path", metavar="FILE",
+        section=FILES,
+    )  # fmt: skip
     split: Option[str | None] = Setting(
         None, "Split of the dataset: train, val or test.", metavar="NAME", section=FILES
     )
@@ -330,9 +335,6 @@ class PairSettings(Settings):
         None, "Format of both sides; see `verite formats`.", long="format", kind="format", metavar="NAME",
         section=FILES,
     )  # fmt: skip
-    map: Option[str | None] = Setting(
-        None, "Classes by other names: a table from,to; an empty `to` is ignored.", metavar="FILE", section=FILES
-    )
 
 
 SourceSettings: type[Settings] = type("SourceSettings", (Settings,), file_settings())
@@ -361,6 +363,10 @@ class FolderSettings(Settings):
     output: Option[str | None] = Setting(
         None, "Folder for results, tables and plots.", short="-o", kind="output_folder"
     )
+    overwrite: Option[bool] = Flag(
+        False, "Replace files in the output folder; without it the folder must be new or empty.", section="Output",
+        is_rare=True,
+    )  # fmt: skip
 
 
 class PlotSettings(Settings):
@@ -394,9 +400,8 @@ def spell(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else shlex.quote(str(value))
 
 
-def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
-    """Read one side as the options say."""
-    from verite.formats import read_source
+def side_reading(side: str, given: Given, like: Annotations | None = None) -> tuple[str | None, Options]:
+    """Return the format that the options name for one side, and how they say to read it."""
     from verite.formats.format import Options
 
     # The only class that is evaluated is also that of a table without a column of classes.
@@ -421,4 +426,11 @@ def read_side(path: str, side: str, given: Given, like: Annotations | None = Non
         like=like,
         side=side,
     )
-    return read_source(path, given[f"{side}_format"] or given["both_format"], options)
+    return given[f"{side}_format"] or given["both_format"], options
+
+
+def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
+    """Read one side as the options say."""
+    from verite.formats import read_source
+
+    return read_source(path, *side_reading(side, given, like))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Given = dict[str, Any]
 
-KINDS = ("voc", "coco", "lvis", "openimages", "imagenet-det", "panoptic")
+KINDS = ("voc", "coco", "lvis", "openimages", "imagenet-det", "panoptic", "f1")
 
 
 class PartSettings(Settings):

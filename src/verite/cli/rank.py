@@ -308,7 +308,7 @@ def save_all(ranking: Ranking, folder: Path, given: dict[str, Any]) -> None:
     from verite.reporting.rank_plots import read_published, save_ranking
 
     points = read_published(given["published"], ranking.order) if given["published"] else []
-    with fill_folder(folder) as home:
+    with fill_folder(folder, overwrite=given["overwrite"]) as home:
         write_atomically(home / "ranking.json", ranking.to_json(indent=1) + "\n")
         keep_table(home / "ranks.csv", ranking.rank_table(), given)
         keep_table(home / "pairs.csv", ranking.main_table(), given)

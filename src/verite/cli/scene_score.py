@@ -42,9 +42,25 @@ class TraceSettings(Settings):
     )
 
 
+class SeveralSettings(Settings):
+    """What is done with several detectors."""
+
+    sweep: Option[str | None] = Setting(
+        None, "Show for which values which PRED is first.", metavar="alpha,threshold", section="Options"
+    )
+    like: Option[str | None] = Setting(
+        None,
+        "Compare all PREDs with each other without ground truth; FILE gives the names of images and classes only.",
+        metavar="FILE",
+        kind="path",
+        section="Options",
+    )
+
+
 @command(
     params=options_for(
         TraceSettings,
+        SeveralSettings,
         SceneScoreSettings,
         DistanceSettings,
         FolderSettings,
@@ -60,10 +76,13 @@ Examples:
   verite scene-score truth.json a.json b.json --confidence 0.5 --match one-to-one
   verite scene-score VOC2008/Annotations pred.json --distance voc --alpha 0.5
   verite scene-score a.json b.json                   difference of two results
+  verite scene-score a.json b.json c.json --like truth.json    results without ground truth
+  verite scene-score truth.json a.json b.json --sweep alpha,threshold
+  verite scene-score truth.json pred.json --cost missed=3,spurious=1
   verite scene-score truth.json pred.json --json | jq .score""",
 )
 @click.argument("truth", type=INPUT)
-@click.argument("pred", type=INPUT, nargs=-1, required=True)
+@click.argument("pred", type=INPUT, nargs=-1)
 def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """Score each image from 0 (perfect) to 1: localization, recognition and detection of its objects.
 
@@ -82,6 +101,13 @@ def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     settings = settings_given(SceneScoreSettings, given)
     settings["distance"] = class_distances(given["distance"], symmetric=not given["asymmetric"])
     SceneScoreConfig.of(SceneScoreSettings(**settings))
+    if given["image"] and given["cost"]:
+        raise click.UsageError("--image: expected no --cost; the steps of one image are shown without costs")
+    if given["sweep"] or given["like"]:
+        emit(compare_several(truth, pred, given, settings), given)
+        return
+    if not pred:
+        raise click.UsageError("Missing argument 'PRED...'")
     results = evaluate_each(truth, pred, given, partial(evaluate, **settings))
     quiet = given["quiet"] or given["as_json"]
     outcome = choose_outcome(results, given["image"])
@@ -92,7 +118,56 @@ def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         )
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
+    if remark := describe_order(results, settings):
+        note(remark, quiet=quiet or given["style"] != "text")
     pass_gate(results, given)
+
+
+def compare_several(truth: str, pred: tuple[str, ...], given: dict[str, Any], settings: dict[str, Any]) -> Any:
+    """Sweep settings over several detectors, or compare them without ground truth."""
+    from verite.cli.evaluate import system_names
+    from verite.cli.options import read_side
+    from verite.cli.output import describe_reading, note
+    from verite.model.comparison import distinct_names
+    from verite.scene.sweep import distances_between, sweep_settings
+
+    if given["sweep"] and given["like"]:
+        raise click.UsageError("--like: expected no --sweep, which needs ground truth")
+    quiet = given["quiet"] or given["as_json"]
+    paths = pred if given["sweep"] else (truth, *pred)
+    if len(paths) < 2:
+        raise click.UsageError(
+            f"{'--sweep' if given['sweep'] else '--like'}: expected two PREDs or more, found {len(paths)}"
+        )
+    truths = read_side(given["like"] or truth, "truth", given)
+    describe_reading("names" if given["like"] else "truth", truths, quiet=quiet)
+    sides = {}
+    for path, name in zip(paths, distinct_names(system_names(paths)), strict=True):
+        sides[name] = read_side(path, "pred", given, truths)
+        describe_reading("pred", sides[name], quiet=quiet)
+    note("", quiet=quiet)
+    if given["like"]:
+        return distances_between(sides, **settings)
+    return sweep_settings(truths, sides, [name.strip() for name in given["sweep"].split(",")], **settings)
+
+
+def describe_order(results: Sequence[SceneScoreResults], settings: dict[str, Any]) -> str:
+    """Return a warning if the paper's localization metric orders detectors otherwise than 1 - IoU does."""
+    from verite.scene.scene_score import scene_score as evaluate
+
+    if len(results) < 2 or results[0].config.localization.name != "martin":
+        return ""
+    other = {**settings, "localization": "iou", "checks": "off"}
+    by_overlap = {result.name: evaluate(result.truth, result.pred, **other).score for result in results}
+    here = sorted(results, key=lambda result: result.score)
+    there = sorted(by_overlap, key=lambda name: by_overlap[name])
+    if [result.name for result in here] == there:
+        return ""
+    shown = ", ".join(f"{name} {by_overlap[name]:.4f}" for name in there)
+    return (
+        "note: the order depends on the localization metric. martin is 0 where one region contains the other; with "
+        f"--localization iou the order is {shown} (lower is better)"
+    )
 
 
 class Traces(Display):

@@ -81,7 +81,7 @@ def interpretation(source: str | None, **given: Any) -> None:
             report=advance,
         )
     if given["output"]:
-        with fill_folder(given["output"]) as home:
+        with fill_folder(given["output"], overwrite=given["overwrite"]) as home:
             write_atomically(home / "results.json", outcome.to_json(indent=1) + "\n")
             keep_table(home / "checks.csv", outcome.check_table(), given)
             if wants_plots(given):
@@ -260,7 +260,13 @@ def study(context: click.Context, /, **given: Any) -> None:
     if given["export"]:
         from verite.studies.export import export
 
-        path = export(measured, given["export"], format=given["export_format"], pictures=given["png"])
+        path = export(
+            measured,
+            given["export"],
+            format=given["export_format"],
+            pictures=given["png"],
+            overwrite=given["overwrite"],
+        )
         note(f"all results and values in {path}", quiet=quiet)
     if given["output"]:
         save_results(outcome, changes, Path(given["output"]), given)
@@ -361,7 +367,7 @@ def save_results(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]
     from verite.cli.output import wants_plots
     from verite.files import fill_folder
 
-    with fill_folder(folder) as home:
+    with fill_folder(folder, overwrite=given["overwrite"]) as home:
         save_tables(outcome, changes, home, given)
         if wants_plots(given):
             save_plots(outcome, home, given)

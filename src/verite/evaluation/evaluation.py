@@ -7,7 +7,7 @@ matches are kept, so that an evaluation also gives outcomes per object, per imag
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -207,9 +207,8 @@ class MatchedEvaluation:
     def simulate_means(
         self,
         parts: Sequence[tuple[Any, ...]],
-        weights: Any,
-        changes: Changes | None,
-        doubts: Sequence[tuple[bool, bool]],
+        simulations: Simulations,
+        sources: Sequence[tuple[bool, bool]],
         threads: int | None = None,
     ) -> Floats:
         """Return the same for several sources of uncertainty, [sample, source, part]."""
@@ -502,14 +501,13 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         last bits; the same bytes for any number of threads. If the rules have no recalls, precision is summed at every
         change of recall.
         """
-        return self.simulate_means(parts, weights, changes, ((True, True),), threads)[:, 0]
+        return self.simulate_means(parts, Simulations(weights, changes), ((True, True),), threads)[:, 0]
 
     def simulate_means(
         self,
         parts: Sequence[tuple[Any, ...]],
-        weights: Any,
-        changes: Changes | None,
-        doubts: Sequence[tuple[bool, bool]],
+        simulations: Simulations,
+        sources: Sequence[tuple[bool, bool]],
         threads: int | None = None,
     ) -> Floats:
         """Return the same for several sources of uncertainty, [sample, source, part].
@@ -518,17 +516,14 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         """
         if not parts:
             raise BadParameter("parts: expected what to average, found nothing")
-        objects = None if changes is None else self.lay_beside(changes.objects)
         with tell_as(BadParameter):
             means = self.kept.bootstrap_means(
                 [mean_query(*part) for part in parts],
-                None if weights is None else np.ascontiguousarray(weights, dtype=np.float64),
-                None if changes is None else changes.native,
-                objects,
-                sources=[_core.UncertaintySource(has_weights=drawn, has_changes=new) for drawn, new in doubts],
+                simulations.prepare(self, threads or self.threads),
+                sources=[_core.UncertaintySource(has_weights=drawn, has_changes=new) for drawn, new in sources],
                 threads=threads or self.threads,
             )
-        return np.array(means).reshape(-1, len(doubts), len(parts))
+        return np.array(means).reshape(-1, len(sources), len(parts))
 
 
 def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Evaluation:
@@ -675,6 +670,40 @@ class Changes:
             duplicated=self.again,
             duplicated_offsets=self.again_offsets,
         )
+
+
+@dataclass(eq=False)
+class Simulations:
+    """Bootstrap weights and simulated ground truths, prepared once for all detectors on the same ground truth.
+
+    Parameters
+    ----------
+    weights
+        How often each image is drawn, [sample, image]; None: each once.
+    changes
+        The ground truth of each sample; None: as annotated.
+    is_shared
+        Whether several detectors are evaluated on them: then changes are applied to the ground truth only once.
+    """
+
+    weights: Any = None
+    changes: Changes | None = None
+    is_shared: bool = False
+    owner: Evaluation | None = field(default=None, init=False, repr=False)
+    native: _core.PreparedSimulations | None = field(default=None, init=False, repr=False)
+
+    def prepare(self, evaluation: Evaluation, threads: int) -> _core.PreparedSimulations:
+        """Return the core's record for an evaluation: the one before, if the ground truth is the same."""
+        if self.owner is None or self.native is None or not evaluation.kept.shares_truth(self.owner.kept):
+            self.owner = evaluation
+            self.native = evaluation.kept.prepare_simulations(
+                None if self.weights is None else np.ascontiguousarray(self.weights, dtype=np.float64),
+                None if self.changes is None else self.changes.native,
+                None if self.changes is None else evaluation.lay_beside(self.changes.objects),
+                applies=self.is_shared,
+                threads=threads,
+            )
+        return self.native
 
 
 def join_lists(rows: Sequence[Any]) -> tuple[Rows, Offsets]:

@@ -78,6 +78,7 @@ class PartialMetadata:
     classes: tuple[str, ...] = ()  # that only predictions have
     sigmas: tuple[tuple[str, tuple[float, ...]], ...] = ()  # of the keypoints of classes, as they were used
     findings: tuple[tuple[int, Finding], ...] = ()  # and how many images were looked at
+    has_confidences: bool = False  # of the predictions, where a protocol does without them (f1)
 
     @staticmethod
     def join(notes: Iterable[PartialMetadata]) -> PartialMetadata:
@@ -85,7 +86,9 @@ class PartialMetadata:
         classes: set[str] = set()
         sigmas: dict[str, tuple[float, ...]] = {}
         findings: dict[tuple[str, str], tuple[int, Finding]] = {}
+        has_confidences = False
         for own in notes:
+            has_confidences |= own.has_confidences
             classes |= set(own.classes)
             for name, values in own.sigmas:
                 if sigmas.setdefault(name, values) != values:
@@ -97,7 +100,9 @@ class PartialMetadata:
                 key = said[1].code, said[1].side
                 findings[key] = min(findings.get(key, said), said, key=weigh)
         worst_first = sorted(findings.values(), key=lambda said: (rank_of(said[1]), said[1].code, said[1].side))
-        return PartialMetadata(tuple(sorted(classes)), tuple(sorted(sigmas.items())), tuple(worst_first))
+        return PartialMetadata(
+            tuple(sorted(classes)), tuple(sorted(sigmas.items())), tuple(worst_first), has_confidences
+        )
 
     def add(self, findings: Sequence[Finding], images: int) -> PartialMetadata:
         """Return the metadata with findings of checks on this number of images."""
@@ -123,6 +128,7 @@ class PartialMetadata:
             "classes": self.classes,
             "sigmas": dict(self.sigmas),
             "findings": [[seen, write_finding(finding)] for seen, finding in self.findings],
+            "has_confidences": self.has_confidences,
         }
         kept = {key: values for key, values in said.items() if values}
         return json.dumps(kept, ensure_ascii=True, sort_keys=True, separators=(",", ":")) if kept else ""
@@ -140,6 +146,7 @@ class PartialMetadata:
                 tuple(sorted({expect(name, str) for name in said.get("classes", ())})),
                 tuple((name, tuple(map(float, own))) for name, own in sorted(said.get("sigmas", {}).items())),
                 tuple((expect(seen, int), read_finding(own)) for seen, own in said.get("findings", ())),
+                expect(said.get("has_confidences", False), bool),
             )
             made = cls.join([made])
             if made.to_text() != text:

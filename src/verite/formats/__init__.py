@@ -20,7 +20,6 @@ from verite.formats.registry import all_formats as all_formats
 from verite.formats.registry import format_named as format_named
 from verite.formats.registry import recognise
 from verite.formats.shards import files_of_split, find_folder_shards, find_shards, is_many, read_shards
-from verite.loading import importing
 
 Readable: TypeAlias = Any  # a path, annotations, or one of the objects that verite.formats.memory lists
 
@@ -140,8 +139,7 @@ def read(
 
     >>> pred = vt.read("runs/val/labels", like=truth, format="yolo")    # doctest: +SKIP
     """
-    with importing():
-        from verite.formats.format import Options
+    from verite.formats.format import Options
 
     options = Options.of(
         boxes=boxes,

@@ -130,7 +130,7 @@ def map_classes(annotations: Annotations, chosen: ClassMap | None, truth: Annota
         changed = sum(int(n) for n, a, b in zip(counts, names, targets, strict=True) if a != b)
         first = next((a, b) for a, b in zip(names, targets, strict=True) if a != b)
         notes.append(
-            f"{changed:,} class names taken for the ground truth's of another spelling, {first[0]!r} for {first[1]!r}"
+            f"{changed:,} objects have classes of the ground truth in another spelling, {first[0]!r} for {first[1]!r}"
         )
     if known is not None:
         notes += list_unmapped({n: int(c) for n, c in zip(targets, counts, strict=True) if n and c and n not in exact})

@@ -126,9 +126,12 @@ def array_of(runs: RLEMasks, i: int) -> NDArray[np.bool_]:
 
 
 @refuse_odd_outlines()
-def outlines_of(runs: RLEMasks) -> RLEMasks:
-    """The contour of each mask: its pixels with a 4-neighbour outside it, the border of the image being outside."""
-    return RLEMasks(*_core.outline_runs(runs.counts, runs.objects, runs.sizes), runs.sizes)
+def outlines_of(runs: RLEMasks, *, with_corners: bool = False) -> RLEMasks:
+    """The contour of each mask: its pixels with a 4-neighbour outside it, the border of the image being outside.
+
+    `with_corners` also takes pixels that touch the outside by a corner only (8-neighbours).
+    """
+    return RLEMasks(*_core.outline_runs(runs.counts, runs.objects, runs.sizes, with_corners), runs.sizes)
 
 
 @refuse_odd_outlines()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter
+from verite.errors import BadParameter, DataError
 from verite.model.ragged import gather
 from verite.model.rasters import PolygonRule
 from verite.model.shapes import Shapes, Spacing, Volume, has_label_images, shapes_of
@@ -295,6 +295,20 @@ class Pairs:
         return found.transpose(0, 2, 1) if self.is_swapped else found
 
     # Contours and distances.
+
+    @property
+    def with_corner_contours(self) -> Pairs:
+        """The same regions with 8-neighbour contours: every pixel that touches the outside, also by a corner only.
+
+        >>> mask = np.ones((1, 4, 4), dtype=bool)
+        >>> mask[0, 0, 0] = False       # the pixel beside it on the diagonal touches the outside by a corner
+        >>> p = Pairs.of(mask, mask)
+        >>> p.truth_contour, p.with_corner_contours.truth_contour
+        (array([11.]), array([12.]))
+        """
+        if not isinstance(self.store, Store):
+            raise DataError("contours: expected regions in images, found volumes or label images")
+        return Pairs(self.store.with_corner_contours, self.rows, self.is_swapped)
 
     @property
     def truth_contour(self) -> Array:

@@ -249,6 +249,26 @@ class Store:
         return mine, theirs
 
     @cached_property
+    def with_corner_contours(self) -> Store:
+        """The same pairs with contours of 8-neighbours: also pixels that touch the outside by a corner only."""
+        found = self.subset(np.arange(len(self), dtype=np.int64))
+        sides = []
+        for side in self.sides:
+            counts, objects = _core.outline_runs(side.counts, side.objects, side.sizes, True)
+            sides.append(
+                _core.MaskSide(
+                    counts=side.counts,
+                    objects=side.objects,
+                    sizes=side.sizes,
+                    rows=side.rows,
+                    outline_counts=counts,
+                    outline_objects=objects,
+                )
+            )
+        found.sides = (sides[0], sides[1])  # in place of those with contours of 4-neighbours
+        return found
+
+    @cached_property
     def statistics(self) -> Array:
         """Areas, contour lengths and sums of contour distances, as the core computes them in one pass, [n, 16]."""
         return _core.pair_statistics(*self.sides)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from verite.loading import importing
-
 if TYPE_CHECKING:
     from verite.protocols.protocol import Protocol
 
@@ -28,7 +26,6 @@ def protocol_named(verb: str) -> Protocol[Any, Any]:
     """Return the protocol of a command; its module is imported on first use."""
     from verite.protocols.protocol import Protocol
 
-    with importing():
-        found = getattr(import_module(REGISTRY[verb]), verb.replace("-", "_"))
+    found = getattr(import_module(REGISTRY[verb]), verb.replace("-", "_"))
     assert isinstance(found, Protocol)
     return found

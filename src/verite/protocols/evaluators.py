@@ -1,11 +1,11 @@
-"""COCO evaluation batch by batch: dictionaries of arrays per image, as torchvision and torchmetrics have them."""
+"""Evaluation batch by batch (COCO, F1): dictionaries of arrays per image, as torchvision and torchmetrics have them."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.checks import Finding, warn_of
 from verite.errors import BadParameter, DataError, DataWarning, excerpt
+from verite.evaluation.evaluation import Rules
 from verite.evaluation.partial import MergedNumbers
 from verite.evaluation.settings import count_merged
 from verite.evaluation.state import Part, PartialMetadata
@@ -25,7 +26,10 @@ from verite.model.layouts import layout_name
 from verite.model.polygons import RLEMasks
 from verite.model.ragged import offsets_of
 from verite.model.regions import Regions
+from verite.model.results import Results
 from verite.protocols.coco import CocoResults, CocoSettings, coco, evaluate, rules_of
+from verite.protocols.f1 import F1Results, F1Settings, evaluate_counts, f1, partial_state
+from verite.protocols.f1 import rules_of as f1_rules
 from verite.protocols.protocol import signature_with_settings
 from verite.threads import thread_count
 
@@ -100,7 +104,7 @@ def join_side(parts: list[Columns], images: Images, labels: Labels, layout: str,
         image=np.repeat(np.arange(len(parts), dtype=np.int32), counts),
         label=_core.find_positions(used, np.asarray(labels.ids, dtype=np.int64))[0],
         regions=Regions.over(regions.native.bound()),
-        confidence=join_column(parts, counts, "scores") if is_pred else None,
+        confidence=join_column(parts, counts, "scores") if is_pred and has_scores(parts) else None,
         area=None if is_pred or all("area" not in c for c in parts) else join_column(parts, counts, "area"),
         flags={
             flag: join_column(parts, counts, key)
@@ -108,6 +112,20 @@ def join_side(parts: list[Columns], images: Images, labels: Labels, layout: str,
             if any(key in c for c in parts)
         },
     )
+
+
+def has_scores(parts: Sequence[Columns]) -> bool:
+    """Return whether predictions have confidences: all images, or none.
+
+    Raises
+    ------
+    DataError
+        If some images have them and others do not.
+    """
+    found = ["scores" in part for part in parts if len(part["labels"])]
+    if any(found) and not all(found):
+        raise DataError(f"scores: expected them in all images or in none, found {sum(found)} of {len(found)} with them")
+    return all(found)
 
 
 def join_column(parts: list[Columns], counts: list[int], key: str) -> NDArray[Any]:
@@ -123,14 +141,14 @@ def is_finite(side: Annotations) -> bool:
     return all(values is None or bool(np.isfinite(values).all()) for values in given)
 
 
-def read_batch(item: Item, side: str, i: int) -> Columns:
-    """Return the validated arrays of one dictionary, all of the same length."""
+def read_batch(item: Item, side: str, i: int, needed: Sequence[str] = ("labels",)) -> Columns:
+    """Return the validated arrays of one dictionary, all of the same length; `needed` are keys that it must have."""
     if not isinstance(item, Mapping):
         raise BadParameter(f"{side}[{i}]: expected a dictionary, found {type(item).__name__}")
     unknown = sorted(set(item) - set(KEYS[side]))
     if unknown:
         raise BadParameter(f"{side}[{i}]: expected keys out of {', '.join(KEYS[side])}, found {excerpt(unknown[0])}")
-    for key in ("labels", *(("scores",) if side == "predictions" else ())):
+    for key in needed:
         if key not in item:
             raise BadParameter(f"{side}[{i}]: expected a key {key!r}, found none")
     if not any(key in item for key in ("boxes", "masks", "keypoints")):
@@ -235,51 +253,15 @@ MOST_PARTS = 16  # of about one size, before they are merged
 AGAIN = "do several processes see the same image, or was reset() forgotten? duplicates='first' takes the first"
 
 
-class CocoEvaluator:
-    """COCO evaluation in a training loop: collects predictions and targets, one dictionary per image.
+R = TypeVar("R", bound=Results)
 
-    A prediction has `boxes` [n, 4] (or `masks` [n, row, column], or `keypoints` [n, point, 3]), `scores` [n] and
-    `labels` [n]. A target has `boxes` (or one of the others) and `labels`, and may have `iscrowd`, `ignore` and `area`.
-    Arrays are numpy's, torch's, or anything that numpy takes. Images are numbered as they come, or identified by an
-    `image_id` in every target. COCO does not honour `ignore`: ``ignored="explicit"`` does, and a warning says so
-    otherwise.
 
-    An image must be complete when it is added. A few images are evaluated together, and only their matches are kept,
-    not their boxes and masks.
-
-    Findings of the checks are given once, as a Python warning, after the first images, and are in ``results.findings``.
-    An untrained network must not end a run, so ``checks`` is ``"warn"`` by default. Predictions whose box or confidence
-    is not finite count as false positives.
-
-    Parameters
-    ----------
-    layout : str, default 'xyxy'
-        Layout of the boxes: ``xyxy``, ``xywh`` or ``cxcywh``.
-    labels : mapping of int to str, or sequence of str, optional
-        Names of the classes by their numbers. By default classes are numbered as they occur.
-    keep : bool, default False
-        Whether to keep boxes and masks, for ``results.objects()``, ``results.matches()`` and the table per image.
-    duplicates : {'error', 'first'}, default 'error'
-        For an image that comes twice: raise an error, or keep the first, as for a distributed sampler that repeats
-        images to give every process as many.
-    **settings
-        Settings of :func:`verite.coco`, such as `on`, `iou`, `areas` and `max_dets`; validated at once.
-
-    Raises
-    ------
-    BadParameter
-        If an argument or setting is unknown or out of its range.
-
-    Examples
-    --------
-    >>> evaluator = CocoEvaluator(labels={1: "cat"})
-    >>> evaluator.update([{"boxes": [[0, 0, 10, 10]], "scores": [0.9], "labels": [1]}],
-    ...                  [{"boxes": [[0, 0, 10, 10]], "labels": [1]}])
-    >>> round(evaluator.compute()["AP"], 4)
-    1.0
-    """
+class BatchEvaluator(Generic[R]):
+    """Base of evaluators: collects predictions and targets, evaluates some images together and keeps their matches."""
 
     __signature__: ClassVar[Signature]
+    settings_type: ClassVar[Any]
+    needed: ClassVar[tuple[str, ...]] = ("labels",)  # keys of every prediction
 
     def __init__(
         self,
@@ -295,7 +277,7 @@ class CocoEvaluator:
             raise BadParameter(f"labels: expected names, or names by their numbers, found {excerpt(labels)}")
         self.names = dict(enumerate(labels)) if isinstance(labels, Sequence) else dict(labels) if labels else None
         self.settings = {"checks": "warn", **settings}
-        self.asked = CocoSettings(**self.settings)  # wrong ones are refused here, not at the end of an epoch
+        self.asked = self.settings_type(**self.settings)  # wrong ones are refused here, not at the end of an epoch
         if not isinstance(duplicates, str) or duplicates not in ("error", "first"):
             raise BadParameter(f"duplicates: expected error or first, found {excerpt(duplicates)}")
         if not isinstance(keep, (bool, np.bool_)):
@@ -345,7 +327,11 @@ class CocoEvaluator:
             )
         # Everything is checked before anything is kept, so that a bad batch leaves no trace.
         found = [
-            (read_batch(pred, "predictions", i), read_batch(target, "targets", i), image_of(pred, target, i))
+            (
+                read_batch(pred, "predictions", i, self.needed),
+                read_batch(target, "targets", i),
+                image_of(pred, target, i),
+            )
             for i, (pred, target) in enumerate(zip(predictions, truths, strict=True))
         ]
         ids = [image for _, _, image in found]
@@ -368,13 +354,7 @@ class CocoEvaluator:
             self.look_at_first()
 
     def warn_of_ignore(self, batches: Sequence[Batch]) -> None:
-        """Warn once that targets flag objects as ignored which are counted."""
-        if self.knows_ignore or not any("ignore" in batch.target and batch.target["ignore"].any() for batch in batches):
-            return
-        self.knows_ignore = True
-        if self.settings.get("ignored") is None and self.checks != "off":
-            message = 'targets mark objects as ignored, which COCO counts; ignored="explicit" ignores them'
-            warnings.warn(f"CocoEvaluator: {message}", DataWarning, stacklevel=3)
+        """Warn once of targets that flag objects as ignored, where they count."""
 
     def agree_on_ids(self, ids: Sequence[int | None]) -> bool | None:
         """Return whether images have ids: all have one, or none."""
@@ -408,11 +388,28 @@ class CocoEvaluator:
         checks = "off" if self.is_examined and is_finite(truth) and is_finite(pred) else self.checks
         # Many small evaluations are faster in one thread.
         settings = self.asked.change(checks=checks, threads=self.asked.threads or 1)
-        evaluation, findings = evaluate(truth, pred, settings)
-        self.parts.append(evaluation.part(self.about))
+        part, findings = self.evaluate_part(truth, pred, settings)
+        self.parts.append(part)
         self.waiting, self.objects, self.is_examined = [], 0, True
         self.say(findings)
         self.merge_small()
+
+    def evaluate_part(self, truth: Annotations, pred: Annotations, settings: Any) -> tuple[Part, list[Finding]]:
+        """Return the partial result of some images, and the findings of the checks."""
+        raise NotImplementedError
+
+    def evaluate_whole(self, truth: Annotations, pred: Annotations, name: str) -> R:
+        """Return the results of images that are kept."""
+        raise NotImplementedError
+
+    def results_of(self, numbers: MergedNumbers, settings: Any) -> R:
+        """Return the results of merged partial results."""
+        raise NotImplementedError
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of matching."""
+        raise NotImplementedError
 
     def merge_small(self) -> None:
         """Keep the number of partial results low: 16 of one size are merged to one of the next size."""
@@ -435,7 +432,7 @@ class CocoEvaluator:
         new = [finding for finding in findings if (finding.code, finding.side) not in known]
         self.findings += new
         if self.checks == "warn":
-            warn_of(new, "CocoEvaluator")
+            warn_of(new, type(self).__name__)
 
     @property
     def takes_first(self) -> bool:
@@ -445,9 +442,9 @@ class CocoEvaluator:
     @property
     def about(self) -> str:
         """Classes and settings that must agree between merged evaluators."""
-        return repr((self.names, rules_of(self.asked), self.asked.confidence, self.has_ids))
+        return repr((self.names, self.rules, self.asked.confidence, self.has_ids))
 
-    def merge(self, other: CocoEvaluator) -> None:
+    def merge(self, other: BatchEvaluator[R]) -> None:
         """Add everything that another evaluator has collected, for example in another process.
 
         If images have no ids, the numbers of the other's images continue those of this one.
@@ -497,9 +494,7 @@ class CocoEvaluator:
         given = {"layout": self.layout, "labels": self.names, "keep": self.keep, "duplicates": self.duplicates}
         self.__init__(**given, **self.settings)  # type: ignore[misc]
 
-    def compute(
-        self, *, name: str | None = None, gather: Callable[[bytes], Sequence[bytes]] | None = None
-    ) -> CocoResults:
+    def compute(self, *, name: str | None = None, gather: Callable[[bytes], Sequence[bytes]] | None = None) -> R:
         """Return the results of all images so far; more may be added afterwards.
 
         Parameters
@@ -515,26 +510,26 @@ class CocoEvaluator:
             return self.gather(gather).compute(name=name)
         name = name or "evaluator"
         if self.keep:
-            results = coco(*self.both_sides(), **{**self.settings, "name": name})
+            results = self.evaluate_whole(*self.both_sides(), name)
             self.say(results.findings)
             return results
         self.evaluate_waiting()
         if not self.parts:
-            return coco(*self.both_sides(), **{**self.settings, "name": name})
+            return self.evaluate_whole(*self.both_sides(), name)
         numbers = MergedNumbers(
             self.parts,
             None if self.names is None else self.labels(()),
             class_agnostic=self.asked.class_agnostic,
             takes_first=self.takes_first,
             threads=thread_count(self.asked.threads),
-            remedy="keep them with CocoEvaluator(keep=True)",
+            remedy=f"keep them with {type(self).__name__}(keep=True)",
         )
-        results = CocoResults.of_parts(numbers, self.asked.change(name=name))
+        results = self.results_of(numbers, self.asked.change(name=name))
         results.findings = tuple(self.findings)
         left = sum(part.kept.row_count for part in self.parts)
         results.threshold_note = count_merged(left, self.asked.confidence)
         if self.asked.confidence is not None and not left and self.checks != "off":
-            warnings.warn(f"CocoEvaluator: {results.threshold_note}", DataWarning, stacklevel=2)
+            warnings.warn(f"{type(self).__name__}: {results.threshold_note}", DataWarning, stacklevel=2)
         return results
 
     def to_bytes(self) -> bytes:
@@ -546,9 +541,9 @@ class CocoEvaluator:
             return b""
         return Part.merge(*self.parts, takes_first=self.takes_first).add(self.findings).to_bytes()
 
-    def gather(self, gather: Callable[[bytes], Sequence[bytes]]) -> CocoEvaluator:
+    def gather(self, gather: Callable[[bytes], Sequence[bytes]]) -> BatchEvaluator[R]:
         """Return an evaluator with the images and findings of all processes; see :meth:`compute`."""
-        whole = CocoEvaluator(
+        whole = type(self)(
             layout=self.layout, labels=self.names, duplicates=self.duplicates, **self.settings
         )  # fmt: skip
         for data in gather(self.to_bytes()):
@@ -578,6 +573,129 @@ class CocoEvaluator:
         return Labels([self.names[id] for id in used], used)
 
 
-CocoEvaluator.__signature__ = signature_with_settings(
-    CocoEvaluator.__init__, CocoSettings, omit=("name", "executor", "parts"), checks="warn"
-)
+class CocoEvaluator(BatchEvaluator[CocoResults]):
+    """COCO evaluation in a training loop: collects predictions and targets, one dictionary per image.
+
+    A prediction has `boxes` [n, 4] (or `masks` [n, row, column], or `keypoints` [n, point, 3]), `scores` [n] and
+    `labels` [n]. A target has `boxes` (or one of the others) and `labels`, and may have `iscrowd`, `ignore` and `area`.
+    Arrays are numpy's, torch's, or anything that numpy takes. Images are numbered as they come, or identified by an
+    `image_id` in every target. COCO does not honour `ignore`: ``ignored="explicit"`` does, and a warning says so
+    otherwise.
+
+    An image must be complete when it is added. A few images are evaluated together, and only their matches are kept,
+    not their boxes and masks.
+
+    Findings of the checks are given once, as a Python warning, after the first images, and are in ``results.findings``.
+    An untrained network must not end a run, so ``checks`` is ``"warn"`` by default. Predictions whose box or confidence
+    is not finite count as false positives.
+
+    Parameters
+    ----------
+    layout : str, default 'xyxy'
+        Layout of the boxes: ``xyxy``, ``xywh`` or ``cxcywh``.
+    labels : mapping of int to str, or sequence of str, optional
+        Names of the classes by their numbers. By default classes are numbered as they occur.
+    keep : bool, default False
+        Whether to keep boxes and masks, for ``results.objects()``, ``results.matches()`` and the table per image.
+    duplicates : {'error', 'first'}, default 'error'
+        For an image that comes twice: raise an error, or keep the first, as for a distributed sampler that repeats
+        images to give every process as many.
+    **settings
+        Settings of :func:`verite.coco`, such as `on`, `iou`, `areas` and `max_dets`; validated at once.
+
+    Raises
+    ------
+    BadParameter
+        If an argument or setting is unknown or out of its range.
+
+    Examples
+    --------
+    >>> evaluator = CocoEvaluator(labels={1: "cat"})
+    >>> evaluator.update([{"boxes": [[0, 0, 10, 10]], "scores": [0.9], "labels": [1]}],
+    ...                  [{"boxes": [[0, 0, 10, 10]], "labels": [1]}])
+    >>> round(evaluator.compute()["AP"], 4)
+    1.0
+    """
+
+    settings_type = CocoSettings
+    needed = ("labels", "scores")
+
+    def evaluate_part(self, truth: Annotations, pred: Annotations, settings: Any) -> tuple[Part, list[Finding]]:
+        evaluation, findings = evaluate(truth, pred, settings)
+        return evaluation.part(self.about), findings
+
+    def evaluate_whole(self, truth: Annotations, pred: Annotations, name: str) -> CocoResults:
+        return coco(truth, pred, **{**self.settings, "name": name})
+
+    def results_of(self, numbers: MergedNumbers, settings: Any) -> CocoResults:
+        return CocoResults.of_parts(numbers, settings)
+
+    @property
+    def rules(self) -> Rules:
+        return rules_of(self.asked)
+
+    def warn_of_ignore(self, batches: Sequence[Batch]) -> None:
+        """Warn once that targets flag objects as ignored which are counted."""
+        if self.knows_ignore or not any("ignore" in batch.target and batch.target["ignore"].any() for batch in batches):
+            return
+        self.knows_ignore = True
+        if self.settings.get("ignored") is None and self.checks != "off":
+            message = 'targets mark objects as ignored, which COCO counts; ignored="explicit" ignores them'
+            warnings.warn(f"CocoEvaluator: {message}", DataWarning, stacklevel=3)
+
+
+class F1Evaluator(BatchEvaluator[F1Results]):
+    """Precision, recall and F1 batch by batch, of predictions with or without confidences.
+
+    Takes the dictionaries of :class:`CocoEvaluator`, in which `scores` may be absent: in all images or in none.
+
+    Parameters
+    ----------
+    layout : str, default 'xyxy'
+        Layout of the boxes: ``xyxy``, ``xywh`` or ``cxcywh``.
+    labels : mapping of int to str, or sequence of str, optional
+        Names of the classes by their numbers. By default classes are numbered as they occur.
+    keep : bool, default False
+        Whether to keep boxes and masks, for ``results.objects()`` and ``results.matches()``.
+    duplicates : {'error', 'first'}, default 'error'
+        For an image that comes twice: raise an error, or keep the first.
+    **settings
+        Settings of :func:`verite.f1`, such as `on`, `iou` and `match`; validated at once.
+
+    Raises
+    ------
+    BadParameter
+        If an argument or setting is unknown or out of its range.
+
+    Examples
+    --------
+    >>> evaluator = F1Evaluator(labels={1: "cat"})
+    >>> evaluator.update([{"boxes": [[0, 0, 10, 10], [50, 50, 60, 60]], "labels": [1, 1]}],
+    ...                  [{"boxes": [[0, 0, 10, 10]], "labels": [1]}])
+    >>> results = evaluator.compute()
+    >>> results["precision"].value, results["recall"].value
+    (0.5, 1.0)
+    """
+
+    settings_type = F1Settings
+
+    def evaluate_part(self, truth: Annotations, pred: Annotations, settings: Any) -> tuple[Part, list[Finding]]:
+        evaluation, findings, _ = evaluate_counts(truth, pred, settings)
+        return partial_state(evaluation, self.about, by_id=True), findings
+
+    def evaluate_whole(self, truth: Annotations, pred: Annotations, name: str) -> F1Results:
+        return f1(truth, pred, **{**self.settings, "name": name})
+
+    def results_of(self, numbers: MergedNumbers, settings: Any) -> F1Results:
+        return F1Results.of_parts(numbers, settings)
+
+    @property
+    def rules(self) -> Rules:
+        return f1_rules(self.asked)
+
+
+for one in (CocoEvaluator, F1Evaluator):
+    one.__signature__ = signature_with_settings(
+        one.__init__, one.settings_type, omit=("name", "executor", "parts", "asked", "metric", "other_truths"),
+        checks="warn",
+    )  # fmt: skip

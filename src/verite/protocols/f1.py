@@ -20,12 +20,12 @@ from verite.checks import stop_on_errors
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError
 from verite.evaluation.evaluation import Evaluation, Rules, int64s
 from verite.evaluation.prepare import explain_low_score, prepare
+from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import BELOW, THREADS, RankedSettings, ThresholdSetting
 from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
 from verite.formats.class_map import list_counts
 from verite.model.classes import Labels
 from verite.model.images import known_images
-from verite.model.results import Matches, Results
 from verite.model.tables import Legend, Table
 from verite.model.tables import Part as Piece
 from verite.protocols.asked import AskedClasses, AskedSetting
@@ -204,7 +204,7 @@ def mean_of_all(values: Sequence[float]) -> float:
     return _core.mean([value if value == value else 0.0 for value in values]) if values else nan
 
 
-class F1Results(Results):
+class F1Results(MeanResults):
     """Results of the F1 protocol: precision, recall and F1, micro and macro, per class and image, and count errors.
 
     ``results["F1"]`` is the micro mean over the IoU thresholds, ``results["F1@0.50"]`` that at one of them,
@@ -222,7 +222,7 @@ class F1Results(Results):
         gated: ConceptGated | None = None,
     ) -> None:
         """`counts` are those of the evaluation, if they are known already; `gated` is cgF1, where it was asked for."""
-        self.settings, self.evaluation, self.asked_classes, self.gated = settings, evaluation, asked, gated
+        self.settings, self.kept, self.asked_classes, self.gated = settings, evaluation, asked, gated
         if counts is None:
             assert isinstance(evaluation, Evaluation)
             counts = OutcomeCounts(**evaluation.kept.counts())
@@ -244,6 +244,11 @@ class F1Results(Results):
             name=settings.name,
             findings=findings,
         )
+
+    @property
+    def evaluation(self) -> Evaluation | MergedNumbers:
+        """The matching; merged partial results have no objects any more."""
+        return self.kept
 
     @staticmethod
     def queries(settings: F1Settings) -> dict[str, tuple[str, str, float | None]]:
@@ -297,14 +302,21 @@ class F1Results(Results):
         ]
 
     @property
+    def has_confidences(self) -> bool:
+        """Whether the predictions have confidences."""
+        if isinstance(self.evaluation, Evaluation):
+            return self.pred.confidence is not None
+        return self.evaluation.notes.has_confidences
+
+    @property
     def ap_bounds(self) -> tuple[float, float] | None:
         """Lowest and highest AP of these matches over all orders; None if predictions have confidences.
 
         With all false positives first, precision is TP / (TP + FP) at every recall that is reached; with all true
-        positives first it is 1. Both orders serve all IoU thresholds at once: true positives of a higher threshold are
-        true positives of the lower ones.
+        positives first it is 1. A protocol that matches by falling confidence may match other predictions: of two on
+        one object the first is its true positive, so that its AP can be above the lower bound in every order.
         """
-        if self.pred.confidence is not None:
+        if self.has_confidences:
             return None
         bounds = []
         for truths, own in zip(self.counts.truths, self.class_tallies, strict=True):
@@ -459,10 +471,11 @@ class F1Results(Results):
                 f"no confidences: AP lies between {bounds[0]:.4f} and {bounds[1]:.4f} depending on the order of the "
                 "predictions"
             )
-        if self.pred.confidence is not None and self.settings.confidence is None and len(self.pred):
+        if self.has_confidences and self.settings.confidence is None and any(self.counts.preds):
             option = "--confidence C" if IS_COMMAND_LINE.get() else "confidence=C"
             found.append(
-                f"all {len(self.pred):,} predictions count at any confidence; {option} keeps those of at least C"
+                f"all {sum(self.counts.preds):,} predictions count at any confidence; {option} keeps those of at least "
+                "C"
             )
         return found
 
@@ -524,12 +537,6 @@ class F1Results(Results):
 
     # -- what other commands ask
 
-    def matches(self, iou: float | None = None) -> Matches:
-        """Which prediction is matched to which ground truth at one of the IoU thresholds."""
-        kept: Any = self.evaluation
-        found: Matches = kept.matches(self.settings.iou, iou, self.settings.confidence)
-        return found
-
     def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
         """Return the mean behind a score, of all classes or one, as bootstrap and simulation take it."""
         known = self.queries(self.settings)
@@ -540,13 +547,7 @@ class F1Results(Results):
         query = (f"{average}_{measure.lower()}", place, 0, 0)
         return query if label is None else (*query, flag_class(self.class_names, label))
 
-    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
-        return self.draw_queries([self.mean_query(score, label) for score in scores], weights)
-
-    def draw_class_scores(self, score: str, weights: Floats, labels: Sequence[str]) -> Floats:
-        return self.draw_queries([self.mean_query(score, label) for label in labels], weights)
-
-    def draw_queries(self, queries: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
+    def bootstrap_means(self, queries: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
         """Return means on bootstrap samples of the images, [sample, query]."""
         from verite.evaluation.bootstrap import widen
 
@@ -683,10 +684,11 @@ def refuse_boxes_outside(evaluation: Evaluation) -> None:
         )
 
 
-def partial_state(evaluation: Evaluation, about: str) -> Part:
+def partial_state(evaluation: Evaluation, about: str, *, by_id: bool = False) -> Part:
     """Return the partial result of these images: the outcome of every prediction, and the IoU of its match.
 
     The IoU at the lowest threshold takes the place of the confidence, so that the mean IoU can be merged as well.
+    Classes are identified by their positions or, if `by_id`, by their ids.
     """
     truth, pred, layout = evaluation.truth, evaluation.pred, evaluation.stages
     images = known_images(truth, pred)
@@ -708,7 +710,8 @@ def partial_state(evaluation: Evaluation, about: str) -> Part:
     width = max(len(images), 1)
     cells = truth_labels[counted].astype(np.int64) * width + truth.image[truth_rows[counted]]
     found, counts = np.unique(cells, return_counts=True)
-    own, more = len(truth.labels), pred.labels.all_names[len(truth.labels) :]
+    own = (by_id and truth.labels.numbers) or range(len(truth.labels))
+    more = pred.labels.all_names[len(truth.labels) :]
     agnostic = evaluation.rules.class_agnostic
     with tell_as(DataError):
         return Part(
@@ -716,7 +719,7 @@ def partial_state(evaluation: Evaluation, about: str) -> Part:
                 about=about,
                 ids=images.ids,
                 names=(images.names or [images.name(i) for i in range(len(images))]) if images.ids is None else None,
-                labels=int64s([0] if agnostic else [*range(own), *map(class_id, more)]),
+                labels=int64s([0] if agnostic else [*own, *map(class_id, more)]),
                 thresholds=len(evaluation.rules.thresholds),
                 ranges=1,
                 rows=_core.PredictionRows(
@@ -731,7 +734,9 @@ def partial_state(evaluation: Evaluation, about: str) -> Part:
                     counts=counts.astype(np.uint32).reshape(-1, 1),
                 ),
             ),
-            PartialMetadata(classes=() if agnostic else tuple(sorted(more))),
+            PartialMetadata(
+                classes=() if agnostic else tuple(sorted(more)), has_confidences=pred.confidence is not None
+            ),
         )
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, did_you_mean, excerpt
 from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, validate_threshold
-from verite.files import fill_folder, make_folder, path_of, write_atomically
+from verite.files import check_folder, fill_folder, make_folder, path_of, write_atomically
 from verite.formats import Readable, read_pair
 from verite.model.images import stem
 from verite.model.outcomes import FATES, FOUND, LEFT_OUT, MISSED, NOT_ASKED, RIGHT, WRONG
@@ -211,12 +211,15 @@ class Overlay:
             iou = DEFAULT_IOU if DEFAULT_IOU in known else known[0]
         self.matches = results.matches(iou)
         self.iou = self.matches.iou
-        self.confidences = np.ones(len(self.pred)) if self.pred.confidence is None else self.pred.confidence
+        given = None if results.protocol == "f1" else self.pred.confidence  # f1 matches without confidences
+        self.confidences = np.ones(len(self.pred)) if given is None else given
         threshold: float | ClassThresholds = (
             self.best_confidence if confidence is None else validate_threshold(confidence)
         )
         if confidence is not None:
             count_left(self.pred, threshold)  # a threshold that no prediction reaches is an error
+        elif results.protocol == "f1":
+            threshold = -np.inf
         self.confidence = threshold
 
     @cached_property
@@ -373,6 +376,7 @@ def draw(
     on: str | None = None,
     iou: float | Sequence[float] | None = None,
     checks: str = "stop",
+    overwrite: bool = False,
     **settings: Any,
 ) -> list[Path]:
     """Draw ground truth and predictions on images and save the figures: one image, or those with the most errors.
@@ -384,7 +388,7 @@ def draw(
     truth, pred
         Ground truth and predictions: paths or objects that `vt.read` accepts.
     output
-        Folder for the figures.
+        Folder for the figures, new or empty unless `overwrite`.
     images
         Folder with the images; by default folders beside the ground truth are searched. Without an image file the
         objects are drawn on an empty background.
@@ -404,6 +408,8 @@ def draw(
         IoU threshold of a match, or several, of which 0.5 is drawn; by default the protocol's.
     checks
         What to do about errors that the checks find in the files: "stop", "warn" or "off".
+    overwrite
+        Replace figures of the same names in a folder that has files; others stay.
     **settings
         Further settings of the protocol, such as `sigmas` of keypoints or `labels`.
 
@@ -430,6 +436,7 @@ def draw(
     ['a.png']
     """
     need_matplotlib()  # before all the work
+    check_folder(path_of(output, "output"), overwrite=overwrite)
     if not isinstance(protocol, str) or protocol not in REGISTRY:
         raise BadParameter(f"protocol: expected one of {', '.join(REGISTRY)}, found {protocol!r}")
     if not isinstance(image, (str, type(None))):
@@ -438,7 +445,7 @@ def draw(
     settings |= {key: value for key, value in (("on", on), ("iou", iou)) if value is not None}
     results = protocol_named(protocol)(*read_pair(truth, pred), checks=checks, **settings)
     overlay = Overlay(results, confidence=confidence)
-    with fill_folder(output) as home:
+    with fill_folder(output, overwrite=overwrite) as home:
         saved = save_overlays(overlay, ImageFiles(results.truth, images), home, format, image, worst)
     return [Path(output) / path.relative_to(home) for path in saved]
 

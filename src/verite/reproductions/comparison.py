@@ -18,6 +18,7 @@ from verite import __version__
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 from verite.reproductions.conventions import UNEXPLAINED, Flip, Place
+from verite.reproductions.statements import Statement, count_verdicts, statement_table, to_dicts
 from verite.studies.judging import TICK, PropertyTable, code
 
 # Tables of Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
@@ -217,6 +218,11 @@ class Reproduction(Display):
         a, n = counts["all"]
         return f"{a} of {n} published cells come out ({100 * a / n:.1f} %): {tables}."
 
+    @cached_property
+    def statements(self) -> list[Statement]:
+        """The statements of the paper's text, with verdicts."""
+        return []
+
     def remarks(self) -> list[str]:
         """Return remarks on the reproduction."""
         return []
@@ -227,7 +233,21 @@ class Reproduction(Display):
             self.explain(),
             self.headline + "\n" + "\n".join(line for remark in self.remarks() for line in wrap(remark, WIDTH)),
         ]
+        if self.statements:
+            parts += [f"{count_verdicts(self.statements)}\n\n{self.list_statements()}"]
         return "\n\n".join([*parts, str(self.outcome.signature)])
+
+    def list_statements(self) -> str:
+        """List the statements by verdict, contradicted ones first."""
+        lines: list[str] = []
+        for verdict in ("contradicted", "not testable", "holds"):
+            chosen = [s for s in self.statements if s.verdict == verdict]
+            lines += [f"{verdict[0].upper()}{verdict[1:]}:"] if chosen else []
+            for one in chosen:
+                lines += wrap(
+                    f"{one.where}: {one.text} ({one.value})", WIDTH, initial_indent="  ", subsequent_indent="    "
+                )
+        return "\n".join(lines)
 
     def explain(self) -> str:
         """List every differing cell by its reason, explained ones first."""
@@ -252,6 +272,7 @@ class Reproduction(Display):
             "agreement": self.agreement,
             "differences": [difference.to_dict() for difference in self.differences],
             "flips": [flip.to_dict() for flip in self.flips],
+            "statements": to_dicts(self.statements),
             "version": __version__,
         }
 
@@ -266,7 +287,8 @@ class Reproduction(Display):
 
     def contents(self) -> list[Part]:
         tables = [one.beside() for one in self.comparisons]
-        return [*tables, self.headline, *self.remarks(), self.main_table(), self.outcome.signature]
+        return [*tables, self.headline, *self.remarks(), self.main_table(),
+                statement_table(self.statements), self.outcome.signature]  # fmt: skip
 
 
 def count_agreement(comparisons: Sequence[TableComparison]) -> Counts:

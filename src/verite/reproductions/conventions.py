@@ -23,7 +23,7 @@ from verite.pairs import Array, Pairs
 from verite.reproductions.literal_sums import SUMS, Floats, values_by_columns
 from verite.studies.judging import Evidence, Tolerances
 from verite.studies.measuring import select_rows
-from verite.studies.rows import Row
+from verite.studies.rows import JEI, Row
 from verite.studies.sensitivity import OTHERS, format_tolerance
 from verite.studies.study import Study
 from verite.studies.sweeps import Grid
@@ -236,6 +236,16 @@ def own(function: Callable[[Pairs], Array], on: On) -> Metric:
     return Metric(make_record(function, on=on, bounds=(0, inf), best=0, image=True, name=function.__name__), {})
 
 
+def with_corners(label: str, name: str) -> Metric:
+    """Return a metric of contours computed with 8-neighbour contours."""
+    base = metric(name)
+
+    def values(p: Pairs) -> Array:
+        return base.values(p.with_corner_contours)
+
+    return Metric(make_record(values, on="contour", best=0, image=True, name=f"{label}_8"), {})
+
+
 def martin(variant: str) -> dict[str, Metric]:
     """Return Martin's two measures in one variant, by label."""
     return {f"MAR{name}": metric(f"{name}(variant='{variant}')") for name in ("gce", "lce")}
@@ -255,6 +265,9 @@ CONVENTIONS: tuple[Convention, ...] = (
                rows={"KUL": own(kullback_one_way, "contour")}),
     Convention("HAF1 holds object against object and background against background",
                rows={"HAF1": own(hafiane_namesake, "region")}),
+    Convention("a contour has every pixel with an 8-neighbour outside",
+               rows={label: with_corners(label, name) for label, name in JEI.items()
+                     if metric(name).record.on == "contour"}),
     Convention("ErrSous is relative to the contour of the result", rows={"ErrSous": own(under_of_pred, "contour")}),
     Convention("images of doubles were added up column by column and compared to the last bit",
                {"shape": 0.0}, by_columns=True),

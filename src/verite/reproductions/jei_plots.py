@@ -1,9 +1,11 @@
-"""Figures 12 to 14 of the study of 2010: segmentations of one ground truth with the values of four metrics."""
+"""Figures like 12 to 14 of the study of 2010: segmentations of one ground truth with the values of four metrics.
+
+The paper segments photographs by an active contour; they are not published. Here silhouettes are altered instead.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +15,6 @@ from verite.reporting.plots import render
 from verite.reporting.study_plots import plot_results
 from verite.studies.alterations import alter
 from verite.studies.truths import disc, truths_of
-
-if TYPE_CHECKING:
-    pass
 
 Mask = NDArray[np.bool_]
 # The metrics of figures 12 to 14 of the comparative study.
@@ -52,9 +51,9 @@ def examples() -> dict[str, tuple[Mask, dict[str, Mask]]]:
 
 
 def save_illustrations(folder: Path, format: str = "png") -> list[Path]:
-    """Save the three figures."""
+    """Save the three figures, named like-figure-12 to -14: the paper's own images are not published."""
     saved = []
     for name, (truth, results) in examples().items():
-        saved.append(folder / f"{name}.{format}")
+        saved.append(folder / f"like-{name}.{format}")
         write_atomically(saved[-1], render(plot_results(truth, results, SHOWN), format))
     return saved

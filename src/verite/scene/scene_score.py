@@ -46,6 +46,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 QUANTILES = {"best": 0.0, "lower quarter": 0.25, "median": 0.5, "upper quarter": 0.75, "worst": 1.0}
 MOST_IMAGES = 10  # listed in the terminal, the worst first
+FORGIVEN = 0.1  # mean of 1 - IoU from which a mean localization error of less than half of it is reported
 HEADS = {"matched": "matches"}  # an object may have several matches
 
 
@@ -74,6 +75,8 @@ def scene_score(truth: Annotations, pred: Annotations, settings: SceneScoreSetti
         Distances between classes. Default: 1 for any two that differ.
     certain : bool, default False
         Treat every prediction as having confidence 1, as are those without a confidence.
+    cost : str or mapping, optional
+        Weights of missed and spurious objects against a match of weight 1, e.g. ``{"missed": 3, "spurious": 1}``.
     confidence : float, mapping or path, optional
         Drop objects below this confidence. Default: keep all.
     regions, pixel, ignored, polygons, labels, name, checks
@@ -121,7 +124,7 @@ class SceneScoreConfig:
     @classmethod
     def of(cls, settings: SceneScoreSettings) -> SceneScoreConfig:
         """Resolve the settings; BadParameter if one of them is wrong."""
-        rules = ScoreRules(settings.matching, settings.iou, settings.alpha)
+        rules = ScoreRules(settings.matching, settings.iou, settings.alpha, settings.cost)
         localization = localization_metric(settings.localization)
         return cls(settings, rules, localization, class_distances(settings.distance))
 
@@ -255,6 +258,19 @@ class SceneScoreResults(Results):
 
     def tables(self) -> dict[str, Table]:
         return {"images": self.image_table(), "classes": self.class_table()}
+
+    def describe_forgiven(self) -> str:
+        """Return a warning if the localization metric counts matches as much better than their IoU says."""
+        matches = self.scored.matches
+        own, by_iou = mean_of(matches.localization), mean_of(1 - matches.overlap)
+        if not len(matches.overlap) or by_iou < FORGIVEN or own > by_iou / 2:
+            return ""
+        free = int(((matches.localization == 0) & (matches.overlap < 1)).sum())
+        return (
+            f"{self.config.localization.name} forgives much: its mean error of matches is {own:.3f}, by 1 - IoU "
+            f"{by_iou:.3f}; {free:,} of {len(matches.overlap):,} matches differ without any error, because one region "
+            "contains the other (localization=iou penalises these)"
+        )
 
     # Classes.
 
@@ -401,6 +417,8 @@ class SceneScoreResults(Results):
         if matches > truths:
             found = f"{matches:,} matches of {truths:,} ground-truth object" + "s" * (truths != 1)
             notes.append(f"{found}: with multiple matching an object may have several, with one-to-one at most one")
+        if forgiven := self.describe_forgiven():
+            notes.append(forgiven)
         return [
             f"{self.name}   score {show_cell(self.score)} over {len(self.known):,} {word} (0 is perfect, 1 is worst)",
             quantiles,

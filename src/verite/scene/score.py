@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ from verite.model.rasters import frames_of
 from verite.model.regions import MASK, POLYGON, Regions
 from verite.pairs import Array, Pairs
 from verite.pairs.objects import compares_boxes, pairs_of, region_shapes
-from verite.settings import Choice, FileOrContent, Flag, Number, Option, Setting
+from verite.settings import Choice, FileOrContent, Flag, Given, Held, Number, Option, Setting
 
 if TYPE_CHECKING:
     from verite.scene.class_distances import ClassDistances
@@ -41,7 +42,37 @@ Matching = Literal["multiple", "one-to-one"]
 MATCHINGS = ("multiple", "one-to-one")
 ALPHA = 0.8
 IOU_THRESHOLD = 0.2  # of multiple matching
+CostGiven: TypeAlias = "Costs | Mapping[str, float] | str | None"
 FIXED_POINT = 2**40  # IoU and preference as whole numbers, so that their sums are exact
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Weights of missed and spurious objects in the mean of a scene; a match has weight 1."""
+
+    missed: float = 1.0
+    spurious: float = 1.0
+
+    def __str__(self) -> str:
+        return f"missed={self.missed:g},spurious={self.spurious:g}"
+
+
+class CostSetting(Setting[Given, Held]):
+    """Costs of missed and spurious objects: `missed=3,spurious=1`, a mapping, or `Costs`."""
+
+    def validate(self, value: Any) -> Costs:
+        if isinstance(value, Costs):
+            return value
+        parts = [part.partition("=")[::2] for part in value.split(",")] if isinstance(value, str) else value.items()
+        found: dict[str, float] = {}
+        for key, number in parts:
+            if key.strip() not in ("missed", "spurious"):
+                raise self.refuse("missed=N,spurious=N", repr(value))
+            found[key.strip()] = self.validate_number(number, lambda v: 0 <= v < inf, f"{key.strip()}=N from 0 up")
+        return Costs(**found)
+
+    def format(self, value: Any) -> object:
+        return str(value)
 
 
 class SceneScoreSettings(ComparisonSettings):
@@ -71,6 +102,13 @@ class SceneScoreSettings(ComparisonSettings):
         metavar="FILE|voc",
     )
     certain: Option[bool] = Flag(False, "Treat every prediction as having confidence 1.")
+    cost: Setting[CostGiven, Costs | None] = CostSetting(
+        None,
+        "Weight of missed and spurious objects against a match of weight 1, e.g. missed=3,spurious=1.",
+        metavar="missed=N,spurious=N",
+        default_text="1 each",
+        omit_default=True,
+    )
 
 
 def martin(p: Pairs) -> Array:
@@ -194,6 +232,7 @@ class ScoreRules:
     matching: Matching = "multiple"
     threshold: float | None = None  # None: 0.2 for multiple matching, any overlap for one-to-one
     alpha: float = ALPHA
+    cost: Costs | None = None  # None: missed and spurious objects weigh as much as a match
 
     def __post_init__(self) -> None:
         if self.matching not in MATCHINGS:
@@ -253,12 +292,17 @@ class ScoredScenes:
 
 
 def score_scenes(
-    objects: SceneObjects, pairs: CandidateMatches, rules: ScoreRules, ignored: Bools | None = None
+    objects: SceneObjects,
+    pairs: CandidateMatches,
+    rules: ScoreRules,
+    ignored: Bools | None = None,
+    importance: Floats | None = None,
 ) -> ScoredScenes:
     """Match the objects of every scene and score them.
 
     A match scores alpha · localization + (1 - alpha) · recognition. Missed and spurious objects are paired at a score
-    of 1, and the score of a scene is the mean. `ignored` predictions count only if they have a match.
+    of 1, and the score of a scene is the mean. `ignored` predictions count only if they have a match. `importance`
+    weighs each ground-truth object; missed and spurious objects are also weighted by the rules' costs.
 
     >>> one = np.zeros(1, np.int64)
     >>> pairs = CandidateMatches(one, one, np.array([0.5]), np.array([0.25]), np.array([1.0]))
@@ -283,10 +327,41 @@ def score_scenes(
         np.bincount(objects.truth[missed], minlength=objects.scenes),
         np.bincount(objects.pred[spurious], minlength=objects.scenes),
     )
-    total = np.bincount(scene, weights=local, minlength=objects.scenes) + compensated
-    count = matched + compensated
+    if rules.cost is None and importance is None:
+        weighted: Floats = np.bincount(scene, weights=local, minlength=objects.scenes).astype(np.float64)
+        total = weighted + compensated
+        count: Floats = (matched + compensated).astype(np.float64)
+    else:
+        weights = np.ones(len(objects.truth)) if importance is None else importance
+        own = weights[pairs.truth]
+        unmatched = compensation_weights(objects, missed, spurious, weights, rules.cost or Costs())
+        total = np.bincount(scene, weights=own * local, minlength=objects.scenes) + unmatched
+        count = np.bincount(scene, weights=own, minlength=objects.scenes) + unmatched
     score = np.divide(total, count, out=np.zeros(objects.scenes), where=count > 0)
     return ScoredScenes(pairs, local, missed, spurious, matched, compensated, np.minimum(score, 1.0))
+
+
+def compensation_weights(
+    objects: SceneObjects, missed: Ints, spurious: Ints, importance: Floats, cost: Costs
+) -> Floats:
+    """Return the weight of missed and spurious objects of each scene, all of which score 1.
+
+    A missed object weighs its importance times its cost. Missed and spurious objects are paired, the heaviest missed
+    ones first; a pair weighs as much as its heavier member.
+
+    >>> objects = SceneObjects(1, np.zeros(3, np.int64), np.zeros(1, np.int64))
+    >>> compensation_weights(objects, np.array([1, 2]), np.array([0]), np.ones(3), Costs(missed=3))
+    array([6.])
+    """
+    weights = np.zeros(objects.scenes)
+    heavy = importance[missed] * cost.missed
+    left = np.bincount(objects.pred[spurious], minlength=objects.scenes)
+    for scene, weight in sorted(zip(objects.truth[missed].tolist(), heavy.tolist(), strict=True), key=lambda m: -m[1]):
+        is_paired = left[scene] > 0
+        left[scene] -= is_paired
+        weights[scene] += max(weight, cost.spurious) if is_paired else weight
+    total: Floats = weights + cost.spurious * left
+    return total
 
 
 def match_one_to_one(truth: Ints, pred: Ints, iou: Floats, preference: Floats, truths: int, preds: int) -> Bools:

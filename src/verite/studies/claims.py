@@ -141,8 +141,25 @@ def localization_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     found = f"{free:,} of {cases:,} altered objects score 0 ({listed})"
     yield CheckedClaim(10, "separation: only a perfect scene scores 0", free, cases, found)
     found = f"largest difference {c.asymmetry:.2g} of {sum(c.alterations.values()):,} altered scenes"
-    claim = "symmetry: truth and result may be exchanged"
+    claim = "identity: truth and result may be exchanged"
     yield CheckedClaim(10, claim, c.asymmetric, sum(c.alterations.values()), found)
+
+
+@claims
+def topology_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
+    """Check symmetry as section 1.1 means it (opposite directions), and dependency on size and shape."""
+    for kind, (objects, differing, largest) in c.opposite.items():
+        claim = f"symmetry, {kind}: an alteration and its opposite cost the same"
+        found = f"differ on {differing:.0f} of {objects:.0f} objects, localization by at most {largest:.3f}"
+        yield CheckedClaim(10, claim, int(differing), int(objects), found)
+    for kind, (small, large) in c.by_size.items():
+        cases = min(len(small), len(large))
+        other = sum(a <= b for a, b in zip(small, large, strict=False))
+        found = f"power {cases}: {small[-1]:.4f} and {large[-1]:.4f}" if cases else "objects of one size"
+        yield CheckedClaim(10, f"size, {kind}: a smaller object costs more", other, max(cases, 1), found)
+    wide, tall = c.by_shape
+    found = f"moved down by 16 pixels: 96 x 64 costs {wide:.4f}, 64 x 96 costs {tall:.4f}"
+    yield CheckedClaim(10, "shape: objects of equal area and other shape cost differently", int(wide == tall), 1, found)
 
 
 def fewer_cost_more(kind: str, by_count: Mapping[int, list[float]], errors: Mapping[int, list[float]]) -> CheckedClaim:
@@ -238,11 +255,28 @@ def matching_checks(c: StudyCurves, alpha: float) -> Iterator[CheckedClaim]:
     same = [f"{kind}: thresholds 0.2 and 0.5 alike at power 20" for kind in ("translation", "rotation")
             if not list(ends[kind].values())[-1] > list(ends[kind].values())[1]]  # fmt: skip
     yield check_claim(13, "a higher threshold is more severe", unsteady + same, cases, "at every power")
+    yield from small_object_checks(c.matching_small)
     modes = c.matching["perspective"]
     lost = [
         f"{name}: {max(curve):.4f}" for name, curve in modes.items() if abs(curve[-1] - modes["one-to-one"][-1]) > EXACT
     ]
     yield check_claim(13, "perspective up to 20 never loses a match", lost, len(modes), "all ways of matching agree")
+
+
+def small_object_checks(matching: Mapping[str, Mapping[str, list[float]]]) -> Iterator[CheckedClaim]:
+    """Check that the ways of matching differ on small objects: each is more severe than the one before, at some power.
+
+    On large objects they are equal up to power 20, which satisfies "more severe" only in the sense of no less.
+    """
+    for kind in ("translation", "rotation"):
+        modes = list(matching[kind].items())
+        milder = [f"{high} below {low}, power {p}" for (low, a), (high, b) in pairwise(modes)
+                  for p, (x, y) in enumerate(zip(a, b, strict=True), 1) if y < x - EXACT]  # fmt: skip
+        same = [f"{high} never above {low}" for (low, a), (high, b) in pairwise(modes)
+                if not any(y > x + EXACT for x, y in zip(a, b, strict=True))]  # fmt: skip
+        shown = ", ".join(f"{name} {curve[-1]:.3f}" for name, curve in modes)
+        claim = f"small objects, {kind}: each way of matching is strictly more severe at some power"
+        yield check_claim(13, claim, milder + same, sum(len(curve) for _, curve in modes), f"power {POWERS}: {shown}")
 
 
 @claims

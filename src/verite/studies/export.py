@@ -23,7 +23,14 @@ ExportFormat = Literal["parquet", "csv"]
 Columns = dict[str, list[str] | list[int] | NDArray[np.float64]]
 
 
-def export(study: Study, folder: str | Path, *, format: ExportFormat = "parquet", pictures: bool = False) -> Path:
+def export(
+    study: Study,
+    folder: str | Path,
+    *,
+    format: ExportFormat = "parquet",
+    pictures: bool = False,
+    overwrite: bool = False,
+) -> Path:
     """Write every altered region, with its parameters and all values, to one table.
 
     There is a row per altered region, the unaltered one included: ground truth, alteration, its parameters (x and y, or
@@ -40,6 +47,8 @@ def export(study: Study, folder: str | Path, *, format: ExportFormat = "parquet"
         Format of the table.
     pictures : bool, default False
         Also save every mask as a black and white PNG, named by its parameters.
+    overwrite : bool, default False
+        Replace files of a folder that has some.
 
     Returns
     -------
@@ -49,7 +58,7 @@ def export(study: Study, folder: str | Path, *, format: ExportFormat = "parquet"
     if format not in ("parquet", "csv"):
         raise BadParameter(f"format: expected parquet or csv, found {format!r}")
     name = f"results.{format}"
-    with fill_folder(folder) as home:
+    with fill_folder(folder, overwrite=overwrite) as home:
         parts = parts_of(study, home / "masks" if pictures else None)
         write_atomically(home / name, to_parquet(parts) if format == "parquet" else to_csv(parts))
     return Path(folder) / name

@@ -41,6 +41,7 @@ from verite.scene.score import (
 from verite.signature import Signature
 from verite.studies.alterations import ALTERATIONS, Outline, Warps, rasterise_warps
 from verite.studies.claims import EXACT, CheckedClaim, checks_of
+from verite.studies.truths import SHAPE_PAIR, truths_of
 from verite.threads import thread_count
 
 Floats = NDArray[np.float64]
@@ -58,6 +59,13 @@ COVERED = (0.1, 0.6)  # share of the image that its objects would cover without 
 
 EVENNESS = 8.0  # how similar the objects of one image are in size
 
+# Of figure 13, on which ways of matching differ: scenes of one object that covers 0.3 to 2 % of the image.
+SMALL_SCENES, SMALL_COVERED = 40, (0.003, 0.02)
+
+MOST_OPPOSITE = 200  # objects that are altered in both directions
+
+OPPOSITE = 0.01  # difference of opposite directions that counts as none, as a share of the curve's amplitude
+
 CANDIDATES = 12  # positions of which the farthest from other objects is chosen
 
 SMALLEST = 400  # pixels
@@ -69,7 +77,9 @@ WAVES = np.arange(2, 8)
 Mask = NDArray[np.bool_]
 
 
-def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> Annotations:
+def synthetic_scenes(
+    seed: int = 0, counts: Mapping[int, int] | None = None, covered: tuple[float, float] = COVERED
+) -> Annotations:
     """Make images with as many objects as the paper's, of irregular outline, some of them partly occluded.
 
     Parameters
@@ -78,6 +88,8 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
         Seed of the random numbers.
     counts : Mapping, optional
         Number of images by number of objects. Default: those of VOC 2008's segmentation set.
+    covered : (float, float), default (0.1, 0.6)
+        Share of the image that its objects would cover without occlusion, from and to.
 
     Returns
     -------
@@ -97,7 +109,7 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
     for count, images in (COUNTS if counts is None else counts).items():
         for _ in range(images):
             width, height = SIZES[int(rng.random() < 0.3)]
-            for mask in sample_silhouettes(count, width, height, rng):
+            for mask in sample_silhouettes(count, width, height, rng, covered):
                 masks.append((runs_of(mask[None]).counts, (height, width)))
                 image.append(len(sizes))
             sizes.append((width, height))
@@ -112,10 +124,12 @@ def synthetic_scenes(seed: int = 0, counts: Mapping[int, int] | None = None) -> 
     )
 
 
-def sample_silhouettes(count: int, width: int, height: int, rng: np.random.Generator) -> list[Mask]:
+def sample_silhouettes(
+    count: int, width: int, height: int, rng: np.random.Generator, covered: tuple[float, float] = COVERED
+) -> list[Mask]:
     """Sample disjoint regions: occluded parts are cut off, as annotators mark visible pixels.
 
-    Together they would cover 10 to 60 % of the image, each a random share, far from the others. A region is a closed
+    Together they would cover a share of the image, each a random part of it, far from the others. A region is a closed
     line with bays and limbs: a circle whose radius is a sum of random waves.
 
     Parameters
@@ -126,6 +140,8 @@ def sample_silhouettes(count: int, width: int, height: int, rng: np.random.Gener
         Size of the image.
     rng : Generator
         Source of random numbers.
+    covered : (float, float), default (0.1, 0.6)
+        Share of the image that the regions would cover together without occlusion, from and to.
 
     Returns
     -------
@@ -138,7 +154,7 @@ def sample_silhouettes(count: int, width: int, height: int, rng: np.random.Gener
     while True:
         taken = np.zeros((height, width), dtype=np.bool_)
         masks: list[Mask] = []
-        shares = np.exp(rng.uniform(*np.log(COVERED))) * rng.dirichlet(np.full(count, EVENNESS))
+        shares = np.exp(rng.uniform(*np.log(covered))) * rng.dirichlet(np.full(count, EVENNESS))
         middles = np.empty((0, 2))
         for share in shares:
             aspect = np.exp(rng.uniform(-0.5, 0.5))
@@ -391,6 +407,10 @@ class StudyCurves:
     removed: dict[int, list[float]]  # figure 12: number of objects, removed from 0
     added: dict[int, list[float]]
     matching: dict[str, dict[str, list[float]]]  # figure 13: kind, way of matching, power
+    matching_small: dict[str, dict[str, list[float]]]  # the same on synthetic scenes of one small object
+    opposite: dict[str, list[float]]  # kind: objects, those whose opposite directions differ, largest difference
+    by_size: dict[str, list[list[float]]]  # kind: mean cost by power of the smaller and of the larger half of objects
+    by_shape: list[float]  # cost of a vertical translation by 16 pixels of a wide and of a tall box of equal area
     lost: dict[str, dict[str, list[float]]]  # share of objects without their match: kind, threshold, power
     right: list[float]  # figure 14: by confidence
     wrong: list[float]
@@ -493,6 +513,10 @@ class InterpretationStudy(Display):
                 "removed": by_number(c.removed),
                 "added": by_number(c.added),
                 "matching": c.matching,
+                "matching_small": c.matching_small,
+                "opposite": c.opposite,
+                "by_size": c.by_size,
+                "by_shape": c.by_shape,
                 "lost": c.lost,
                 "confidence": {"confidence": CONFIDENCES.tolist(), "right": c.right, "wrong": c.wrong},
                 "class_distance": {"example": c.example, "mean": c.mean},
@@ -575,7 +599,7 @@ def study_interpretation(
             f"{truth.source.path or 'scenes'}: expected objects with pixels, found none for one in {where!r}"
         )
     groups = alter_scenes(chosen.image, chosen.label, masks, metric, anchor=anchor, threads=threads, report=report)
-    curves = measure(groups, rules, distances)
+    curves = measure(groups, rules, distances, measure_topology(groups[0], chosen.image, masks, metric, alpha))
     return InterpretationStudy(
         source=truth.source.path or "synthetic scenes",
         images={group.count: len(group.images) for group in groups},
@@ -600,7 +624,73 @@ def study_interpretation(
     )
 
 
-def measure(groups: list[Altered], rules: ScoreRules, distances: ClassDistances) -> StudyCurves:
+@dataclass(frozen=True, eq=False)
+class Topology:
+    """Costs of single objects by direction, size and shape, and of small objects by the way of matching."""
+
+    small: Altered
+    opposite: dict[str, list[float]]
+    by_size: dict[str, list[list[float]]]
+    by_shape: list[float]
+
+
+def measure_topology(
+    group: Altered, image: NDArray[np.integer], masks: RLEMasks, metric: Metric, alpha: float
+) -> Topology:
+    """Measure opposite directions, size and shape on the images with the fewest objects, and small objects.
+
+    Parameters
+    ----------
+    group : Altered
+        The altered objects of these images.
+    image : array of int
+        Image of each object.
+    masks : RLEMasks
+        Mask of each object.
+    metric : Metric
+        The localization metric.
+    alpha : float
+        Weight of localization.
+
+    Returns
+    -------
+    Topology
+    """
+    small = synthetic_scenes(0, {1: SMALL_SCENES}, SMALL_COVERED)
+    rows = np.concatenate([np.flatnonzero(image == one) for one in group.images])[:MOST_OPPOSITE]
+    kinds = {name: alter for name, alter in ALTERATIONS.items() if name != "rotation"}
+    found: dict[str, list[Floats]] = {kind: [] for kind in kinds}
+    for row in rows.tolist():
+        truth = masks.take(np.array([row]))
+        outline = Outline.of(array_of(truth, 0))
+        warps = [alter(outline, *p) for alter in kinds.values()
+                 for p in ((POWERS, 0.0), (-POWERS, 0.0), (0.0, POWERS), (0.0, -POWERS))]  # fmt: skip
+        errors = compare(truth, rasterise_warps(outline, np.concatenate(warps)), metric)[1]
+        for kind, curves in zip(kinds, errors.reshape(len(kinds), 2, 2, len(POWERS)), strict=True):
+            found[kind].append(curves)
+    own = np.stack([group.localization[:, k, :, k] for k in range(group.count)], axis=1)
+    own = own.reshape(-1, len(ALTERATIONS), DIRECTIONS, len(POWERS))
+    turned = own[:, list(ALTERATIONS).index("rotation")][:, None]  # one axis, both directions
+    opposite = {}
+    for kind, curves in {**{k: np.stack(v) for k, v in found.items()}, "rotation": turned}.items():
+        apart = np.abs(curves[:, :, 0] - curves[:, :, 1]).max(axis=(1, 2))
+        differs = apart > OPPOSITE * np.ptp(curves, axis=(1, 2, 3)).clip(min=EXACT)
+        opposite[kind] = [float(len(apart)), float(differs.sum()), float(apart.max(initial=0.0))]
+    areas = np.array([masks[row][1::2].sum() for one in group.images for row in np.flatnonzero(image == one).tolist()])
+    is_small = areas <= np.median(areas)
+    costs = alpha * own.mean(axis=2)
+    halves = {kind: [costs[side, i].mean(axis=0).tolist() if side.any() else [] for side in (is_small, ~is_small)]
+              for i, kind in enumerate(ALTERATIONS)}  # fmt: skip
+    shaped = []
+    for name in SHAPE_PAIR:
+        truth = runs_of(truths_of(name)[0].mask[None])
+        outline = Outline.of(array_of(truth, 0))
+        moved = rasterise_warps(outline, ALTERATIONS["translation"](outline, np.array([16.0]), 0.0))
+        shaped.append(alpha * float(compare(truth, moved, metric)[1][0, 0]))
+    return Topology(alter_scenes(small.image, small.label, masks_of(small), metric)[0], opposite, halves, shaped)
+
+
+def measure(groups: list[Altered], rules: ScoreRules, distances: ClassDistances, topology: Topology) -> StudyCurves:
     """Measure all curves; those of matching on the images with the fewest objects, one in the paper."""
     kinds = list(ALTERATIONS)
     localization: dict[str, dict[int, list[float]]] = {kind: {} for kind in kinds}
@@ -625,7 +715,10 @@ def measure(groups: list[Altered], rules: ScoreRules, distances: ClassDistances)
             unpunished[kind] += int((differs & (part == 0)).sum())
     modes = {"one-to-one": replace(rules, matching="one-to-one", threshold=None)}
     modes |= {f"multiple {t:g}": replace(rules, matching="multiple", threshold=t) for t in THRESHOLDS}
-    by_mode = {name: groups[0].scores(mode).mean(axis=(0, 1, 3)) for name, mode in modes.items()}
+    by_mode, by_mode_small = (
+        {name: group.scores(mode).mean(axis=(0, 1, 3)) for name, mode in modes.items()}
+        for group in (groups[0], topology.small)
+    )
     own = groups[0].own_overlap
     return StudyCurves(
         localization=localization,
@@ -644,6 +737,12 @@ def measure(groups: list[Altered], rules: ScoreRules, distances: ClassDistances)
         removed={g.count: [g.mean_score(rules, removed=n) for n in range(g.count + 1)] for g in groups},
         added={g.count: [g.mean_score(rules, added=n) for n in range(MOST_ADDED + 1)] for g in groups},
         matching={kind: {name: values[i].tolist() for name, values in by_mode.items()} for i, kind in enumerate(kinds)},
+        matching_small={
+            kind: {name: values[i].tolist() for name, values in by_mode_small.items()} for i, kind in enumerate(kinds)
+        },
+        opposite=topology.opposite,
+        by_size=topology.by_size,
+        by_shape=topology.by_shape,
         right=confidence_weight(np.ones(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
         wrong=confidence_weight(np.zeros(len(CONFIDENCES), dtype=np.bool_), CONFIDENCES).tolist(),
         **class_curves(distances),

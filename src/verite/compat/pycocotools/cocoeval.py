@@ -10,9 +10,8 @@ from __future__ import annotations
 import datetime
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,92 +29,21 @@ from verite.compat.pycocotools.preparation import (
 )
 from verite.compat.pycocotools.steps import accumulate_images, list_images
 from verite.errors import BadParameter
-from verite.evaluation.state import mean_query
 
 if TYPE_CHECKING:
-    from verite import _core
     from verite.compat.pycocotools.coco import COCO
 
 
 ARRAYS = ("precision", "recall", "scores")
 
 
-class Accumulated(dict[str, Any]):
-    """Facts, and arrays that `make` makes at the first look; afterwards, pickled or copied, a dictionary like any."""
-
-    def __init__(
-        self,
-        facts: Mapping[str, Any],
-        make: Callable[[], Mapping[str, Any]],
-        numbers: _core.PrecisionRecall | None = None,
-    ) -> None:
-        super().__init__(facts)
-        self._make: Callable[[], Mapping[str, Any]] | None = make
-        self.numbers = numbers  # means without the arrays, until somebody may have changed those
-        super().update(dict.fromkeys(ARRAYS))
-
-    @property
-    def is_loaded(self) -> bool:
-        """Has somebody looked at the arrays?"""
-        return self._make is None
-
-    def open(self) -> None:
-        """Make the arrays, once."""
-        if self._make is not None:
-            super().update(self._make())
-            self._make = self.numbers = None
-
-    def __getitem__(self, key: str) -> Any:
-        if key in ARRAYS:
-            self.open()
-        return super().__getitem__(key)
-
-    def __iter__(self) -> Iterator[str]:  # whoever copies a dictionary asks for its keys where it has a way of its own
-        return super().__iter__()
-
-    def __reduce_ex__(self, protocol: object) -> tuple[type[dict[str, Any]], tuple[dict[str, Any]]]:
-        self.open()
-        return dict, (dict(self),)
-
-
 def mean_at(found: Mapping[str, Any], kind: str, levels: Any, areas: Sequence[int], limits: Sequence[int]) -> float:
-    """The mean of what is there at these thresholds (None: all), area ranges and limits; -1 where nothing is."""
-    if isinstance(found, Accumulated) and found.numbers is not None:
-        thresholds, _, _, ranges, most = found["counts"]
-        # Of precision the core keeps what belongs to the highest limit.
-        is_kept = list(limits) == [most - 1] or (kind == "recall" and is_one(limits, most))
-        if is_kept and is_one(areas, ranges) and (levels is None or is_one(levels, thresholds)):
-            level = None if levels is None else int(levels[0])
-            mean = found.numbers.mean(mean_query(kind, level, areas[0], limits[0]))
-            return -1.0 if isnan(mean) else mean
+    """Return the mean of the present values at these thresholds (None: all), areas and limits; -1 if there is none."""
     values = found[kind] if levels is None else found[kind][levels]
     values = values[..., areas, limits]
     present = values[values > -1]
     return float(present.mean()) if len(present) else -1.0
 
-
-def is_one(places: Sequence[int], count: int) -> bool:
-    """Is it one place, of those that there are?"""
-    return len(places) == 1 and places[0] < count
-
-
-def open_first(name: str) -> Callable[..., Any]:
-    """A method of dictionaries, called when the arrays are there."""
-    method = getattr(dict, name)
-
-    def call(self: Accumulated, *args: Any, **named: Any) -> Any:
-        self.open()
-        return method(self, *args, **named)
-
-    call.__name__, call.__doc__ = name, method.__doc__
-    return call
-
-
-for name in ("get", "items", "values", "pop", "popitem", "setdefault", "update", "clear", "copy"):
-    setattr(Accumulated, name, open_first(name))
-
-for name in ("setitem", "delitem", "eq", "ne", "or", "ror", "ior", "repr"):
-    setattr(Accumulated, f"__{name}__", open_first(f"__{name}__"))
 
 maskUtils = mask  # noqa: N816 - clients look for it under this name
 
@@ -254,11 +182,10 @@ class COCOeval:
         date = datetime.datetime.now().strftime("%Y-%m-%d %H:%M:%S")
         facts = {"params": p, "counts": counts, "date": date}
         if self._prepared is not None and not was_looked_at and is_same(p, self._paramsEval):
-            kept = self._prepared.evaluation.kept
-            make = lambda: dict(zip(ARRAYS, kept.arrays(-1.0), strict=True))  # noqa: E731
-            self.eval = Accumulated(facts, make, kept.numbers())
+            arrays = self._prepared.evaluation.kept.arrays(-1.0)
         else:
-            self.eval = facts | dict(zip(ARRAYS, accumulate_images(self.evalImgs, p, self._paramsEval), strict=True))
+            arrays = accumulate_images(self.evalImgs, p, self._paramsEval)
+        self.eval = facts | dict(zip(ARRAYS, arrays, strict=True))
         print(f"DONE (t={time.time() - start:0.2f}s).")
 
     def _has_images(self, was_looked_at: bool) -> bool:

@@ -105,7 +105,7 @@ class ConfidenceCounts:
         at = self.confidence
         default = at.of_labels(self.names) if isinstance(at, ClassThresholds) else np.full(len(self.names), at)
         found = {DEFAULT: default, BEST: np.array([-np.inf if x is None else x for x in self.best_thresholds])}
-        if self.analysis is not None:
+        if self.analysis is not None and self.analysis.results.protocol != "f1":
             found[LRP] = ClassThresholds.of(self.analysis.lrp.thresholds).of_labels(self.names)
         return found
 

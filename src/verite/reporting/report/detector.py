@@ -92,10 +92,13 @@ class EvaluatedDetector:
 
 
 def scores_by_threshold(results: Results) -> tuple[ThresholdScore, ...]:
-    """Return AP, and AR where the protocol has it, at each IoU threshold."""
+    """Return AP, and AR where the protocol has it, at each IoU threshold; F1 by the protocol f1."""
     from verite.protocols.coco import CocoResults
+    from verite.protocols.f1 import F1Results
 
     ious = results.iou_thresholds
+    if isinstance(results, F1Results):
+        return tuple(ThresholdScore(iou, tally.f1, None) for iou, tally in zip(ious, results.tallies, strict=True))
     if isinstance(results, CocoResults):
         rows = results.threshold_table().rows
         return tuple(ThresholdScore(iou, ap, ar) for iou, (_, ap, ar) in zip(ious, rows, strict=True))

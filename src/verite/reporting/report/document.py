@@ -199,7 +199,7 @@ class ErrorCosts(Quoted):
     def of(cls, part: Mapping[str, Json]) -> ErrorCosts:
         """Read the JSON of the analysis part `errors`."""
         keys = ("cost", "alone", "counts", "iou")
-        return cls(ap=part["AP"], **{key: part[key] for key in keys}, json=part)
+        return cls(ap=part["F1" if "F1" in part else "AP"], **{key: part[key] for key in keys}, json=part)
 
     def falling(self) -> list[tuple[str, float]]:
         """Return (error type, cost in AP) by falling cost, without types that cost less than 0.0005."""

@@ -113,8 +113,9 @@ def describe_leader(document: ReportDocument) -> Markup:
         counts = (
             f"{count_of(best.true_positives, 'true positive')} and {count_of(best.false_positives, 'false positive')}"
         )
-        at, missed = number(best.confidence, 2), count_of(best.missed, "object")
-        return join_elements(*parts, sentence(f"At confidence ≥ {at} it has {counts}, and misses {missed}."))
+        at, missed = f"At confidence ≥ {number(best.confidence, 2)} it", count_of(best.missed, "object")
+        subject = "It" if document.protocol == "f1" else at
+        return join_elements(*parts, sentence(f"{subject} has {counts}, and misses {missed}."))
     words = document.words
     for key, iou, where in (
         ("AP50", "0.5", f"a coarse {words.one} is enough"),
@@ -187,7 +188,7 @@ def card_figures(document: ReportDocument, one: Detector) -> list[tuple[str, str
     """Return (name, value, qualifier) of each figure of a detector."""
     keys = [key for key, value in one.scores.items() if is_known(value)][1 : MOST_SCORES + 1]
     found = [(key, number(one.scores[key]), "") for key in keys]
-    if is_known(one.best.f1):
+    if is_known(one.best.f1) and document.protocol != "f1":
         found.append(("best F1", number(one.best.f1), f"confidence ≥ {number(one.best.confidence, 2)}"))
     row = document.ranking.of_detector(one.name) if document.ranking else None
     if row is None:

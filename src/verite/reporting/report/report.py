@@ -13,6 +13,7 @@ import numpy as np
 
 from verite import __version__
 from verite.analysis.analyse import Analyses, Analysis, analyse
+from verite.analysis.confusion import BEST_F1, LRP
 from verite.analysis.parts import AnalyseSettings
 from verite.annotation_errors.detection import Detection
 from verite.errors import BadParameter, DataError, ReadError
@@ -45,7 +46,7 @@ from verite.reporting.report.settings import ANALYSIS, ReportSettings
 NOT_STATED = ("name", "threads")  # settings that change no number
 MOST_DECISIVE = 12  # decisive annotations
 RANKED_SCORES = 6  # scores that are resampled
-PROTOCOL_NAMES = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images"}
+PROTOCOL_NAMES = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images", "f1": "F1"}
 OPTIONS = {"labels": "--class"}  # settings whose option has another name
 
 
@@ -79,7 +80,7 @@ def report(
     output
         The HTML file to write.
     protocol
-        Evaluation protocol: coco, voc, lvis or openimages.
+        Evaluation protocol: coco, voc, lvis, openimages, or f1 for predictions without confidences.
     images
         Folder with the images; by default folders beside the ground truth are searched.
     audit
@@ -133,6 +134,8 @@ def report(
         title=title, pictures=pictures, budget=budget, picture_budget=picture_budget, draws=draws, errors=errors
     )
     analysis = {key: settings.pop(key) for key in ANALYSIS if key in settings}
+    if protocol == "f1" and analysis.get("confidence") not in (None, BEST_F1, LRP):
+        settings["confidence"] = analysis.pop("confidence")
     if analysis.get("meta") is not None:
         analysis["meta"] = path_of(analysis["meta"], "meta")
     chosen = protocol_named(protocol)
@@ -399,7 +402,7 @@ def rank_detectors(detectors: Sequence[EvaluatedDetector], settings: ReportSetti
         board = leaderboard(
             {one.name: one.results for one in detectors},
             errors=errors,
-            audit=audit,
+            audit=audit if errors is not None else None,  # verdicts about chosen annotations give no rates
             metrics=metrics,
             draws=settings.draws,
             audit_size=MOST_DECISIVE,

@@ -64,7 +64,8 @@ class Section(Generic[Data]):
     def draw(self, document: ReportDocument, images: ReportImages) -> DrawnSection:
         """Draw the section."""
         content = self.render(document, images, document.data_of(self.id))
-        return DrawnSection(self.id, self.title, (content,))
+        title = self.title.replace("AP", "F1") if document.protocol == "f1" else self.title
+        return DrawnSection(self.id, title, (content,))
 
 
 @dataclass(frozen=True)

@@ -76,11 +76,11 @@ class CostlyErrors:
 def build(inputs: ReportInputs, detector: EvaluatedDetector) -> CostlyErrors:
     """Return the errors with the highest cost in AP.
 
-    Without an analysis errors have no cost: then half of them are the false positives with the highest confidence, half
-    the largest missed objects.
+    Without an analysis, and by the protocol f1, errors have no cost of their own: then half of them are the false
+    positives with the highest confidence, half the largest missed objects.
     """
     overlay, listed = detector.overlay, []
-    if detector.analysis is not None:
+    if detector.analysis is not None and detector.results.protocol != "f1":
         worst = detector.analysis.worst
         for row in worst.preds(MOST_CROPS):
             one = worst.pred_dict(int(row))

@@ -75,7 +75,8 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ImagesData:
     overlay, counts = detector.overlay, detector.overlay.by_image
     objects = np.bincount(overlay.truth.image[overlay.matches.counted_truth], minlength=len(counts["found"]))
     errors = counts["missed"] + counts["wrong"]
-    cost = None if detector.analysis is None else detector.analysis.worst.of_images
+    has_cost = detector.analysis is not None and detector.results.protocol != "f1"
+    cost = detector.analysis.worst.of_images if detector.analysis is not None and has_cost else None
     key = errors if cost is None else cost[: len(objects)]
     order = np.lexsort((-errors, -key))[:MOST_LISTED]  # an error may cost nothing
     return ImagesData(

@@ -167,7 +167,7 @@ SECTION = DetectorSection(
     id="operating",
     title="Operating point",
     place=60,
-    wanted=lambda document: bool(document.truth.objects),
+    wanted=lambda document: bool(document.truth.objects) and document.protocol != "f1",
     build=lambda inputs, detector: OperatingData(detector.parts.get("operating")),
     render=render,
 )
