@@ -90,10 +90,7 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
 
 def takes_offset(pred: Annotations) -> bool:
     """Whether the reader of these predictions accepts `image_offset`, so that the printed fix is not refused."""
-    from verite.formats import REGISTRY, format_named
-
-    format = pred.source.format
-    return pred.images.ids is not None and (format not in REGISTRY or "image_offset" in format_named(format).options)
+    return pred.images.ids is not None and speaks_by_id(pred, "images")
 
 
 def are_consecutive(pred: Annotations, used: Ints, known: int) -> bool:
