@@ -285,7 +285,7 @@ def class_numbers(truth: Annotations, pred: Annotations) -> tuple[Ints, Ints] | 
 
 # COCO's 80 class ids of the 91: what positions 0 to 79 stand for.
 COCO_GAPS = (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)
-COCO_IDS = np.array([id for id in range(1, 91) if id not in COCO_GAPS], dtype=np.int64)
+COCO_IDS = tuple(id for id in range(1, 91) if id not in COCO_GAPS)
 
 
 def mappings(theirs: Ints) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
@@ -294,7 +294,7 @@ def mappings(theirs: Ints) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
     yield "-1", lambda ids: ids - 1
     ordered = np.sort(theirs)
     if len(ordered) and ordered[-1] > COCO_GAPS[0] and np.isin(ordered, COCO_IDS).all():  # COCO's, numbered as all 80
-        yield "index from 0 of COCO", lambda ids: id_at(COCO_IDS, ids)
+        yield "index from 0 of COCO", lambda ids: id_at(np.array(COCO_IDS), ids)
     if len(ordered) and ordered[-1] - ordered[0] >= len(ordered):  # gaps
         for start in (0, 1):
             yield f"index from {start}", lambda ids, start=start: id_at(ordered, ids - start)  # type: ignore[misc]
