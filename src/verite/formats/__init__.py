@@ -49,6 +49,7 @@ def read(
     map: str | PathLike[str] | Mapping[str, str | None] | None = None,
     class_name: str | None = None,
     annotator: str | None = None,
+    field: str | None = None,
 ) -> Annotations:
     """Read ground truth or predictions from a file, a folder or an object in memory.
 
@@ -65,6 +66,9 @@ def read(
           ``"@files.txt"``, a list with one file per line;
         - a COCO dictionary, a list of COCO results, a pycocotools `COCO` object, a list of torchvision dictionaries,
           `supervision.Detections` (one, a list, or a dictionary by image name);
+        - Ultralytics `Results`, detectron2 `Instances`, mmdetection's `DetDataSample`, SAHI's predictions (one, a list,
+          or a dictionary by image name), a FiftyOne dataset or view (with `field`), a Hugging Face dataset or its rows
+          with `objects`;
         - a table (polars, pyarrow, DuckDB, pandas), a NumPy structured array or a dictionary of columns;
         - masks or label images as arrays: one, a list, a stack, or a dictionary by image.
     like : Annotations, optional
@@ -103,6 +107,9 @@ def read(
         Class of all objects of a table without a column of classes.
     annotator : str, optional
         ``"COLUMN=NAME"`` keeps the objects of one annotator, ``"COLUMN"`` names the column (or COCO key) of annotators.
+    field : str, optional
+        Field of a FiftyOne dataset with the detections, such as ``"ground_truth"``; of mmdetection's samples
+        ``"gt_instances"`` instead of ``"pred_instances"``.
 
     Returns
     -------
@@ -157,6 +164,7 @@ def read(
         map=map,
         class_name=class_name,
         annotator=annotator,
+        field=field,
         like=like,
     )
     if isinstance(source, str) and source.lstrip()[:2] in ("[{", '{"', "[]"):

@@ -142,7 +142,7 @@ HEAD = 65_536
 
 # The options that a format may use, and those that the command line takes once for both sides.
 OPTION_NAMES = ("boxes", "coords", "angle", "image_size", "images", "names", "label_offset", "image_offset", "columns",
-                "split", "masks", "mask_threshold", "class_name", "annotator")  # fmt: skip
+                "split", "masks", "mask_threshold", "class_name", "annotator", "field")  # fmt: skip
 
 OFFSETS = ("label_offset", "image_offset")
 
@@ -183,6 +183,7 @@ class Options:
     class_name: str | None = None  # the class of all objects of a table without a column of classes
     annotator: str | None = None  # the column of annotators, or COLUMN=NAME for the objects of one of them
     class_map: ClassMap | None = None  # names of classes and the classes they stand for
+    field: str | None = None  # which field of a framework's object holds the objects
     like: Annotations | None = None  # the truth: its images give sizes, its labels names
     side: str | None = None  # who asks: truth or pred on the command line, "" for its only side, None for Python
 
@@ -226,7 +227,7 @@ class Options:
         return f"--{side}{OTHER_SPELLINGS.get(name, name).replace('_', '-')} {value}"
 
     def __post_init__(self) -> None:
-        for name in ("boxes", "coords", "angle", "masks", "class_name", "annotator"):
+        for name in ("boxes", "coords", "angle", "masks", "class_name", "annotator", "field"):
             if not isinstance(getattr(self, name), (str, type(None))):
                 raise BadParameter(f"{name}: expected a word, found {excerpt(getattr(self, name))}")
         for name in OFFSETS:
