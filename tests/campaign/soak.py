@@ -101,6 +101,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
         "semantic": lambda: vt.semantic(maps, maps),
         "rank": lambda: vt.rank(folder / "table.csv", errors=vt.annotation_errors.Bernoulli(0.05)),
         "leaderboard": lambda: vt.leaderboard(sides[0], {"a": sides[1], "b": sides[1]}),
+        "score_leaderboard": lambda: vt.score_leaderboard({"a": [0.1] * 9, "b": [0.2] * 9}, draws=50),
         "agree": lambda: vt.agree({"a": sides[0], "b": sides[0]}, draws=20),
         "reconcile": lambda: vt.reconcile(*sides, 0.5),
         "compare": lambda: vt.compare(found, found),
