@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,7 +20,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing
 from verite.files import PACKED, check_file, translate_core_errors
-from verite.formats.annotators import annotators_of_file, has_key, with_annotators
+from verite.formats.annotators import annotations_of_one, annotators_of_file, has_key, with_annotators
 from verite.formats.format import Format, Options, PathProbe, check_name, check_names, too_many_classes
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
 from verite.formats.polygons import ring_area
@@ -155,10 +155,19 @@ def facts_of(skeleton: Skeleton) -> dict[str, Any]:
 FORMATS = ("coco", "coco-folder", "coco-rotated", "lvis")
 
 
+Table = TypeVar("Table")
+
+
 class ImageTable(msgspec.Struct):
     """The images of a COCO document; other sections are skipped by the decoder."""
 
     images: list[dict[str, Any]] = []
+
+
+class AnnotationTable(msgspec.Struct):
+    """The annotations of a COCO document; other sections are skipped by the decoder."""
+
+    annotations: list[dict[str, Any]] = []
 
 
 def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
@@ -168,8 +177,21 @@ def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
     return {
         record["id"]: record
         for path in find_files(source.path)
-        for document in documents_of(path)
+        for document in documents_of(path, ImageTable)
         for record in document.images
+        if isinstance(record.get("id"), (int, str))
+    }
+
+
+def read_annotation_records(source: Source) -> dict[Any, dict[str, Any]]:
+    """Return the records of `annotations` by id, with all their keys; empty if the source is no COCO file."""
+    if source.format not in FORMATS:
+        return {}
+    return {
+        record["id"]: record
+        for path in find_files(source.path)
+        for document in documents_of(path, AnnotationTable)
+        for record in document.annotations
         if isinstance(record.get("id"), (int, str))
     }
 
@@ -182,18 +204,18 @@ def find_files(path: str) -> list[Path]:
     return sorted(p for p in place.rglob("*.json*") if p.is_file()) if place.is_dir() else [place]
 
 
-def documents_of(path: Path) -> Iterator[ImageTable]:
-    """Yield the image tables of a file, packed or not."""
+def documents_of(path: Path, table: type[Table]) -> Iterator[Table]:
+    """Yield one table of each document of a file, packed or not."""
     from verite.formats.archives import temporary_folder, unpack
 
     if not path.is_file():
         return
     if path.suffix.lower() not in PACKED:
-        yield decode(path, ImageTable, nan_in=ANYWHERE)
+        yield decode(path, table, nan_in=ANYWHERE)
         return
     with temporary_folder() as folder:
         for inside in find_files(str(unpack(path, folder).place)):
-            yield decode(inside, ImageTable, nan_in=ANYWHERE)
+            yield decode(inside, table, nan_in=ANYWHERE)
 
 
 def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
@@ -317,10 +339,14 @@ ABOUT_WHOLE_BODY = (
 KEPT = ("xywh", "xyxy")  # layouts of boxes that stay as they are
 
 
+# Keys of other documents that have annotations: Segment Anything, Dataloop, Label Studio's editor.
+FOREIGN = ('"stability_score"', '"datasetId"', '"from_name"')
+
+
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is a COCO document: a JSON object with one of its sections near the beginning."""
     start = probe.head.lstrip()
-    if probe.is_folder or not start.startswith("{"):
+    if probe.is_folder or not start.startswith("{") or any(key in start for key in FOREIGN):
         return None
     keys = [key for key in SECTIONS if f'"{key}"' in start]
     return f"a JSON object with {' and '.join(keys)}" if keys else None
@@ -337,6 +363,12 @@ def read(path: Path, options: Options) -> Annotations:
 
 def read_whole(path: Path, options: Options) -> Annotations:
     """Read a COCO document strictly, and note COCO-WholeBody keypoints and several annotators per image."""
+    if options.annotator is not None and options.side != "pred":
+        from verite.formats.memory import read_object
+
+        found = read_object(annotations_of_one(path, options.annotator), replace(options, annotator=None))
+        why = f"the objects of the annotator {options.annotator}"
+        return found.with_source(replace(found.source, path=str(path), format="coco", why=why))
     annotations = document(path, open_coco(path), options)
     if options.like is not None:
         return annotations
@@ -501,6 +533,6 @@ FORMAT = Format(
     read=read,
     write=write,
     preserves=PRESERVES,
-    options=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset"}),
+    options=frozenset({"angle", "annotator", "boxes", "coords", "image_offset", "label_offset"}),
     suffixes=(".json",),
 )
