@@ -20,7 +20,7 @@ import verite as vt
 
 BOX = [10.0, 10.0, 40.0, 40.0]
 PAGE = resource.getpagesize()
-WARM = 30  # calls until caches and arenas are filled
+WARM = 30  # calls at least, until caches and arenas are filled
 
 
 def resident() -> int:
@@ -43,6 +43,9 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
     sides[0].write_text(json.dumps(TRUTH))
     sides[1].write_text(json.dumps([{"image_id": 1, "category_id": 1, "bbox": BOX, "score": 0.5}]))
     (folder / "table.csv").write_text("item,truth,a,b\n1,1,1,0\n2,1,1,1\n3,0,0,1\n")
+    tracks = folder / "gt.txt", folder / "tracks.txt"
+    tracks[0].write_text("1,1,10,10,40,40,1,1,1\n2,1,11,10,40,40,1,1,1\n")
+    tracks[1].write_text("1,1,10,10,40,40,0.5,-1,-1,-1\n2,1,11,10,40,40,0.5,-1,-1,-1\n")
     part, maps = vt.partial(*sides), np.array([[0, 1], [1, 1]])
     known, measured = vt.read(sides[0]), vt.localize(*sides, "iou")
     found, analysis, distances = vt.coco(*sides), vt.analyse(*sides), vt.class_distances({"a": {"a": 0.0}})
@@ -91,6 +94,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
     }
     calls |= {name: partial(refuse, partial(getattr(vt, name), *sides)) for name in ("lvis", "panoptic")}
     return calls | {
+        "track": lambda: vt.track(*tracks),
         "read": lambda: vt.read(sides[0]),
         "read_volume": lambda: vt.read_volume(folder / "volume.npy"),
         "write": lambda: vt.write(known, folder / "written.json", "coco"),
@@ -151,13 +155,13 @@ def leftovers(call: Callable[[], Any]) -> set[str]:
 
 
 def growth(call: Callable[[], Any], times: int) -> float:
-    """Bytes by which memory grows with each call, once caches are filled."""
-    for _ in range(WARM):
+    """Bytes by which memory grows with each call in the second half of them: arenas fill up in the first."""
+    for _ in range(max(WARM, times // 2)):
         call()
     before = resident()
-    for _ in range(times):
+    for _ in range(times // 2):
         call()
-    return (resident() - before) / times
+    return (resident() - before) / (times // 2)
 
 
 MOST = 2_000_000  # bytes that all calls together may leave: arenas of the allocator, not what a call keeps

@@ -25,6 +25,7 @@ FOLDERS = {
     "ranking": "ranking",
     "scene": "scene",
     "competitions": "competitions",
+    "tracks": "tracks",
 }
 
 # What is said, and what is then typed.
@@ -120,6 +121,34 @@ TOUR = (
     (
         "Semantic segmentation asks for the class of every pixel alone.",
         "semantic competitions/panoptic/truth.json competitions/panoptic/hawk.json --quiet",
+    ),
+    (
+        "Final decisions without confidences: precision, recall and F1 instead of AP.",
+        "f1 harbour/truth.json harbour/mole.json --confidence 0.5 --quiet",
+    ),
+    (
+        "Pedestrian detection asks how many people are missed at few false positives per image.",
+        "miss-rate harbour/truth.json harbour/hawk.json --class person --quiet",
+    ),
+    (
+        "Video: do objects keep their identity from frame to frame?",
+        "track tracks/gt.txt tracks/hawk.txt tracks/mole.txt --quiet",
+    ),
+    (
+        "Two annotations of the same images: how far do they agree, and which error rates follow?",
+        "agree harbour/truth.json harbour/truth-voc --draws 200 --quiet",
+    ),
+    (
+        "Which of several runs is best, chosen on half of the images and judged on the other half?",
+        "sweep harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json --draws 100 --quiet",
+    ),
+    (
+        "Without any ground truth: do predictions at least separate objects from background?",
+        "coherence harbour/images harbour/hawk.json --truth harbour/truth.json --quiet",
+    ),
+    (
+        "What do people prefer? A page of comparisons to be answered in a browser.",
+        "judge make --from-study --pairs 6 -o results/judge",
     ),
     (
         "A data set that is too large for one process is evaluated in parts, here in one,",
