@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -29,6 +30,7 @@ from verite.formats.shards import is_pattern
 from verite.settings import Option, Setting, Settings
 
 if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
     from verite.model.comparison import Comparison, Difference
     from verite.model.results import Results
     from verite.protocols.curves import CurveResults
@@ -86,16 +88,20 @@ def is_drawn(protocol: Protocol[Any, Any]) -> bool:
 def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """Evaluate every system, keep what is to be kept, and print the results or their comparison."""
     given = protocol.reading | given
-    settings = settings_given(protocol.settings, given)
-    protocol.settings(**settings)  # what is wrong with the command is told before a large file is read
+    typed = settings_given(protocol.settings, given)
+    settings = protocol.settings(**typed)  # errors of the command are raised before a large file is read
     if given.get("resample") and len(pred) < 2:
         raise click.UsageError("--resample: expected two PREDs to compare, found one")
-    if settings.pop("parts", None):
+    if typed.pop("parts", None):
         from verite.cli.parts import evaluate_in_parts
 
-        results: list[Any] = evaluate_in_parts(protocol, truth, pred, given, settings)
+        results: list[Any] = evaluate_in_parts(protocol, truth, pred, given, typed)
     else:
-        results = evaluate_each(truth, pred, given, partial(protocol, **settings))
+
+        def evaluate(truths: Annotations, preds: Annotations, *, name: str, checks: str) -> Any:
+            return protocol.run(truths, preds, settings.change(name=name, checks=checks))
+
+        results = evaluate_each(truth, pred, given, evaluate)
     if has_curves(protocol):
         show_table(results, given)
     finish(results, given, partial(draw_plots, given=given) if is_drawn(protocol) else None)
@@ -105,17 +111,19 @@ def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Ca
     """The results of every system, read as the options say; what is suspicious is said on the way."""
     from verite.cli.output import describe_reading, note, warn
 
-    if "requirements" in given:  # a verb that has a gate
+    if has_gate(given):
         requirements_of(given)
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)
-    describe_reading("truth", truths, quiet=quiet)
+    if not quiet:
+        describe_reading("truth", truths)
     results: list[R] = []
     said: set[str] = set()
     for path, name in zip(preds, system_names(preds), strict=True):
         predictions = read_side(path, "pred", given, truths)
-        describe_reading("pred", predictions, quiet=quiet)
-        with told_to_github(given):
+        if not quiet:
+            describe_reading("pred", predictions)
+        with told_to_github() if given.get("summary") else nullcontext():
             results.append(evaluate(truths, predictions, name=name, checks=given["checks"]))
         warn(results[-1].findings, {"truth": truth, "pred": path}, said)
     note("", quiet=quiet)
@@ -159,9 +167,15 @@ def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object]
         save_results(results, Path(given["output"]), given, plot if plot and wants_plots(given) else None)
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
-    if pointer := point_to_analysis(results):
-        note(pointer, quiet=quiet or given["style"] != "text")
-    pass_gate(results, given)
+    if not quiet and given["style"] == "text" and (pointer := point_to_analysis(results)):
+        note(pointer, quiet=False)
+    if has_gate(given):
+        pass_gate(results, given)
+
+
+def has_gate(given: Given) -> bool:
+    """Return whether requirements, a base or a summary were asked for."""
+    return any(given.get(name) not in (None, (), False) for name in GateSettings.declared)
 
 
 def compare(results: Sequence[Results], given: Given) -> Comparison:

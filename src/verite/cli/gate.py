@@ -142,13 +142,12 @@ def write_summary(
 
 
 @contextmanager
-def told_to_github(given: Given) -> Iterator[None]:
-    """What stops an evaluation is an annotation, too, where that was asked for."""
+def told_to_github() -> Iterator[None]:
+    """Print what stops an evaluation as an annotation of the job, too."""
     try:
         yield
     except DataError as error:
-        if given.get("summary"):
-            annotate("error", "data", str(error))
+        annotate("error", "data", str(error))
         raise
 
 

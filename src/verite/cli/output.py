@@ -185,8 +185,8 @@ def print_error(line: str) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-def describe_reading(what: str, annotations: Annotations, *, quiet: bool) -> None:
-    """What a file was taken for, and why."""
+def describe_reading(what: str, annotations: Annotations, *, quiet: bool = False) -> None:
+    """Print what a file was recognised as, and why."""
     from verite.formats import format_named
 
     source = annotations.source
