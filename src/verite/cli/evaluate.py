@@ -62,8 +62,8 @@ class CurveSettings(Settings):
 
 def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     """Return the command of a protocol: two sides, its settings, and the options that all commands share."""
-    curves = (CurveSettings,) if has_curves(protocol) else ()
-    plots = (PlotSettings,) if is_drawn(protocol) else ()
+    curves = (CurveSettings,) if "curves" in protocol.settings.declared else ()
+    plots = (PlotSettings,) if curves or protocol.verb in ("coco", "lvis", "semantic") else ()
     own = (protocol.settings, FolderSettings, DifferenceSettings, *curves, *plots)
     sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT, nargs=-1, required=True)]
     return Command(
@@ -73,16 +73,6 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
         help=f"{protocol.summary}\n\n{protocol.files}; several PREDs are compared side by side.",
         epilog="\b\nExamples:" + protocol.examples.replace("\n", "\n  "),
     )
-
-
-def has_curves(protocol: Protocol[Any, Any]) -> bool:
-    """Do the numbers of a protocol come from precision-recall curves, which can be shown?"""
-    return "curves" in protocol.settings.declared
-
-
-def is_drawn(protocol: Protocol[Any, Any]) -> bool:
-    """Are there plots of the numbers of a protocol?"""
-    return has_curves(protocol) or protocol.verb in ("coco", "lvis", "semantic")
 
 
 def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...], **given: Any) -> None:
@@ -102,9 +92,9 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
             return protocol.run(truths, preds, settings.change(name=name, checks=checks))
 
         results = evaluate_each(truth, pred, given, evaluate)
-    if has_curves(protocol):
+    if given.get("table"):
         show_table(results, given)
-    finish(results, given, partial(draw_plots, given=given) if is_drawn(protocol) else None)
+    finish(results, given, partial(draw_plots, given=given) if "plot_format" in given else None)
 
 
 def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
@@ -131,8 +121,8 @@ def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Ca
 
 
 def show_table(results: Sequence[CurveResults], given: Given) -> None:
-    """The accumulated table of one class, if asked for."""
-    if given["table"] and not given["as_json"]:
+    """Print the accumulated table of one class."""
+    if not given["as_json"]:
         for result in results:
             click.echo(f"{one_line(result.name)}\n{result.accumulate(given['table'])}\n")
 

@@ -133,13 +133,10 @@ def in_style(result: Printable, given: Given) -> str:
     """What is printed, in the style that was asked for."""
     if given["style"] == "csv":
         return csv_of(result.main_table(), given)
-    from verite.model.styles import text_lines
-
-    return (
-        text_lines(result.to_text(terminal_columns(), legend=bool(given.get("legend"))))
-        if given["style"] == "text"
-        else result.in_style(given["style"])
-    )
+    if given["style"] != "text":
+        return result.in_style(given["style"])
+    lines = result.to_text(terminal_columns(), legend=bool(given.get("legend"))).split("\n")
+    return "\n".join(map(one_line, lines))  # nothing in a name may move the cursor
 
 
 def keep_table(path: Path, table: Table, given: Given) -> None:

@@ -337,7 +337,12 @@ def read(path: Path, options: Options) -> Annotations:
 
 def read_whole(path: Path, options: Options) -> Annotations:
     """Read a COCO document strictly, and note COCO-WholeBody keypoints and several annotators per image."""
-    annotations = document(path, open_coco(path), options)
+    file = open_coco(path)
+    if file.is_results and options.like is not None:  # `--format coco` for both sides
+        from verite.formats.coco_results import results
+
+        return results(path, file, options)
+    annotations = document(path, file, options)
     if options.like is not None:
         return annotations
     if annotations.columns.regions.has_keypoints and has_key(path, WHOLE_BODY):
