@@ -95,8 +95,9 @@ void register_rules(nb::module_& module) {
             "__init__",
             [](ObjectRules* self, std::vector<Flag> ignored, std::vector<Flag> multi_match, bool repeats_quirks,
                bool truth_is_results, bool pred_is_results, double pixel, std::int64_t image_limit, bool drops_flat,
-               const Buffer& verified, const Buffer& ignore_if_unmatched, const Buffer& min_iou,
-               const Buffer& pred_rows, const std::vector<std::vector<double>>& sigmas, std::size_t most_pairs) {
+               const Buffer& verified, const Buffer& ignore_if_unmatched, const Buffer& in_ignore_region,
+               const Buffer& min_iou, const Buffer& pred_rows, const std::vector<std::vector<double>>& sigmas,
+               std::size_t most_pairs) {
                 new (self) ObjectRules{std::move(ignored),
                                        std::move(multi_match),
                                        repeats_quirks,
@@ -107,6 +108,7 @@ void register_rules(nb::module_& module) {
                                        drops_flat,
                                        to_view<std::int64_t>(verified, "verified"),
                                        to_view<std::int64_t>(ignore_if_unmatched, "ignore_if_unmatched"),
+                                       to_view<std::uint8_t>(in_ignore_region, "in_ignore_region"),
                                        to_view<double>(min_iou, "min_iou"),
                                        to_view<std::int32_t>(pred_rows, "pred_rows"),
                                        ragged(sigmas),
@@ -115,9 +117,10 @@ void register_rules(nb::module_& module) {
             nb::kw_only(), "ignored"_a = std::vector<Flag>(), "multi_match"_a = std::vector<Flag>(),
             "repeats_quirks"_a = false, "truth_is_results"_a = false, "pred_is_results"_a = false, "pixel"_a = 0.0,
             "image_limit"_a = 0, "drops_flat"_a = false, "verified"_a.none() = nb::none(),
-            "ignore_if_unmatched"_a.none() = nb::none(), "min_iou"_a.none() = nb::none(),
-            "pred_rows"_a.none() = nb::none(), "sigmas"_a = std::vector<std::vector<double>>(),
-            "most_pairs"_a = SIZE_MAX, "See cpp/evaluation/sides.hpp for each field.")
+            "ignore_if_unmatched"_a.none() = nb::none(), "in_ignore_region"_a.none() = nb::none(),
+            "min_iou"_a.none() = nb::none(), "pred_rows"_a.none() = nb::none(),
+            "sigmas"_a = std::vector<std::vector<double>>(), "most_pairs"_a = SIZE_MAX,
+            "See cpp/evaluation/sides.hpp for each field.")
         .def_ro("ignored", &ObjectRules::ignored)
         .def_ro("multi_match", &ObjectRules::multi_match)
         .def_ro("repeats_quirks", &ObjectRules::repeats_quirks)

@@ -35,10 +35,23 @@ struct Regions {
     bool has_keypoints(std::size_t i) const { return keypoints && !keypoints[i].empty(); }
 };
 
-// Flags of an object, as files state them. `unscored`: a prediction without a confidence among others that have one.
-enum class Flag : std::uint8_t { ignore, crowd, difficult, group_of, truncated, occluded, depiction, inside, unscored };
-inline constexpr std::array<std::string_view, 9> flag_names{
-    "ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored"};
+// Flags of an object, as files state them. `unscored`: a prediction without a confidence among others that have one;
+// `ignore_region`: a region in which predictions of every class are ignored.
+enum class Flag : std::uint8_t {
+    ignore,
+    crowd,
+    difficult,
+    group_of,
+    truncated,
+    occluded,
+    depiction,
+    inside,
+    unscored,
+    ignore_region
+};
+inline constexpr std::array<std::string_view, 10> flag_names{"ignore",    "crowd",        "difficult", "group_of",
+                                                             "truncated", "occluded",     "depiction", "inside",
+                                                             "unscored",  "ignore_region"};
 
 struct Columns {
     Regions regions;

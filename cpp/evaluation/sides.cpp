@@ -283,6 +283,13 @@ void Sides::choose_preds(SideStorage& side) const {
         for (std::size_t row = 0; row < columns.count(); ++row)
             side.ignore_if_unmatched[row] = is_known(row) && ignore_if_unmatched.has(cell_of(columns, row));
     }
+    if (object_rules_.in_ignore_region) {
+        if (object_rules_.in_ignore_region.size() != columns.count())
+            throw std::invalid_argument("in_ignore_region: expected one value per prediction");
+        if (side.ignore_if_unmatched.empty()) side.ignore_if_unmatched.assign(columns.count(), 0);
+        for (std::size_t row = 0; row < columns.count(); ++row)
+            side.ignore_if_unmatched[row] |= object_rules_.in_ignore_region[row];
+    }
 }
 
 Array<double> Sides::by_rank(std::span<const double> weights) const {

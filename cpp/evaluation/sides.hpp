@@ -23,9 +23,10 @@ struct ObjectRules {
     // Cells, image * labels + label by position, ascending. Predictions count only in verified cells and in those with
     // ground truth; absent: everywhere. In the others of this pair they are ignored unless matched; absent: nowhere.
     View<std::int64_t> verified, ignore_if_unmatched;
-    View<double> min_iou;          // the IoU that each ground-truth object requires besides the threshold
-    View<std::int32_t> pred_rows;  // which predictions take part and in which order; absent: all
-    RaggedView<double> sigmas;     // of the keypoints of each class, by position
+    View<std::uint8_t> in_ignore_region;  // one per prediction: ignored unless matched; absent: none
+    View<double> min_iou;                 // the IoU that each ground-truth object requires besides the threshold
+    View<std::int32_t> pred_rows;         // which predictions take part and in which order; absent: all
+    RaggedView<double> sigmas;            // of the keypoints of each class, by position
     std::size_t most_pairs = SIZE_MAX;
 };
 

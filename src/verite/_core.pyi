@@ -310,6 +310,8 @@ class Flag(enum.Enum):
 
     unscored = 8
 
+    ignore_region = 9
+
 class Rules:
     def __init__(
         self,
@@ -360,6 +362,7 @@ class ObjectRules:
         drops_flat: bool = False,
         verified: Any | None = None,
         ignore_if_unmatched: Any | None = None,
+        in_ignore_region: Any | None = None,
         min_iou: Any | None = None,
         pred_rows: Any | None = None,
         sigmas: Sequence[Sequence[float]] = [],

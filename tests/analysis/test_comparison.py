@@ -201,7 +201,10 @@ def test_verdicts_on_the_audit_list_go_back_into_leaderboards_and_ranks(
     capsys.readouterr()
     assert run(["rank", *paths, "--audit", str(kept), "--json"]) == 0
     assert f"audit(errors=3, checked={len(records)})" in json.loads(capsys.readouterr().out)["signature"]
-    assert run(["leaderboard", *paths, "--audit", str(kept), "--draws", "20", "--json"]) == 0
+    assert run(["leaderboard", *paths, "--audit", str(kept), "--draws", "20"]) == 1
+    assert "expected a rate of" in capsys.readouterr().err  # these annotations were chosen, not drawn at random
+    rates = ["--errors", "spurious=0.02,label=0.02"]
+    assert run(["leaderboard", *paths, "--audit", str(kept), *rates, "--draws", "20", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
     (tmp_path / "empty.csv").write_text("kind,verdict\nspurious,\n")
     assert run(["rank", *paths, "--audit", str(tmp_path / "empty.csv")]) == 1

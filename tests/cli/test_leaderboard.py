@@ -20,7 +20,9 @@ def test_the_table_says_who_is_sure_to_be_first(typed):  # noqa: F811
     assert (status, err) == (0, "")
     lines = out.splitlines()
     assert [line.split()[0] for line in lines[2:5]] == ["hawk", "magpie", "mole"]
-    assert "P(first) e/i/b" in lines[0]
+    heads = " ".join(line for line in lines if line.startswith("detector"))
+    for head in ("P(first) annotations", "first in images", "P(first) images", "first in both", "kept in both"):
+        assert head in heads
     for words in (
         "whole ranking kept:",
         "assumed: each annotation is no object with probability 0.02",
@@ -47,7 +49,7 @@ def test_few_draws_give_no_interval_and_say_so(typed):  # noqa: F811
     assert (status, err) == (0, "")
     assert " 0.3614  " in out.splitlines()[2]  # 0.5518 - 0.1903, of the leader alone
     assert "[" not in out
-    assert "\n1 simulation (e" in out
+    assert "\n1 simulation, sources" in out
     assert "no interval of a lead: expected at least 39 draws" in out
 
 
@@ -80,7 +82,7 @@ def test_a_folder_gets_everything(typed, tmp_path):  # noqa: F811
     plots = {f"{name}{end}.png" for name in ("gaps", "pairs", "places") for end in ("", "-AR10")} | {"kept.png"}
     assert names == tables | plots | {"audit.csv", "leaderboard.json", "leaderboard.md", "leaderboard.tex"}
     audit = (tmp_path / "out" / "audit.csv").read_text().splitlines()
-    assert audit[0] == "image,label,x,y,width,height,kind,influence,reason,verdict"
+    assert audit[0] == "image,label,x,y,width,height,kind,influence,reason,weight,verdict"
     assert len(audit) == 8
     status, _, err = typed(*words, "--audit", str(tmp_path / "out" / "audit.csv"))
     assert (status, err) == (0, "")

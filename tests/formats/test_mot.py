@@ -66,8 +66,9 @@ def test_a_truth_of_sequences_has_nine_numbers_and_a_class(tmp_path):
     assert not is_truth("1,1,10,20,30,40,1,1,0.5", name="det.txt")
 
 
-def test_ignored_objects_are_ignored_in_their_own_class_and_that_is_said(tmp_path):
+def test_ignored_objects_and_distractors_are_named(tmp_path):
     lines = ["1,1,10,10,40,40,1,1,1", "1,2,200,10,40,40,0,8,1"]
     truth = sequence(tmp_path / "a", "\n".join(lines))
-    assert any("1 objects are ignored" in note and "still count" in note for note in truth.source.notes)
+    notes = truth.source.notes
+    assert any("1 objects are ignored (flag 0), 1 of them for predictions of any class" in note for note in notes)
     assert not any("ignored" in note for note in sequence(tmp_path / "b", lines[0]).source.notes)

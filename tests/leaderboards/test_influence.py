@@ -12,7 +12,7 @@ import pytest
 import verite as vt
 from tests.leaderboards.test_simulation import read_detectors
 from verite.annotation_errors import Detection
-from verite.leaderboards.audit import audit_table, read_rows
+from verite.leaderboards.audit import audit_table, observed_odds, read_rows, sample_with_weights
 from verite.leaderboards.influence import min_flip_size, removal_influence, sensitivity_gamma
 
 
@@ -150,17 +150,81 @@ def test_an_object_found_missing_is_added_in_every_simulation(tmp_path):
         assert not len(again)
 
 
-def test_verdicts_give_the_rate_of_spurious_annotations(tmp_path):
+def test_verdicts_of_the_random_part_give_the_rate_of_spurious_annotations(tmp_path):
+    """Weights 10, 10 and 20, the first wrong: a quarter; effectively 40² / 600 = 2.67 annotations were checked."""
     _, truth, preds = read_detectors(tmp_path, 2)
     board = vt.leaderboard(truth, preds, draws=20, audit_size=6, checks="off")
-    lines = audit_table(board.audit).to_csv().splitlines()
-    lines[1] += "wrong"
-    lines[2:5] = [line + "right" for line in lines[2:5]]
-    lines[5] += "unsure"
-    (tmp_path / "audit.csv").write_text("\n".join(lines) + "\n")
+    rows = [row for row in board.audit if row.kind == "spurious"][:5]
+    marks = [(10.0, "wrong"), (10.0, "right"), (20.0, "right"), (None, "wrong"), (5.0, "unsure")]
+    marked = [replace(row, weight=w, verdict=verdict) for row, (w, verdict) in zip(rows, marks, strict=True)]
+    (tmp_path / "audit.csv").write_text(audit_table(marked).to_csv())
     checked = vt.leaderboard(truth, preds, audit=tmp_path / "audit.csv", draws=20, checks="off")
-    assert checked.errors.spurious == (1, 4)
-    assert json.loads(checked.to_json())["errors"] == "detection(spurious=1/4, lit=0.7)"
+    assert checked.errors.spurious == pytest.approx((1600 / 600 / 4, 1600 / 600))
+
+
+def test_verdicts_of_chosen_annotations_give_no_rate(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
+    board = vt.leaderboard(truth, preds, draws=5, audit_size=6, checks="off")
+    chosen = [replace(row, verdict="right") for row in board.audit if row.weight is None]
+    with pytest.raises(vt.VeriteError, match=r"expected a rate of spurious errors .* were chosen"):
+        vt.leaderboard(truth, preds, audit=chosen, draws=5, checks="off")
+    given = vt.leaderboard(truth, preds, audit=chosen, errors=Detection(spurious=0.1), draws=5, checks="off")
+    assert given.errors.spurious == 0.1
+
+
+def test_the_audit_has_both_signs_by_variance_and_hides_whom_a_row_favours(tmp_path):
+    """Two detectors: rows are sorted by c², of either sign; the table shows |c| and not the favoured detector."""
+    _, truth, preds = read_detectors(tmp_path, 3)
+    two = {name: preds[name] for name in ("d0", "d1")}
+    board = vt.leaderboard(truth, two, errors=Detection(spurious=0.1), draws=20, audit_size=20, checks="off")
+    results = {name: vt.coco(truth, pred, checks="off") for name, pred in two.items()}
+    rows = np.flatnonzero(~truth.crowd)
+    one, other = board.names
+    change = removal_influence(results[one], "AP", rows) - removal_influence(results[other], "AP", rows)
+    chosen = [row for row in board.audit if row.weight is None]
+    drawn = [row for row in board.audit if row.weight is not None]
+    assert len(drawn) == 2
+    assert all(row.weight >= 1 for row in drawn)
+    largest = np.sort(np.abs(change))[::-1][: len(board.audit)]
+    assert [abs(row.influence) for row in chosen[:5]] == pytest.approx(largest[: len(chosen)][:5], abs=1e-12) or drawn
+    assert {row.favours for row in chosen} == {one, other}
+    assert all((row.influence < 0) == (row.favours == one) for row in chosen)
+    table = audit_table(board.audit)
+    assert "favours" not in table.head
+    assert all(value >= 0 for value in (row[table.head.index("influence")] for row in table.rows))
+    assert not any(name in row.reason.partition(" changes by")[2] for row in chosen for name in board.names)
+    assert json.loads(board.to_json())["audit"][0]["favours"] in board.names
+
+
+def test_a_systematic_sample_includes_each_position_with_its_probability():
+    probabilities = np.array([0.1, 0.4, 1.0, 0.25, 0.25])
+    counts = np.zeros(5)
+    for seed in range(4000):
+        at, weights = sample_with_weights(probabilities, np.random.default_rng(seed))
+        assert len(at) == 2
+        assert weights == pytest.approx(1 / probabilities[at])
+        counts[at] += 1
+    assert counts / 4000 == pytest.approx(probabilities, abs=0.03)
+
+
+def test_odds_of_checked_annotations_stand_beside_gamma(tmp_path):
+    """5 of 8 wrong where only the leader finds them, 1 of 6 where only the other: (5.5/3.5) / (1.5/5.5) = 5.76."""
+    first = np.array([True] * 8 + [False] * 6 + [True] * 3)
+    second = np.array([False] * 8 + [True] * 6 + [True] * 3)
+    wrong = np.array([True] * 5 + [False] * 3 + [True] + [False] * 5 + [True] * 3)
+    odds = observed_odds(first, second, wrong)
+    reach = 1.959963984540054 * np.sqrt(1 / 5.5 + 1 / 3.5 + 1 / 1.5 + 1 / 5.5)
+    assert odds.value == pytest.approx(5.5 / 3.5 / (1.5 / 5.5))
+    assert (odds.low, odds.high) == pytest.approx((odds.value * np.exp(-reach), odds.value * np.exp(reach)))
+    assert observed_odds(first, first, wrong) is None
+    _, truth, preds = read_detectors(tmp_path, 2)
+    errors = Detection(spurious=0.1)
+    board = vt.leaderboard(truth, preds, errors=errors, draws=20, audit_size=200, checks="off")
+    rows = [replace(row, verdict="wrong" if row.favours == board.names[0] else "right") for row in board.audit]
+    checked = vt.leaderboard(truth, preds, errors=errors, audit=rows, draws=20, checks="off")
+    found = json.loads(checked.to_json())["detectors"][0]["checked_odds"]
+    assert found["low"] < found["value"] < found["high"]
+    assert "odds of checked annotations" in checked.to_text()
 
 
 @pytest.mark.parametrize(
@@ -170,6 +234,7 @@ def test_verdicts_give_the_rate_of_spurious_annotations(tmp_path):
         ("image,label,x,y,width,height,kind,verdict\n1.jpg,class 1,0,0,5,5,spurious,maybe\n", "right, wrong, unsure"),
         ("image,label,x,y,width,height,kind,verdict\n1.jpg,class 1,0,0,5,5,odd,right\n", "the kind spurious"),
         ("image,label,x,y,width,height,kind,verdict\n1.jpg,class 1,0,a,5,5,spurious,right\n", "four numbers of a box"),
+        ("image,label,x,y,width,height,kind,weight,verdict\n1.jpg,c,0,0,5,5,box,0.5,right\n", "a weight from 1 up"),
         (
             "image,label,x,y,width,height,kind,verdict\n1.jpg,class 1,0,0,5,5,spurious,right\n",
             "annotations of this ground truth",

@@ -18,6 +18,7 @@ from verite.evaluation.evaluation import Changes
 from verite.leaderboards.bootstrap import bootstrap_differences, resample_images
 from verite.leaderboards.simulation import AnnotationErrorSimulation
 from verite.statistics.intervals import wilson
+from verite.statistics.resampling import SampledUnits
 
 ERRORS = Detection(missing=0.05, spurious=0.05, label=0.05)
 
@@ -236,7 +237,57 @@ def test_interval_and_deviation_of_a_gap_are_those_of_the_bootstrap(tmp_path):
     difference = np.array(one) - np.array(two)
     assert board.gaps[0][1:] == pytest.approx(tuple(np.quantile(difference, [0.025, 0.975])), abs=1e-12)
     assert board.spread[0][0] == pytest.approx(np.std(one, ddof=1), abs=1e-12)
-    assert board.spread[0][1] == pytest.approx(np.mean(one) - board.scores[0], abs=1e-12)
+    halves = SampledUnits.of([truth.images.name(i) for i in range(len(truth.images))]).half_samples(200)
+    half = [results[board.names[0]].evaluation.weighted(row).mean("precision", None, 0, 2) for row in halves]
+    bias = (np.mean(half) - board.scores[0]) / (np.sqrt(2) - 1)
+    assert board.spread[0][1] == pytest.approx(bias, abs=1e-12)
+
+
+def test_intervals_around_scores_need_100_images_and_are_those_of_the_results(tmp_path):
+    document = make_truth(5, images=120)
+    detectors = {f"d{i}": make_detector(document, i, 0.8 - 0.1 * i) for i in range(3)}
+    truth, preds = (
+        vt.read(document),
+        {name: vt.read(found, like=vt.read(document)) for name, found in detectors.items()},
+    )
+    board = vt.leaderboard(truth, preds, draws=50, checks="off")
+    best = vt.coco(truth, preds[board.names[0]], checks="off").interval("AP")
+    found = json.loads(board.to_json())["detectors"][0]["interval"]
+    assert (found["low"], found["high"], found["for"]) == (best.low, best.high, 120)
+    assert "AP ±" in board.to_text()
+    more = vt.leaderboard(truth, preds, draws=50, interval_images="all", resample="none", checks="off")
+    assert more.board.intervals[0].images == "all"
+    few = vt.leaderboard(truth.take([0]).changed(images=truth.images), preds, draws=5, checks="off")
+    assert "no interval around AP: expected at least half of the classes" in few.to_text()
+    _, truth, preds = read_detectors(tmp_path, 2)
+    with pytest.raises(vt.VeriteError, match="at least 100 images"):
+        vt.leaderboard(truth, preds, draws=5, interval=True, checks="off")
+
+
+def test_the_leader_is_less_likely_first_over_images_than_in_resamples(tmp_path):
+    """Winner's curse: scores that differ by less than their noise; two detectors have no such probability."""
+    from verite.leaderboards.result import Board
+
+    noise = np.random.default_rng(0).normal(0, 0.02, (1000, 4))
+    scores = np.array([0.52, 0.50, 0.49, 0.48])
+    board = Board("AP", tuple("abcd"), scores, {"images": scores + noise})
+    assert sum(board.p_first_images) == pytest.approx(1.0)
+    assert 0.25 < board.p_first_images[0] < board.p_first(0)["images"] - 0.1
+    two = Board("AP", tuple("ab"), scores[:2], {"images": (scores + noise)[:, :2]})
+    assert two.p_first_images == [None, None]
+    copies = Board("AP", tuple("abc"), scores[[0, 0, 0]], {"images": (scores + noise)[:, [0, 0, 0]]})
+    assert copies.p_first_images == pytest.approx([1 / 3] * 3)
+
+
+def test_the_share_of_detectable_missing_objects_is_shown_at_two_values(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
+    board = vt.leaderboard(truth, preds, errors=Detection(missing=0.3), draws=60, checks="off")
+    other = vt.leaderboard(truth, preds, errors=Detection(missing=0.3, lit=0.2), draws=60, checks="off")
+    for i, name in enumerate(board.names):
+        assert board.by_detectable[name][0.7] == board.board.p_first(i)["errors"]
+        assert board.by_detectable[name][0.2] == other.board.p_first(other.names.index(name))["errors"]
+    assert "(--detectable)" in board.to_text()
+    assert not other.by_detectable
 
 
 def test_probabilities_of_known_samples():

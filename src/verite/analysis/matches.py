@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.errors import BadParameter
-from verite.evaluation.evaluation import EVERY_AREA, IGNORED, RIGHT, UNSEEN, WRONG, Evaluation
+from verite.evaluation.evaluation import (
+    EVERY_AREA,
+    IGNORED,
+    RIGHT,
+    UNSEEN,
+    WRONG,
+    Evaluation,
+    in_ignore_regions,
+)
 from verite.evaluation.results import MatchedResults
 from verite.evaluation.settings import ClassThresholds
 from verite.model.layouts import Words, words_of
@@ -44,6 +52,7 @@ IGNORE_REASONS = {
     "difficult": "on difficult objects",
     "ignore": "on objects marked as ignored",
     "unasked": "on objects that are not evaluated",
+    "ignore_region": "in ignore regions",
     "spared": "in images that are not fully annotated, or outside the area range",
     "limit": "beyond the limit of predictions per image",
     "unjudged": "of a class that was not verified in the image",
@@ -405,6 +414,9 @@ class AnalysisMatches:
         if (state == UNSEEN).any():
             reason[(state == UNSEEN) & self.exceeds_limits[ignored]] = "limit"
         reason[(state == IGNORED) & (matched < 0)] = "spared"
+        if self.rules.region_share and "ignore_region" in self.truth.flags:
+            inside = in_ignore_regions(self.truth, self.pred, self.rules, self.evaluation.threads)[ignored] > 0
+            reason[(reason == "spared") & inside] = "ignore_region"
         reason[matched >= 0] = "unasked"
         for flag in ("ignore", "difficult", "group_of", "crowd"):
             if flag in self.truth.flags:

@@ -366,7 +366,7 @@ PART = PartRecord(
         analysis.worst,
         analysis.settings.prior,
         analysis.settings.audit,
-        read_rows(analysis.settings.verdicts) if analysis.settings.verdicts is not None else (),
+        () if analysis.settings.verdicts is None else read_rows(analysis.settings.verdicts, "verdicts"),
     ),
     plot=Suspicious.draw,
     settings=SuspiciousSettings,

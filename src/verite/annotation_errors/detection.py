@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from verite.annotation_errors.model import check_count, fingerprint, format_value, set_fields
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 
-Rate = float | tuple[int, int]  # a share, or (errors, checked) of an audit
+Rate = float | tuple[float, float]  # a share, or (errors, checked) of an audit, or effective numbers of these
 ERROR_KINDS = ("missing", "spurious", "label", "jitter")
 SIZES = ("small", "medium", "large")
 ANY = "*"
@@ -179,7 +180,9 @@ class Detection:
         ):
             rate = getattr(self, kind)
             if isinstance(rate, tuple):
-                parts.append(sentence.format(f"{rate[0]} in {rate[1]} checked (Beta posterior under Jeffreys' prior)"))
+                parts.append(
+                    sentence.format(f"{rate[0]:.3g} in {rate[1]:.3g} checked (Beta posterior under Jeffreys' prior)")
+                )
             elif rate:
                 parts.append(sentence.format(f"{rate:g}"))
         if self.jitter[0]:
@@ -227,6 +230,11 @@ def check_rate_row(row: Sequence[Any]) -> tuple[str, str, str, float]:
 def check_share(name: str, value: Any) -> Any:
     """Return a share from 0 to 1, or a pair (errors, checked); refuse anything else."""
     if isinstance(value, (tuple, list)) and len(value) == 2:
+        if any(isinstance(part, float) and part % 1 for part in value):  # effective numbers of a weighted sample
+            errors, checked = float(value[0]), float(value[1])
+            if not 0 <= errors <= checked < inf or not checked:
+                raise BadParameter(f"{name}: expected errors among checked annotations, found {errors:g}/{checked:g}")
+            return errors, checked
         errors, checked = check_count(name, value[0]), check_count(name, value[1], 1)
         if errors > checked:
             raise BadParameter(f"{name}: expected at most the {checked} annotations checked, found {errors}")

@@ -27,7 +27,7 @@ from verite.cli.options import (
 from verite.errors import one_line
 from verite.files import without_suffix
 from verite.formats.shards import is_pattern
-from verite.settings import Option, Setting, Settings
+from verite.settings import Flag, Option, Setting, Settings
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -42,13 +42,17 @@ ANALYSED = ("coco", "voc", "lvis", "openimages")
 NEARLY_ALL = 0.995
 
 
-class DifferenceSettings(Settings):
-    """How several detectors are compared."""
+class UncertaintySettings(Settings):
+    """Confidence intervals of differences between detectors, and of scores."""
 
     resample: Option[str | None] = Setting(
         None,
-        "Bootstrap over images (or groups): 95 % intervals of differences to the first PRED (1,000 resamples).",
+        "Bootstrap of images or groups: 95 % intervals of differences to the first PRED.",
         metavar="images|COLUMN",
+    )
+    interval: Option[bool] = Flag(False, "95 % confidence interval of the first score.", section="Statistics")
+    interval_images: Option[str | None] = Setting(
+        None, "The same, for the score on N images.", metavar="N|all", section="Statistics"
     )
 
 
@@ -64,7 +68,7 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     """Return the command of a protocol: two sides, its settings, and the options that all commands share."""
     curves = (CurveSettings,) if "curves" in protocol.settings.declared else ()
     plots = (PlotSettings,) if curves or protocol.verb in ("coco", "lvis", "semantic") else ()
-    own = (protocol.settings, FolderSettings, DifferenceSettings, *curves, *plots)
+    own = (protocol.settings, FolderSettings, UncertaintySettings, *curves, *plots)
     sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT, nargs=-1, required=True)]
     return Command(
         protocol.verb,
@@ -80,8 +84,13 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
     given = protocol.reading | given
     typed = settings_given(protocol.settings, given)
     settings = protocol.settings(**typed)  # errors of the command are raised before a large file is read
-    if given.get("resample") and len(pred) < 2:
-        raise click.UsageError("--resample: expected two PREDs to compare, found one")
+    has_interval = given["interval"] or given["interval_images"] is not None
+    if has_interval:
+        from verite.statistics.half_samples import check_images
+
+        given["interval_images"] = check_images(given["interval_images"], "interval-images")
+    if given.get("resample") and len(pred) < 2 and not has_interval:
+        raise click.UsageError("--resample: expected two PREDs to compare, found one (or one and --interval)")
     if typed.pop("parts", None):
         from verite.cli.parts import evaluate_in_parts
 
@@ -92,6 +101,8 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
             return protocol.run(truths, preds, settings.change(name=name, checks=checks))
 
         results = evaluate_each(truth, pred, given, evaluate)
+    if has_interval:
+        add_intervals(results, given)
     if given.get("table"):
         show_table(results, given)
     finish(results, given, partial(draw_plots, given=given) if "plot_format" in given else None)
@@ -118,6 +129,17 @@ def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Ca
         warn(results[-1].findings, {"truth": truth, "pred": path}, said)
     note("", quiet=quiet)
     return results
+
+
+def add_intervals(results: Sequence[Results], given: Given) -> None:
+    """Add the confidence interval of the first score to each of the results."""
+    from verite.leaderboards.bootstrap import image_groups
+
+    column = given["resample"] or "images"
+    groups = None if column == "images" else image_groups(results[0].truth, column, "resample")
+    for one in results:
+        score = next(iter(one.scores))
+        one.intervals = {score: one.interval(score, given["interval_images"], groups=groups)}
 
 
 def show_table(results: Sequence[CurveResults], given: Given) -> None:

@@ -83,6 +83,8 @@ class Rules:
     drops_flat: bool = False  # objects without area are dropped
     sigmas: tuple[tuple[float, ...], ...] = ()  # OKS sigmas of the keypoints of each class, in the order of the classes
     allow_unknown_classes: bool = False  # images and classes that the ground truth does not have count, too
+    # Share of a prediction's area in an ignore region from which it is ignored unless matched; 0: regions are not used.
+    region_share: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,6 +262,8 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         order = None if rules.allow_unknown_classes else truth.labels.by_id
         widest = pred if rules.allow_unknown_classes and len(pred.images) > len(truth.images) else truth
         given: dict[str, Any] = {"most_pairs": limit("overlaps") + USUAL_PAIRS * len(pred)} | cells
+        if rules.region_share and "ignore_region" in truth.flags:
+            given["in_ignore_region"] = in_ignore_regions(truth, pred, rules, threads)
         try:
             if with_outlines := _core.wants_outlines(rules.similarity):
                 load_outlines(truth)
@@ -610,6 +614,30 @@ def box_candidates(
     rows = stages.truths[0][truth_slot]
     by_pred = np.lexsort((rows, np.repeat(stages.preds[0], np.diff(slot_offsets))))
     return Candidates(offsets_of(lengths), rows[by_pred], overlap[by_pred])
+
+
+def in_ignore_regions(truth: Annotations, pred: Annotations, rules: Rules, threads: int) -> NDArray[np.uint8]:
+    """Return for each prediction whether an ignore region of its image covers enough of its area, whatever its class.
+
+    A region absorbs predictions as a crowd does: by the intersection over the prediction's own area. Regions that the
+    rules do not ignore are objects like others.
+    """
+    is_ignored = np.zeros(len(truth), dtype=np.bool_)
+    for name in rules.ignored:
+        is_ignored |= truth.flag(name)
+    regions = truth.where(truth.flag("ignore_region") & is_ignored)
+    regions = replace(regions, flags={"crowd": np.ones(len(regions), dtype=np.bool_)}, verdicts=None)
+    own = Rules(
+        (rules.region_share,),
+        "box" if rules.similarity in ("corner_box", "keypoints") else rules.similarity,
+        class_agnostic=True,
+        orders_by_class=False,
+        ignored=("crowd",),
+        shared=("crowd",),
+        allow_unknown_classes=True,
+    )
+    found = Evaluation(regions, pred, own, threads).outcomes()
+    return np.asarray(found.truth >= 0).astype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)

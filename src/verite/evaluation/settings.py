@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.settings import Choice, Count, Names, Option, Setting, Settings, Text
+from verite.settings import Choice, Count, Names, Number, Option, Setting, Settings, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -252,6 +252,12 @@ class ShardedSettings(ClassSettings):
 THREADS: Option[int | None] = Count(
     None, "Number of threads.", short="-j", default_text="all", is_signed=False, is_common=True
 )
+
+IGNORE_REGIONS: Option[float] = Number(
+    0.5,
+    "Ignore an unmatched prediction of any class with this share of its area in an ignore region; 0: count it.",
+    least=0, most=1, omit_default=True, is_rare=True, metavar="SHARE",
+)  # fmt: skip
 
 MAX_IMAGE_DETS: Option[int | None] = Count(
     None, "Predictions per image that count, over all classes.", default_text="all", omit_default=True, is_rare=True

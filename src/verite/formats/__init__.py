@@ -163,7 +163,7 @@ def read(
 
     annotations = read_object(source, options)
     annotations = annotations.with_source(replace(annotations.source, layout=boxes))
-    annotations = with_mapped_classes(annotations, options)
+    annotations = with_ignore_regions(with_mapped_classes(annotations, options))
     return annotations if like is None else annotations.like(like)
 
 
@@ -231,8 +231,17 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
     why = "; ".join(w for w in (why, source.why) if w)
     notes = (*source.notes, *notes_on_unused_options(chosen, options))
     annotations = annotations.with_source(replace(source, why=why, notes=notes, layout=options.boxes))
-    annotations = with_mapped_classes(annotations, options)
+    annotations = with_ignore_regions(with_mapped_classes(annotations, options))
     return annotations if options.like is None else annotations.like(options.like)
+
+
+def with_ignore_regions(annotations: Annotations) -> Annotations:
+    """Return annotations in which crowds and ignored objects of a class called ignore are ignore regions."""
+    if not {"crowd", "ignore"} & set(annotations.flags) or "ignore_region" in annotations.flags:
+        return annotations
+    from verite.formats.ignore_regions import mark_ignore_regions
+
+    return mark_ignore_regions(annotations)
 
 
 def with_mapped_classes(annotations: Annotations, options: Options) -> Annotations:

@@ -61,7 +61,7 @@ def read(path: Path, options: Options) -> Annotations:
     if rows.boxes:
         rows.notes.append("sizes, places and angles in 3-D left out")
     if rows.flags["ignore"]:
-        rows.notes.append(f"{IGNORED} is ignored as a class of its own: what other classes find there still counts")
+        rows.notes.append(f"{IGNORED} regions are ignored for predictions of any class")
     return rows.annotations("kitti", layout="xyxy", why=why)
 
 
@@ -81,7 +81,12 @@ def add_line(rows: Rows, where: str, image: str, words: list[str]) -> None:
         raise ReadError(where, expected=WORDING, found=found, remedy="types may contain no blanks")
     truncated, occluded, _, *numbers = to_numbers(words[1:], where)
     # 3: nobody could tell how far it is hidden.
-    flags = {"truncated": truncated > 0, "occluded": 0 < occluded < 3, "ignore": words[0] == IGNORED}
+    flags = {
+        "truncated": truncated > 0,
+        "occluded": 0 < occluded < 3,
+        "ignore": words[0] == IGNORED,
+        "ignore_region": words[0] == IGNORED,
+    }
     confidence = numbers[11] if len(words) > WORDS else None
     rows.add(where, image, words[0], numbers[:4], confidence, flags=[flag for flag, is_set in flags.items() if is_set])
 

@@ -32,6 +32,7 @@ CLASSES = (
     "occluder full",
     "reflection",
 )
+DISTRACTORS = ("person on vehicle", "static person", "distractor", "reflection")  # predictions on them are ignored
 LEAST, MOST = 7, 10
 FRAMES_AT_MOST = 1_000_000
 LOOKED_AT = 200  # lines that tell truths from predictions
@@ -70,8 +71,8 @@ def read(path: Path, options: Options) -> Annotations:
         read_sequence(rows, file, is_truth=has_truth)
     if rows.flags["ignore"]:
         rows.notes.append(
-            f"{len(rows.flags['ignore']):,} objects are ignored (flag 0), each within its own class: predictions of "
-            "pedestrians on distractors, static persons and vehicles still count"
+            f"{len(rows.flags['ignore']):,} objects are ignored (flag 0), {len(rows.flags['ignore_region']):,} of them "
+            "for predictions of any class: distractors, static persons, persons on vehicles and reflections"
         )
     kind = (
         "a truth, because of its name or its classes" if has_truth else "predictions, the seventh number a confidence"
@@ -120,7 +121,8 @@ def add_line(rows: Rows, where: str, name: str, line: str, size: tuple[int, int]
     rows.remember_image(where, image, size)
     if is_truth:
         label = class_name(where, numbers[5]) if len(numbers) == 7 else CLASSES[0]
-        rows.add(where, image, label, numbers[:4], track=int(track), flags=[] if numbers[4] else ["ignore"])
+        flags = [] if numbers[4] else ["ignore", *(["ignore_region"] if label in DISTRACTORS else [])]
+        rows.add(where, image, label, numbers[:4], track=int(track), flags=flags)
     else:
         rows.add(where, image, CLASSES[0], numbers[:4], numbers[4], track=int(track))
 

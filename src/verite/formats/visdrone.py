@@ -113,8 +113,8 @@ def read(path: Path, options: Options) -> Annotations:
         rows.notes.append("tracks left out: boxes are taken frame by frame")
     if rows.flags["ignore"]:
         rows.notes.append(
-            f"{len(rows.flags['ignore']):,} objects are ignored (score 0, ignored regions, others), each within its "
-            "own class: predictions of other classes inside ignored regions still count"
+            f"{len(rows.flags['ignore']):,} objects are ignored (score 0, ignored regions, others); "
+            f"{len(rows.flags['ignore_region']):,} ignored regions for predictions of any class"
         )
     kind = "predictions, the score a confidence" if is_pred else "a ground truth, the score 0 if ignored"
     return rows.annotations("visdrone", layout="xywh", why="; ".join(w for w in (split, kind) if w))
@@ -160,7 +160,12 @@ def add_line(rows: Rows, where: str, name: str, line: str, count: int, *, is_pre
     if is_pred:
         rows.add(where, name, label, box, score)
         return frame
-    marks = {"ignore": score == 0 or category in IGNORED, "truncated": truncation > 0, "occluded": occlusion > 0}
+    marks = {
+        "ignore": score == 0 or category in IGNORED,
+        "ignore_region": category == 0,
+        "truncated": truncation > 0,
+        "occluded": occlusion > 0,
+    }
     rows.add(where, name, label, box, flags=[mark for mark, is_set in marks.items() if is_set])
     return frame
 

@@ -1,27 +1,32 @@
 """Influential annotations: how much each changes the gap of two detectors, and how few decide their ranking.
 
 For each detector and the next one: the smallest set of annotations found whose removal swaps them, the bias Γ that
-annotation errors would need (a sensitivity analysis in the sense of Rosenbaum), and the annotations to check first.
+annotation errors would need (a sensitivity analysis in the sense of Rosenbaum), and the annotations to check first:
+those that add most to the variance of the gap, e (1 − e) c², e the probability of an error and c the change of the gap,
+of either sign. A list of annotations that harm the leader alone would make every leader more certain, true or not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, nan
+from math import exp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verite.evaluation.evaluation import Changes
-from verite.leaderboards.audit import AuditRow
+from verite.leaderboards.audit import RANDOM_SHARE, AuditRow, observed_odds, sample_with_weights
 from verite.leaderboards.candidates import sort_annotations
+from verite.leaderboards.simulation import scale_probabilities
 from verite.statistics.multiple_comparisons import TIE
+from verite.statistics.resampling import generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.annotation_errors.detection import Detection
+    from verite.leaderboards.audit import AuditVerdicts, CheckedOdds
     from verite.leaderboards.result import Board
     from verite.leaderboards.simulation import AnnotationErrorSimulation
     from verite.model.annotations import Annotations
@@ -31,6 +36,7 @@ if TYPE_CHECKING:
 MAX_CANDIDATES = 2000  # for missing objects, the likeliest of which are evaluated one by one
 SIZES_AT_A_TIME = 9  # numbers of removed annotations that are evaluated at a time
 MAX_GAMMA = 1e6
+AUDIT_STREAM = 11  # of random numbers
 BLOCK = 4000  # annotations that are evaluated at a time
 
 
@@ -41,6 +47,7 @@ class RankingInfluence:
     flip: list[int | None]  # annotations whose removal swaps them, an upper bound; None: none found, or they are tied
     gamma: list[float | None]  # bias odds that tie them; None: no odds do, or no spurious annotations were assumed
     rows: list[AuditRow]  # annotations to check, the most decisive first
+    odds: list[CheckedOdds | None]  # by which checked annotations err rather where the first finds them alone
 
 
 def removal_influence(results: Any, metric: str, rows: NDArray[Any], threads: int | None = None) -> Floats:
@@ -63,6 +70,8 @@ def find_influence(
     errors: Detection,
     audit_size: int,
     simulation: AnnotationErrorSimulation | None,
+    verdicts: AuditVerdicts,
+    seed: int,
 ) -> RankingInfluence:
     """Find the influential annotations of all neighbours of a leaderboard.
 
@@ -78,6 +87,10 @@ def find_influence(
         The error model and its simulation; None without annotation errors.
     audit_size
         The largest number of annotations to list.
+    verdicts
+        Those of an audit.
+    seed
+        The seed of the rows that are drawn at random.
     """
     from verite.progress import begin
 
@@ -92,42 +105,96 @@ def find_influence(
                 advance(len(rows[some]))
     flip: list[int | None] = []
     gamma: list[float | None] = []
-    decisive: dict[int, tuple[float, float, int]] = {}  # by position: priority, influence on the gap, pair
+    odds: list[CheckedOdds | None] = []
     rates = np.full(len(rows), errors.mean("spurious")) if simulation is None else simulation.mean_spurious_rates()
+    likely, probabilities = np.zeros(0, np.int64), np.zeros(0)
+    if simulation is not None and simulation.pool is not None and len(simulation.pool):
+        probabilities = simulation.candidate_probabilities()
+        likely = np.argsort(-probabilities, kind="stable")[:MAX_CANDIDATES]
+        single = np.hstack([single, addition_influence(ranked, board.metric, simulation, likely)])
+        probabilities = probabilities[likely]
+    detected = [one.evaluation.outcomes().pred >= 0 for one in ranked]  # at the first IoU threshold
+    checked = [(at, row.verdict == "wrong") for row, at in verdicts.decided("spurious")]
+    at = np.array([position for position, _ in checked], np.int64)
+    wrong = np.array([is_wrong for _, is_wrong in checked], np.bool_)
+    # The variance that each annotation adds to the gap of a pair, relative to the gap and all variance of the pair.
+    chance = np.concatenate([rates, probabilities])
+    variance = chance * (1 - chance) if rates.any() else np.concatenate([np.ones(len(rows)), probabilities])
+    priority, change, pair = np.zeros(len(chance)), np.zeros(len(chance)), np.zeros(len(chance), np.int64)
     for i in range(len(ranked) - 1):
         gap = float(board.scores[i] - board.scores[i + 1])
-        change = single[i] - single[i + 1]
-        flip.append(min_flip_size(ranked[i : i + 2], board.metric, rows, change, gap))
-        gamma.append(sensitivity_gamma(gap, change, rates))
-        for at in np.argsort(change, kind="stable")[:audit_size]:
-            priority = -change[at] / gap if gap > TIE and change[at] < 0 else 0.0
-            if priority > decisive.get(int(at), (0.0, nan, 0))[0]:
-                decisive[int(at)] = (priority, float(change[at]), i)
-    detected = [one.evaluation.outcomes().pred >= 0 for one in ranked]  # at the first IoU threshold
+        of_pair = single[i] - single[i + 1]
+        removal = of_pair[: len(rows)]
+        flip.append(min_flip_size(ranked[i : i + 2], board.metric, rows, removal, gap))
+        gamma.append(sensitivity_gamma(gap, removal, rates))
+        odds.append(observed_odds(detected[i][at], detected[i + 1][at], wrong))
+        own = variance * of_pair**2
+        own /= max(gap**2 + float(own.sum()), TIE**2)
+        better = own > priority
+        priority[better], change[better], pair[better] = own[better], of_pair[better], i
+    order, weights = choose_rows(priority, len(rows), audit_size, seed)
     listed = []
-    for at, (priority, change_of_gap, i) in decisive.items():
-        row = int(rows[at])
-        leader, other = board.names[i : i + 2]
-        by = {
-            (True, False): f"detected by {leader}, not by {other}",
-            (False, True): f"detected by {other}, not by {leader}",
-            (True, True): f"detected by both, better by {leader}",
-            (False, False): "detected by neither",
-        }[bool(detected[i][row]), bool(detected[i + 1][row])]
-        audit_row = AuditRow.of(
-            truth.images.name(int(truth.image[row])),
-            truth.labels.name(int(truth.label[row])),
-            truth.regions.sizes[row],
-            "spurious",
-            change_of_gap,
-            f"is it an object? {by}; without it the gap between {leader} and {other} shrinks by {-change_of_gap:.2g} "
-            f"{board.metric}",
-        )
-        listed.append((priority * (rates[at] or 1.0), audit_row))
-    if simulation is not None and simulation.pool is not None:
-        listed += list_missing(board, ranked, simulation)
-    listed.sort(key=lambda one: (-one[0], one[1].location))
-    return RankingInfluence([*flip, None], [*gamma, None], [row for _, row in listed[:audit_size]])
+    for k in order:
+        leader, other = board.names[pair[k] : pair[k] + 2]
+        favoured = leader if change[k] < 0 else other
+        more: dict[str, Any] = {"weight": weights.get(k), "favours": favoured if change[k] else "neither"}
+        moved = f"the gap between {leader} and {other} changes by {abs(change[k]):.2g} {board.metric}"
+        if k < len(rows):
+            row, kind, reason = int(rows[k]), "spurious", f"is it an object? without it {moved}"
+            image, label, box = truth.image[row], truth.label[row], truth.regions.sizes[row]
+        else:
+            assert simulation is not None
+            assert simulation.pool is not None
+            row, kind, reason = int(likely[k - len(rows)]), "missing", f"is an object missing? with it {moved}"
+            pool = simulation.pool
+            image, label, box = pool.image[row], pool.label[row], pool.boxes[row]
+        names = truth.images.name(int(image)), truth.labels.name(int(label))
+        listed.append(AuditRow.of(*names, box, kind, float(change[k]), reason, **more))
+    return RankingInfluence([*flip, None], [*gamma, None], listed, [*odds, None])
+
+
+def choose_rows(priority: Floats, annotations: int, size: int, seed: int) -> tuple[list[int], dict[int, float]]:
+    """Choose what to check: the largest priorities, and a tenth at random out of all annotations.
+
+    Half of the random part's inclusion probability is proportional to the priority, half of it is the same for all, so
+    that every annotation may be drawn.
+
+    Parameters
+    ----------
+    priority
+        That of each annotation, then of each candidate for a missing object.
+    annotations
+        The number of annotations.
+    size
+        The number of rows to choose.
+    seed
+        The seed of the random part.
+
+    Returns
+    -------
+    tuple
+        Positions, the largest priority first, and the sampling weights of those that were drawn at random.
+    """
+    own = priority[:annotations]
+    mixed = np.full(annotations, 1 / max(annotations, 1)) + own / max(float(own.sum()), 1e-300)
+    count = min(max(size // RANDOM_SHARE, 1), annotations)
+    sampled, weights = sample_with_weights(scale_probabilities(mixed, count), generator(seed, 0, AUDIT_STREAM))
+    drawn = dict(zip(sampled.tolist(), weights.tolist(), strict=True))
+    ranked = [int(at) for at in np.argsort(-priority, kind="stable") if priority[at] > 0 and int(at) not in drawn]
+    chosen = [*ranked[: max(size - len(drawn), 0)], *drawn]
+    return sorted(chosen, key=lambda at: (-priority[at], at)), drawn
+
+
+def addition_influence(
+    ranked: Sequence[Any], metric: str, simulation: AnnotationErrorSimulation, candidates: NDArray[np.int64]
+) -> Floats:
+    """Return how much each detector's score changes with each candidate as an object, [detector, candidate]."""
+    changes = Changes.of(simulation.object_table, added=[[len(simulation.truth) + int(i)] for i in candidates])
+    found = []
+    for one in ranked:
+        added = one.evaluation.bootstrap_means([one.mean_query(metric)], None, changes)[:, 0]
+        found.append(np.nan_to_num(added - one.scores[metric].value))
+    return np.stack(found)
 
 
 def min_flip_size(pair: Sequence[Any], metric: str, rows: Any, change: Floats, gap: float) -> int | None:
@@ -196,39 +263,3 @@ def sensitivity_gamma(gap: float, change: Floats, rates: Floats) -> float | None
         middle = (low + high) / 2
         low, high = (middle, high) if expected_gap(middle) > 0 else (low, middle)
     return exp(high)
-
-
-def list_missing(
-    board: Board, ranked: Sequence[Any], simulation: AnnotationErrorSimulation
-) -> list[tuple[float, AuditRow]]:
-    """Return candidates for missing objects that would shrink the gap of two neighbours, with their priorities."""
-    pool, truth = simulation.pool, simulation.truth
-    assert pool is not None
-    likely = np.argsort(-pool.weight, kind="stable")[:MAX_CANDIDATES]
-    changes = Changes.of(simulation.object_table, added=[[len(truth) + int(i)] for i in likely])
-    single = []
-    for one in ranked:
-        added = one.evaluation.bootstrap_means([one.mean_query(board.metric)], None, changes)[:, 0]
-        single.append(np.nan_to_num(added - one.scores[board.metric].value))
-    best: dict[tuple[Any, ...], tuple[float, AuditRow]] = {}
-    for i in range(len(ranked) - 1):
-        gap = float(board.scores[i] - board.scores[i + 1])
-        if not gap > TIE:
-            continue
-        first, second = board.names[i : i + 2]
-        change = single[i] - single[i + 1]
-        for at in np.flatnonzero(change < 0):
-            candidate, by = int(likely[at]), float(change[at])
-            row = AuditRow.of(
-                truth.images.name(int(pool.image[candidate])),
-                truth.labels.name(int(pool.label[candidate])),
-                pool.boxes[candidate],
-                "missing",
-                by,
-                f"is an object missing? with it the gap between {first} and {second} shrinks by {-by:.2g} "
-                f"{board.metric}",
-            )
-            priority = float(pool.weight[candidate]) * -by / gap * simulation.errors.mean("missing")
-            if priority > best.get(row.location, (0.0, row))[0]:
-                best[row.location] = (priority, row)
-    return list(best.values())

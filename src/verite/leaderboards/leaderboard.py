@@ -20,7 +20,7 @@ from verite.evaluation.evaluation import Simulations
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import THREADS, EvaluationSettings, On, on_setting
 from verite.formats import list_shards, read
-from verite.leaderboards.audit import AuditVerdicts
+from verite.leaderboards.audit import AuditVerdicts, stratified_rates
 from verite.leaderboards.bootstrap import image_groups, resample_images, sampled_units
 from verite.leaderboards.candidates import CandidatePool, UnmatchedDetections, find_unmatched
 from verite.leaderboards.influence import RankingInfluence, find_influence
@@ -33,8 +33,10 @@ from verite.model.results import Results, system_name
 from verite.progress import begin
 from verite.protocols import protocol_named
 from verite.protocols.keypoints import Sigmas
-from verite.settings import Choice, Count, FileOrContent, Names, Number, Option, Setting, Whole
+from verite.settings import Choice, Count, FileOrContent, Flag, Names, Number, Option, Setting, Whole
 from verite.signature import Signature
+from verite.statistics.half_samples import HALVES, check_enough_images, check_images, half_sample_interval
+from verite.statistics.multiple_comparisons import TIE
 from verite.threads import thread_count, use_threads
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 
     from verite.evaluation.prepare import Checks
     from verite.leaderboards.audit import AuditRow
+    from verite.statistics.half_samples import ScoreInterval
 
     Floats = NDArray[np.float64]
 
@@ -52,6 +55,8 @@ NONE = "none"
 BLOCK = 50  # simulations that are held in memory at a time
 # For each source of uncertainty whether images are resampled, and whether annotation errors are simulated.
 CORE_SOURCES = {"images": (True, False), "errors": (False, True), "both": (True, True)}
+DETECTABLE = (0.2, 0.7)  # shares of missing objects that some detector may have found
+DETECTABLE_SAMPLES = 200
 POOLING_SAMPLES = 100  # simulations with a pool that lacks one detector's boxes
 
 
@@ -64,6 +69,13 @@ class Level(Number[float, float]):
         level = float(super().validate(value))
         check_level(level)
         return level
+
+
+class ImageNumber(Setting[Any, Any]):
+    """A number of images, "all" for infinitely many, or None for the number that there is."""
+
+    def validate(self, value: Any) -> int | str | None:
+        return check_images(value, self.name)
 
 
 class Groups(Setting[Any, Any]):
@@ -99,6 +111,14 @@ class LeaderboardSettings(EvaluationSettings):
     draws: Option[int] = Count(1000, "Number of simulations and of bootstrap resamples.")
     seed: Option[int] = Whole(0, "Seed of the random numbers.")
     level: Option[float] = Level(0.95, "Confidence level of intervals, rank sets and ties.")
+    interval: Option[bool] = Flag(
+        False, "Insist on confidence intervals around the scores, which there are by default where they are possible.",
+        is_signed=False, section="Statistics",
+    )  # fmt: skip
+    interval_images: Setting[Any, Any] = ImageNumber(
+        None, "Intervals around the scores on N images, or on infinitely many; by default for test sets of this size.",
+        metavar="N|all", is_signed=False, section="Statistics",
+    )  # fmt: skip
     audit_size: Option[int] = Count(100, "Largest number of annotations to check first.", is_signed=False)
     threads: Option[int | None] = THREADS
     parts: Option[int | None] = Count(None, "", is_signed=False, has_option=False)  # needs all images at once
@@ -143,6 +163,8 @@ def leaderboard(
     draws: int = 1000,
     seed: int = 0,
     level: float = 0.95,
+    interval: bool = False,
+    interval_images: int | str | None = None,
     audit_size: int = 100,
     threads: int | None = None,
     checks: Checks = "stop",
@@ -184,6 +206,11 @@ def leaderboard(
         The seed of the random numbers.
     level : float, default 0.95
         The confidence level of intervals, rank sets and ties.
+    interval : bool, default False
+        Insist on confidence intervals around the scores: an error where they are not possible. Without it there are
+        intervals wherever they are possible.
+    interval_images : int or "all", optional
+        Intervals are for scores on this many images; for test sets of this size by default.
     audit_size : int, default 100
         The largest number of annotations to list in `audit`.
     threads : int, optional
@@ -201,7 +228,8 @@ def leaderboard(
     BadParameter
         A parameter is wrong, or there are fewer than two detectors.
     DataError
-        The ground truth has no objects that count, or an audit does not fit it.
+        The ground truth has no objects that count, an audit does not fit it, or an interval around the scores is asked
+        for and not possible.
 
     Examples
     --------
@@ -216,8 +244,8 @@ def leaderboard(
     if isinstance(protocol, str) and protocol == "coco":
         protocol = protocol_of_scores(metrics)
     settings = LeaderboardSettings(
-        protocol=protocol, on=on, sigmas=sigmas, metrics=metrics,
-        missing_from=missing_from, confusion=confusion, resample=resample, draws=draws, seed=seed, level=level,
+        protocol=protocol, on=on, sigmas=sigmas, metrics=metrics, missing_from=missing_from, confusion=confusion,
+        resample=resample, draws=draws, seed=seed, level=level, interval=interval, interval_images=interval_images,
         audit_size=audit_size, threads=threads, checks=checks,
     )  # fmt: skip
     with use_threads(settings.threads):
@@ -286,12 +314,22 @@ def rank_results(
     simulation = LeaderboardSimulation(names, given, metrics, errors, audit, settings)
     samples = simulation.simulate()
     units = sampled_units(simulation.truth.images, simulation.groups).count if simulation.resamples else None
+    intervals, no_interval = simulation.score_intervals(units)
     boards = {}
     for k, metric in enumerate(metrics):
         scores = np.array([one.scores[metric].value for one in given])
         drawn = {source: found[:, :, k] for source, found in samples.items()}
         is_grouped = simulation.groups is not None
-        boards[metric] = Board(metric, names, scores, drawn, settings.level, units, is_grouped=is_grouped)
+        boards[metric] = Board(
+            metric,
+            names,
+            scores,
+            drawn,
+            settings.level,
+            units,
+            is_grouped=is_grouped,
+            intervals=intervals.get(metric, ()),
+        )
     return Leaderboard(
         boards=boards,
         protocol=given[0].protocol,
@@ -302,7 +340,9 @@ def rank_results(
         truth=given[0].truth,
         pool=simulation.pool,
         pooling=simulation.pooling_bias(boards) if samples else {},
+        by_detectable=simulation.first_by_detectable(boards[metrics[0]]) if samples else {},
         vanishing=simulation.vanishing_classes(),
+        no_interval=no_interval,
         simulation=simulation,
         findings=[(name, finding) for name, one in results.items() for finding in one.findings],
     )
@@ -392,7 +432,7 @@ class LeaderboardSimulation:
                 confusions = read_confusions(settings.confusion, self.truth)
         favoured = None if errors.favours is None else self.names.index(errors.favours[0])
         is_grouped = errors.shared not in (None, "image", "label")
-        return AnnotationErrorSimulation(
+        found = AnnotationErrorSimulation(
             self.truth,
             self.counted,
             errors,
@@ -405,6 +445,27 @@ class LeaderboardSimulation:
             favoured=favoured,
             known=self.verdicts.known(self.truth, self.pool),
         )
+        return found.with_factors(self.audited_factors(found)) if len(self.verdicts) else found
+
+    def audited_factors(self, simulation: AnnotationErrorSimulation) -> dict[str, Floats]:
+        """Return rates relative to the common ones, by which of the best two detectors finds an annotation.
+
+        In these strata verdicts give relative rates of spurious annotations, and of candidates to be missing objects.
+        """
+        first, second = np.argsort([-one.scores[self.metrics[0]].value for one in self.results], kind="stable")[:2]
+        found = [self.results[i].evaluation.outcomes().pred >= 0 for i in (first, second)]
+        rows = simulation.rows
+        position = {int(row): i for i, row in enumerate(rows)}
+        checked = {
+            position[at]: row.verdict == "wrong" for row, at in self.verdicts.decided("spurious") if at in position
+        }
+        strata = found[0][rows] + 2 * found[1][rows]
+        factors = {"spurious": stratified_rates(simulation.mean_spurious_rates(), strata, checked)}
+        if self.pool is not None and len(self.pool) and self.errors.has("missing"):
+            known = {at: is_wrong for (kind, at), is_wrong in simulation.known.items() if kind == "missing"}
+            strata = self.pool.found[:, first] + 2 * self.pool.found[:, second]
+            factors["missing"] = stratified_rates(simulation.candidate_probabilities(), strata, known)
+        return factors
 
     def pooled_masks(self) -> tuple[Any, Floats]:
         """Return the regions of the ground truth and of the pool's highest-confidence detections; areas are unknown."""
@@ -446,6 +507,41 @@ class LeaderboardSimulation:
                     advance(count)
         return {source: found[:, k] for k, source in enumerate(sources)}
 
+    def score_intervals(self, units: int | None) -> tuple[dict[str, list[ScoreInterval]], str]:
+        """Return the confidence intervals around scores by metric, in the order of detectors, and why not to show them.
+
+        They are computed where images are resampled, for the bias, and where they are asked for.
+        """
+        settings = self.settings
+        if not (self.resamples or settings.interval or settings.interval_images is not None):
+            return {}, "images are not resampled"
+        reason = ""
+        try:
+            check_enough_images(len(self.truth.images), self.images_of_classes().tolist())
+        except DataError as error:
+            if settings.interval or settings.interval_images is not None:
+                raise
+            reason = str(error).removeprefix("interval: ").partition("; ")[0].partition(": ")[0]
+        halved = sampled_units(self.truth.images, self.groups)
+        weights = halved.half_samples(HALVES, settings.seed)
+        found: dict[str, list[ScoreInterval]] = {metric: [] for metric in self.metrics}
+        for one in self.results:
+            queries = [one.mean_query(metric) for metric in self.metrics]
+            halves = one.evaluation.bootstrap_means(queries, weights, None, self.threads)
+            for k, metric in enumerate(self.metrics):
+                found[metric].append(
+                    half_sample_interval(
+                        metric,
+                        one.scores[metric].value,
+                        halves[:, k],
+                        len(self.truth.images),
+                        units=None if self.groups is None else units,
+                        images=settings.interval_images,
+                        level=settings.level,
+                    )
+                )
+        return found, reason
+
     def first_scores(self, ground_truths: AnnotationErrorSimulation, members: Iterable[int], draws: int) -> Floats:
         """Return the first score of some detectors on simulated ground truths, [simulation, detector]."""
         simulations = Simulations(None, ground_truths.changes(0, draws), is_shared=True)
@@ -461,6 +557,28 @@ class LeaderboardSimulation:
         return self.first_scores(
             self.ground_truths.with_errors(self.errors.scale(factor)), range(len(self.names)), draws
         )  # fmt: skip
+
+    def first_by_detectable(self, board: Board) -> dict[str, dict[float, float]]:
+        """Return P(first) of each detector under annotation errors for two shares of detectable missing objects.
+
+        The share is hardly ever known. Empty where another one than the default is assumed, or no objects are missing.
+        """
+        if self.ground_truths is None or not self.errors.has("missing") or self.errors.lit != DETECTABLE[1]:
+            return {}
+        if self.pool is None or self.verdicts.has_missing:
+            return {}
+        count = min(DETECTABLE_SAMPLES, self.settings.draws)
+        found: dict[str, dict[float, float]] = {name: {} for name in board.names}
+        for share in DETECTABLE:
+            scores = board.samples["errors"][:count]
+            if share != self.errors.lit:
+                other = self.ground_truths.with_errors(replace(self.errors, lit=share))
+                scores = self.first_scores(other, range(len(self.names)), count)[:, board.order]
+            is_first = scores >= scores.max(axis=1, keepdims=True) - TIE
+            shares = (is_first / is_first.sum(axis=1, keepdims=True)).mean(axis=0)
+            for name, p in zip(board.names, shares.tolist(), strict=True):
+                found[name][share] = p
+        return found
 
     def pooling_bias(self, boards: Mapping[str, Board]) -> dict[str, float]:
         """Return how much each detector's first score gains on average because its own boxes are in the pool."""
@@ -487,16 +605,23 @@ class LeaderboardSimulation:
     def influence(self, board: Board) -> RankingInfluence:
         """Return the annotations that decide a ranking."""
         size = self.settings.audit_size
-        return find_influence(board, self.results, self.truth, self.counted, self.errors, size, self.ground_truths)
+        return find_influence(
+            board, self.results, self.truth, self.counted, self.errors, size, self.ground_truths, self.verdicts,
+            self.settings.seed,
+        )  # fmt: skip
 
     def vanishing_classes(self) -> float | None:
         """Return how many classes occur in no image of a bootstrap resample, on average."""
         if not self.resamples or self.groups is not None:
             return None
+        count, images = len(self.truth.images), self.images_of_classes()
+        return float(((1 - images[images > 0] / count) ** count).sum())
+
+    def images_of_classes(self) -> NDArray[np.int64]:
+        """Return for each class the number of images with objects of it that count."""
         count = len(self.truth.images)
         label, image = self.truth.label[self.counted].astype(np.int64), self.truth.image[self.counted]
-        images = np.bincount(np.unique(label * count + image) // count, minlength=len(self.truth.labels))
-        return float(((1 - images[images > 0] / count) ** count).sum())
+        return np.bincount(np.unique(label * count + image) // count, minlength=len(self.truth.labels))
 
     def signature(self, metric: str) -> Signature:
         """Return everything that can change the probabilities of a ranking by a score."""

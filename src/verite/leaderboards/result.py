@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isnan, nan
@@ -12,20 +13,24 @@ from verite.arrays import np
 from verite.leaderboards.audit import AuditRow, audit_table
 from verite.model.results import describe_cuts, digest_for, to_json
 from verite.model.tables import ABSENT, Display, Part, Table
+from verite.statistics.half_samples import ALL
 from verite.statistics.intervals import MIN_RESAMPLES, difference_interval, wilson
 from verite.statistics.multiple_comparisons import TIE, compare_all_pairs, format_group
 from verite.statistics.rankings import OrderShares, RankProbabilities, rank_probabilities
 from verite.statistics.resampling import ENOUGH_GROUPS
+from verite.statistics.shrinkage import DRAWS, MIN_DETECTORS, shrunken_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.annotation_errors.detection import Detection
+    from verite.leaderboards.audit import CheckedOdds
     from verite.leaderboards.candidates import CandidatePool
     from verite.leaderboards.influence import RankingInfluence
     from verite.leaderboards.leaderboard import LeaderboardSettings, LeaderboardSimulation
     from verite.model.annotations import Annotations
     from verite.signature import Signature
+    from verite.statistics.half_samples import ScoreInterval
 
     Floats = NDArray[np.float64]
 
@@ -76,6 +81,8 @@ class Board:
         The number of images or groups that are resampled; None where nothing is.
     is_grouped
         Whether these are groups of images.
+    intervals
+        The confidence interval around each score, from half-samples, in the order of `names`.
     """
 
     def __init__(
@@ -88,12 +95,14 @@ class Board:
         units: int | None = None,
         *,
         is_grouped: bool = False,
+        intervals: Sequence[ScoreInterval] = (),
     ) -> None:
         order = sorted(range(len(names)), key=lambda i: (np.isnan(scores[i]), -scores[i], names[i]))
         self.order = order
         self.metric, self.level, self.units, self.is_grouped = metric, level, units, is_grouped
         self.names = tuple(names[i] for i in order)
         self.scores = scores[order]
+        self.intervals = [intervals[i] for i in order] if intervals else []
         self.samples = {
             source: np.ascontiguousarray(samples[source][:, order]) for source in SOURCES if source in samples
         }
@@ -136,11 +145,13 @@ class Board:
 
     @cached_property
     def spread(self) -> list[tuple[float, float]]:
-        """Each detector's bootstrap standard deviation and bootstrap estimate of bias."""
-        if self.images is None or len(self.images) < 2:
-            return [(nan, nan)] * len(self.names)
-        deviation, mean = np.nanstd(self.images, axis=0, ddof=1), np.nanmean(self.images, axis=0)
-        return list(zip(deviation.tolist(), (mean - self.scores).tolist(), strict=True))
+        """Each detector's bootstrap standard deviation, and the bias of its score: how far it lies above that of
+        infinitely many images, by half-samples."""
+        deviations = [nan] * len(self.names)
+        if self.images is not None and len(self.images) > 1:
+            deviations = np.nanstd(self.images, axis=0, ddof=1).tolist()
+        biases = [interval.excess for interval in self.intervals] or [nan] * len(self.names)
+        return list(zip(deviations, biases, strict=True))
 
     @cached_property
     def places(self) -> list[tuple[int, int] | None]:
@@ -169,21 +180,39 @@ class Board:
         return [[self.names[i] for i in run] for run in found.tied_groups(list(range(len(self.names))))]
 
     def p_first(self, i: int) -> dict[str, float | None]:
-        """The probability that the i-th detector is first, by source; tied detectors share the rank."""
+        """The share of simulations in which the i-th detector is first, by source; tied detectors share the rank.
+
+        Under annotation errors it is a probability given the model. Over images it is not: resamples are centred at the
+        scores, of which the highest was probably lucky; see `p_first_images`.
+        """
         return self.p_rank(i, 0)
 
+    @cached_property
+    def p_first_images(self) -> list[float | None]:
+        """The probability of each detector to be first over all images, by hierarchical shrinkage of the scores.
+
+        It holds if the detectors are as alike as their scores suggest; None with fewer than three detectors, or without
+        a bootstrap of images.
+        """
+        enough = self.images is not None and np.count_nonzero(~np.isnan(self.images).any(axis=1)) > 1
+        if not enough or len(self.names) < MIN_DETECTORS or np.isnan(self.scores).any():
+            return [None] * len(self.names)
+        drawn = shrunken_scores(self.scores, self.images)
+        is_first = drawn >= drawn.max(axis=1, keepdims=True) - TIE
+        return [float(share) for share in (is_first / is_first.sum(axis=1, keepdims=True)).mean(axis=0)]
+
     def p_keeps(self, i: int) -> dict[str, float | None]:
-        """The probability that the i-th detector keeps its rank, by source."""
+        """The share of simulations in which the i-th detector keeps its rank, by source."""
         return self.p_rank(i, i)
 
     def p_rank(self, i: int, rank: int) -> dict[str, float | None]:
-        """The probability that the i-th detector has a rank, counted from 0, by source."""
+        """The share of simulations in which the i-th detector has a rank, counted from 0, by source."""
         found = self.probabilities
         return {s: float(found[s].ranks[i, rank]) if s in found else None for s in SOURCES}
 
     @property
     def whole_order(self) -> dict[str, float | None]:
-        """The probability that all pairs with different scores keep their order, by source."""
+        """The share of simulations in which all pairs with different scores keep their order, by source."""
         return {s: self.probabilities[s].whole if s in self.probabilities else None for s in SOURCES}
 
     @cached_property
@@ -197,6 +226,11 @@ class Board:
                     shares[source] = OrderShares(float(p.wins[i, j]), float(p.ties[i, j]), float(p.wins[j, i]))
                 found.append(DetectorPair(self.names[i], self.names[j], shares, self.count))
         return found
+
+    @property
+    def sources(self) -> list[str]:
+        """The simulated sources of uncertainty in words."""
+        return [SOURCES[source] for source in self.samples]
 
     @property
     def turned(self) -> list[tuple[str, str, str]]:
@@ -246,8 +280,12 @@ class Leaderboard(Display):
         The candidates for missing objects.
     pooling : dict of str to float
         Pooling bias: what its own boxes in the pool add to a detector's first score, on average.
+    by_detectable : dict of str to dict of float to float
+        P(first) of each detector under annotation errors, by the share of missing objects that are detectable.
     vanishing : float, optional
         The mean number of classes that occur in no image of a bootstrap resample.
+    no_interval : str
+        Why there are no intervals around scores, where there are none.
     findings : list
         Findings of the checks, with the name of the detector.
     simulation : LeaderboardSimulation, optional
@@ -272,7 +310,9 @@ class Leaderboard(Display):
     influence: dict[str, RankingInfluence] = field(default_factory=dict)
     pool: CandidatePool | None = None
     pooling: dict[str, float] = field(default_factory=dict)
+    by_detectable: dict[str, dict[float, float]] = field(default_factory=dict)
     vanishing: float | None = None
+    no_interval: str = ""
     findings: list[tuple[str, Any]] = field(default_factory=list)
     simulation: LeaderboardSimulation | None = None
 
@@ -322,6 +362,11 @@ class Leaderboard(Display):
         return self.board.draws
 
     @property
+    def shows_intervals(self) -> bool:
+        """Whether there are confidence intervals around the scores."""
+        return bool(self.board.intervals) and not self.no_interval
+
+    @property
     def audit(self) -> list[AuditRow]:
         """The annotations to check, the most decisive first."""
         return self.influence[self.metric].rows if self.metric in self.influence else []
@@ -333,6 +378,10 @@ class Leaderboard(Display):
     def gamma_of(self, metric: str, i: int) -> float | None:
         """Return the bias Γ of spurious annotations that ties the i-th detector with the next one."""
         return self.influence[metric].gamma[i] if metric in self.influence else None
+
+    def odds_of(self, metric: str, i: int) -> CheckedOdds | None:
+        """Return by what odds checked annotations err rather where the i-th detector finds them, not the next one."""
+        return self.influence[metric].odds[i] if metric in self.influence else None
 
     def kept_at(self, factor: float, draws: int) -> list[float]:
         """Return how often neighbours keep their order with all error rates multiplied by a factor."""
@@ -346,11 +395,12 @@ class Leaderboard(Display):
         board = self.boards[metric or self.metric]
         columns: dict[str, list[Any]] = {"place": list(range(1, len(board.names) + 1)), "score": board.scores.tolist()}
         columns |= {"sd": [sd for sd, _ in board.spread], "bias": [bias for _, bias in board.spread]}
+        if self.shows_intervals:
+            for key in ("value", "low", "high"):
+                columns[f"score {key}"] = [getattr(interval, key) for interval in board.intervals]
         for at, key in enumerate(("gap", "gap low", "gap high")):
             columns[key] = [None if gap is None else gap[at] for gap in board.gaps]
-        for key, probability in (("P(first)", board.p_first), ("P(keeps)", board.p_keeps)):
-            for source in board.samples:
-                columns[f"{key} {source}"] = [probability(i)[source] for i in range(len(board.names))]
+        columns |= self.share_columns(board, "errors")
         for at, key in enumerate(("best place", "last place")):
             columns[key] = [None if places is None else places[at] for places in board.places]
         columns["flip"] = [self.flip_of(board.metric, i) for i in range(len(board.names))]
@@ -358,6 +408,25 @@ class Leaderboard(Display):
         if self.pooling and board.metric == self.metric:
             columns["own boxes"] = [self.pooling.get(name) for name in board.names]
         return Table.of("detector", list(board.names), columns)
+
+    def share_columns(self, board: Board, errors: str) -> dict[str, list[float | None]]:
+        """Return how often each detector is first and keeps its rank, by source of uncertainty.
+
+        Under annotation errors, for which heads say `errors`, shares of simulations are probabilities given the model.
+        Over images they are shares, named as such, with the probability by shrinkage beside them.
+        """
+        columns: dict[str, list[float | None]] = {}
+        ranks = range(len(board.names))
+        for probability, share, found in (
+            ("P(first)", "first in", board.p_first),
+            ("P(keeps)", "kept in", board.p_keeps),
+        ):
+            for source in board.samples:
+                head = f"{probability} {errors}" if source == "errors" else f"{share} {source}"
+                columns[head] = [found(i)[source] for i in ranks]
+                if source == "images" and probability == "P(first)" and board.p_first_images[0] is not None:
+                    columns["P(first) images"] = board.p_first_images
+        return columns
 
     def main_table(self) -> Table:
         """The table of the first score."""
@@ -404,7 +473,16 @@ class Leaderboard(Display):
         columns: dict[str, list[Any]] = {"place": [str(i + 1) for i in ranks], metric: board.scores.tolist()}
         if not board.samples:
             return Table.of("detector", list(board.names), columns)
-        if board.images is not None:
+        if self.shows_intervals:
+            first = board.intervals[0]
+            if first.images == first.measured_on:
+                columns[f"{metric} ±"] = [f"{(one.high - one.low) / 2:.4f}" for one in board.intervals]
+            else:
+                many = "all images" if first.images == ALL else f"{first.images:,} images"
+                columns[f"{metric} on {many}"] = [
+                    f"{one.value:.4f} ± {(one.high - one.low) / 2:.4f}" for one in board.intervals
+                ]
+        elif board.images is not None:
             columns["sd"] = [sd for sd, _ in board.spread]
         leads = []
         for gap in board.gaps:
@@ -412,11 +490,9 @@ class Leaderboard(Display):
             shown = f"{value:.4f}" if isnan(low) else f"{value:.4f} [{low:+.4f}, {high:+.4f}]"
             leads.append(ABSENT if gap is None else shown)
         columns[f"lead ({100 * self.settings.level:g} %)"] = leads
-        letters = "/".join(source[0] for source in board.samples)
-        for key, probability in (("P(first)", board.p_first), ("P(keeps)", board.p_keeps)):
-            columns[f"{key} {letters}"] = [
-                "/".join(format_share(probability(i)[source], board.count) for source in board.samples) for i in ranks
-            ]
+        for head, shares in self.share_columns(board, "annotations").items():
+            count = DRAWS if head == "P(first) images" else board.count
+            columns[head] = [format_share(share, count) for share in shares]
         if board.images is not None:
             sets = [places or (0, 0) for places in board.places]
             columns["places"] = [f"{low}" if low == high else f"{low}–{high}" for low, high in sets]
@@ -455,6 +531,20 @@ class Leaderboard(Display):
             "the likeliest one"
             for source, first, second in board.turned
         ]
+        for i, first in enumerate(board.names[:-1]):
+            odds, gamma = self.odds_of(board.metric, i), self.gamma_of(board.metric, i)
+            if odds is None:
+                continue
+            found = f"odds of checked annotations {odds.value:.2g} [{odds.low:.2g}, {odds.high:.2g}]"
+            limit = "no Γ" if gamma is None else f"Γ {gamma:.2f}"
+            verdict = f"no sign that errors favour {first}"
+            if gamma is not None and odds.high > gamma:
+                verdict = f"errors may favour {first} enough to tie the two"
+                if odds.low > 1:
+                    verdict = f"errors do favour {first}, perhaps enough to tie the two"
+            elif odds.low > 1:
+                verdict = f"errors favour {first}, but not enough"
+            lines.append(f"{first} and {board.names[i + 1]}: {limit}, {found}: {verdict}")
         return lines
 
     @property
@@ -463,21 +553,42 @@ class Leaderboard(Display):
         if not self.board.samples:
             return []
         draws = self.settings.draws
-        letters = [f"{source[0]} {SOURCES[source]}" for source in self.board.samples]
+        simulated = "simulation" if draws == 1 else "simulations"
         notes = [
-            f"{draws:,} {'simulation' if draws == 1 else 'simulations'} ({', '.join(letters)}): share in which a "
-            "detector is first, and keeps its rank; they show how stable the ranking is and do not estimate true scores"
+            f"{draws:,} {simulated}, sources of uncertainty: {', '.join(self.board.sources)}; they show how stable the "
+            "ranking is and do not estimate true scores"
         ]
+        if "errors" in self.board.samples:
+            notes.append(
+                "P(first), P(keeps): probability that a detector is first, and keeps its rank, given the model"
+            )
+        if self.board.images is not None:
+            notes.append(
+                "first in, kept in: share of resamples, no probability: the leader on these images was probably lucky"
+            )
+            if self.board.p_first_images[0] is not None:
+                notes.append(
+                    "P(first) images: probability to be first on all images, if these detectors are as alike as their "
+                    "scores suggest (hierarchical shrinkage)"
+                )
         if "errors" in self.board.samples:
             notes.append(f"assumed: {self.errors.assumption}")
             if self.simulation is not None and len(self.simulation.verdicts):
                 count = len(self.simulation.verdicts)
                 notes.append(f"{count:,} audited annotations are as the audit found them in every simulation")
+        if self.by_detectable:
+            shares = self.by_detectable[self.names[0]]
+            known = ", ".join(f"{format_share(p, 200)} if {100 * share:g} % are" for share, p in shares.items())
+            notes.append(
+                f"P(first) of {self.names[0]} under annotation errors depends on how many missing objects are "
+                f"detectable (--detectable): {known}"
+            )
         if self.board.images is not None:
             notes.append(
                 "lead over the next detector and places (ranks that cannot be excluded, all at once; Mogstad et al.) "
-                "are from the bootstrap of images; an interval around AP itself would be biased (bias: see the files)"
+                "are from the bootstrap of images"
             )
+            notes.append(self.interval_legend())
             notes += [f"no interval of a lead: expected at least {MIN_RESAMPLES} draws"] * (draws < MIN_RESAMPLES)
             units = self.board.units
             if self.board.is_grouped and units is not None and units < ENOUGH_GROUPS:
@@ -494,6 +605,17 @@ class Leaderboard(Display):
         if self.pool is not None and self.settings.missing_from == "pool":
             notes.append(f"{POOL} (own boxes: how much each gains)" if self.pooling else POOL)
         return [*notes, NOT_COVERED]
+
+    def interval_legend(self) -> str:
+        """The legend of the interval around the score, or why there is none."""
+        if not self.shows_intervals:
+            return f"no interval around {self.metric}: {self.no_interval}"
+        one = self.board.intervals[0]
+        largest = max(interval.excess for interval in self.board.intervals)
+        legend = f"{100 * one.level:g} % confidence interval of the score, by random halves of the images"
+        if one.images == one.measured_on:
+            legend = f"±: {legend}, for other test sets of {one.measured_on:,} images"
+        return f"{legend}; {self.metric} of {one.measured_on:,} images lies above that of more by up to {largest:.4f}"
 
     def influence_legend(self) -> str:
         """The legend of the columns flip and Γ."""
@@ -522,12 +644,20 @@ class Leaderboard(Display):
                     "score": float(board.scores[i]),
                     "sd": deviation,
                     "bias": bias,
+                    "interval": board.intervals[i].to_dict() if self.shows_intervals else None,
                     "gap": None if gap is None else dict(zip(("value", "low", "high"), gap, strict=True)),
                     "p_first": board.p_first(i),
+                    "p_first_images": board.p_first_images[i],
                     "p_keeps": board.p_keeps(i),
                     "places": None if board.places[i] is None else list(board.places[i] or ()),
                     "flip": self.flip_of(metric, i),
                     "gamma": self.gamma_of(metric, i),
+                    "checked_odds": None if (odds := self.odds_of(metric, i)) is None else odds._asdict(),
+                    **(
+                        {"p_first_by_detectable": {f"{share:g}": p for share, p in self.by_detectable[name].items()}}
+                        if self.by_detectable and metric == self.metric
+                        else {}
+                    ),
                     **({"own_boxes": self.pooling.get(name)} if self.pooling and metric == self.metric else {}),
                     "frequencies": {source: found.ranks[i].tolist() for source, found in board.probabilities.items()},
                 }

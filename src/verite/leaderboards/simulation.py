@@ -6,7 +6,7 @@ matching all images again. A simulation depends on the seed and its number alone
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -195,6 +195,8 @@ class AnnotationErrorSimulation:
     known
         By kind and position whether there is an error, where an audit found out; positions are rows of the ground truth
         or, for missing objects, candidates.
+    factors
+        By kind of error, how many times the common rate that of each annotation is (of `rows`), and of each candidate.
     """
 
     def __init__(
@@ -211,8 +213,10 @@ class AnnotationErrorSimulation:
         found: NDArray[np.bool_] | None = None,
         favoured: int | None = None,
         known: dict[tuple[str, int], bool] | None = None,
+        factors: Mapping[str, Floats] | None = None,
     ) -> None:
         self.truth, self.counted, self.errors, self.seed = truth, counted, errors, seed
+        self.factors = dict(factors or {})
         self.rows = sort_annotations(truth, np.flatnonzero(counted))
         self.pool, self.pooled_regions, self.groups = pool, pooled_regions, groups
         self.found, self.favoured = found, favoured
@@ -232,7 +236,14 @@ class AnnotationErrorSimulation:
             found=self.found,
             favoured=self.favoured,
             known=self.known if pool is None else {},
+            factors=self.factors if pool is None else {},
         )
+
+    def with_factors(self, factors: Mapping[str, Floats]) -> AnnotationErrorSimulation:
+        """Return the simulation with rates that differ between annotations by factors, see `factors`."""
+        found = self.with_errors(self.errors)
+        found.factors = dict(factors)
+        return found
 
     @cached_property
     def active(self) -> frozenset[str]:
@@ -288,6 +299,9 @@ class AnnotationErrorSimulation:
                     factor /= factor.mean()
                 if kind == "missing" and self.pool is not None and self.favoured is not None:
                     factor[len(rows) :] = np.where(self.pool.found[:, self.favoured], 1.0, odds)
+            if kind in self.factors:
+                behind = slice(len(rows), None) if kind == "missing" else slice(None)
+                factor[behind] *= self.factors[kind]
             found[kind] = factor, own
         return found
 
@@ -411,14 +425,17 @@ class AnnotationErrorSimulation:
 
         A share `lit` of the expected number comes from the candidates, as far as these suffice.
         """
-        rates = self.rates("missing", sample)
-        count = len(self.rows)
-        wanted = float(rates[:count].sum())
-        scaled, share = rates[:0], 0.0
-        if self.pool is not None and len(self.pool):
-            scaled = scale_probabilities(rates[count:] * self.pool.weight, self.errors.lit * wanted)
-            share = float(scaled.sum()) / wanted if wanted else 0.0
-        return BernoulliSampler.of(scaled), BernoulliSampler.of(rates[:count] * (1 - share))
+        rates = self.rates("missing", sample)[: len(self.rows)]
+        scaled, wanted = self.candidate_probabilities(sample), float(rates.sum())
+        share = float(scaled.sum()) / wanted if wanted else 0.0
+        return BernoulliSampler.of(scaled), BernoulliSampler.of(rates * (1 - share))
+
+    def candidate_probabilities(self, sample: int = 0) -> Floats:
+        """Return the probability of each candidate to be a missing object."""
+        rates, count = self.rates("missing", sample), len(self.rows)
+        if self.pool is None or not len(self.pool):
+            return rates[:0]
+        return scale_probabilities(rates[count:] * self.pool.weight, self.errors.lit * float(rates[:count].sum()))
 
     @cached_property
     def object_table(self) -> Annotations:

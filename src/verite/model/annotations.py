@@ -67,8 +67,12 @@ def label_facts(annotations: Annotations) -> Iterator[Constant]:
 # The note on boxes that a file gives by centre, width, height and angle.
 FIVE_NUMBERS = "boxes of centre, width, height and angle"
 
-# Flags of objects. `unscored`: a prediction without a confidence among others that have one.
-FLAGS = ("ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored")
+# Flags of objects. `unscored`: a prediction without a confidence among others that have one. `ignore_region`: a region
+# in which predictions of every class are ignored.
+FLAGS = (
+    "ignore", "crowd", "difficult", "group_of", "truncated", "occluded", "depiction", "inside", "unscored",
+    "ignore_region",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,12 @@ class Comparison(Display):
     def contents(self) -> list[Part]:
         *parts, signature = self.list_tables()
         cuts = describe_cuts({name: result.findings for name, result in zip(self.names, self.results, strict=True)})
-        return [*parts, *([self.difference_table()] if self.differences else []), signature, *cuts]
+        intervals = [
+            f"{name}: {one}"
+            for name, result in zip(self.names, self.results, strict=True)
+            for one in result.intervals.values()
+        ]
+        return [*parts, *([self.difference_table()] if self.differences else []), *intervals, signature, *cuts]
 
     def list_tables(self) -> list[Part]:
         first = self.results[0]

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from verite.model.classes import Labels
     from verite.model.outcomes import ObjectOutcomes
+    from verite.statistics.half_samples import ScoreInterval
 
 
 class Score(float):
@@ -192,6 +193,7 @@ class Results(Display):
     """
 
     settings: Any = None  # those of the protocol by which the scores were computed
+    intervals: Mapping[str, ScoreInterval] = {}  # confidence intervals to show with the scores
     threshold_note = ""  # how many predictions reach the confidence threshold, if there is one
     SLACK = 0.0  # added to the number of predictions that precision divides by
 
@@ -327,6 +329,68 @@ class Results(Display):
             f"sure: expected results whose images can be drawn again, found {self.protocol}, which are of one piece"
         )
 
+    def interval(
+        self,
+        score: str,
+        images: int | str | None = None,
+        *,
+        level: float = 0.95,
+        groups: Any = None,
+        seed: int = 0,
+    ) -> ScoreInterval:
+        """Return the confidence interval around a score, by 200 random halves of the images.
+
+        AP of few images lies above AP of many, so that there are two questions: how much the score varies between test
+        sets of this size (the default), and what it is on another number of images.
+
+        Parameters
+        ----------
+        score : str
+            The name of the score, such as AP.
+        images : int or "all", optional
+            The number of images that the interval is for; "all" for infinitely many. By default test sets of this size.
+        level : float, default 0.95
+            The confidence level.
+        groups : sequence, optional
+            One value per image, such as its video: whole groups are halved.
+        seed : int, default 0
+            The seed of the random numbers; the number of threads changes nothing.
+
+        Returns
+        -------
+        ScoreInterval
+            With `value`, `low`, `high`, `level` and `images`.
+
+        Raises
+        ------
+        DataError
+            There are fewer than 100 images, or more than half of the classes occur in fewer than 8 images.
+        BadParameter
+            A parameter is wrong, or the images of these results cannot be drawn again.
+
+        Examples
+        --------
+        >>> import verite as vt
+        >>> names, boxes = [str(i) for i in range(100)], [[0, 0, 9, 9]] * 100
+        >>> truth = vt.Annotations.of(names, ["cat"] * 100, boxes)
+        >>> pred = vt.Annotations.of(names[:60], ["cat"] * 60, boxes[:60], confidence=[0.9] * 60)
+        >>> found = vt.voc(truth, pred).interval("mAP")
+        >>> round(found.value, 2), round(found.low, 1), round(found.high, 1), found.images
+        (0.6, 0.5, 0.7, 100)
+        """
+        from verite.statistics.half_samples import HALVES, check_enough_images, check_images, half_sample_interval
+        from verite.statistics.resampling import SampledUnits
+
+        value, check = self[score].value, check_images(images)
+        names = [self.truth.images.name(i) for i in range(len(self.truth.images))]
+        counted = ~self.truth.ignored
+        pairs = np.unique(np.stack([self.truth.label[counted], self.truth.image[counted]]), axis=1)
+        check_enough_images(len(names), np.bincount(pairs[0]).tolist() if pairs.size else [])
+        units = SampledUnits.of(names, groups)
+        halves = np.asarray(self.draw_scores([score], units.half_samples(HALVES, seed)))[:, 0]
+        count = None if groups is None else units.count
+        return half_sample_interval(score, value, halves, len(names), units=count, images=check, level=level)
+
     def draw_class_scores(self, score: str, weights: NDArray[np.float64], labels: Sequence[str]) -> Any:
         """Return a score of some classes on bootstrap samples of the images: [sample, class]."""
         return np.stack([self.draw_scores([score], weights, label)[:, 0] for label in labels], axis=1)
@@ -391,7 +455,8 @@ class Results(Display):
     @property
     def notes(self) -> list[str]:
         """Notes that are printed below the scores."""
-        found = [self.threshold_note] if self.threshold_note else []
+        found = [str(interval) for interval in self.intervals.values()]
+        found += [self.threshold_note] if self.threshold_note else []
         if not len(self.truth) and all(map(isnan, self.scores.values())):  # merged results have scores, but no objects
             found.append("the truth has no objects: there is nothing to be found")
         is_rotated = any(side.source.format == "dota" or side.source.has_angles for side in (self.truth, self.pred))
@@ -414,6 +479,7 @@ class Results(Display):
             "signature": str(self.signature),
             "name": self.name,
             **self.details(),
+            **({"interval": {key: one.to_dict() for key, one in self.intervals.items()}} if self.intervals else {}),
             "version": __version__,
             "truth": {"path": self.truth.source.path, "digest": digest_for(self.signature, self.truth)},
             "pred": {"path": self.pred.source.path, "digest": digest_for(self.signature, self.pred)},

@@ -20,6 +20,7 @@ from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import explain_low_score, prepare
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import (
+    IGNORE_REGIONS,
     MAX_IMAGE_DETS,
     THREADS,
     EvaluationSettings,
@@ -209,6 +210,7 @@ class CocoSettings(RankedSettings):
     per: Option[Per] = Choice(
         "class", "One table row per class, threshold or image.", Per, is_signed=False, is_common=True
     )
+    ignore_regions: Option[float] = IGNORE_REGIONS
     threads: Option[int | None] = THREADS
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -218,8 +220,9 @@ class CocoSettings(RankedSettings):
         return {**usual, **TORCHMETRICS} if given.get("quirks") == "torchmetrics" else usual
 
     def for_truth(self, truth: Annotations) -> CocoSettings:
-        """Set `ignored` to explicit for formats with ignored objects: MOT's flag 0, KITTI's DontCare, …"""
-        if self.ignored == "crowd" and self.quirks == "none" and truth.source.format in MARK_IGNORED:
+        """Set `ignored` to explicit for formats with ignored objects or regions: MOT's flag 0, KITTI's DontCare, …"""
+        marks = truth.source.format in MARK_IGNORED or "ignore_region" in truth.flags
+        if self.ignored == "crowd" and self.quirks == "none" and marks:
             return self.change(ignored="explicit")
         return self
 
@@ -351,11 +354,12 @@ def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ())
         limits=settings.max_dets,
         recalls=settings.recalls,
         class_agnostic=settings.class_agnostic,
-        ignored={"crowd": ("crowd",), "explicit": ("crowd", "ignore")}.get(settings.ignored, ()),
+        ignored={"crowd": ("crowd",), "explicit": ("crowd", "ignore", "ignore_region")}.get(settings.ignored, ()),
         shared=("crowd",) if settings.ignored in ("crowd", "explicit") else (),
         image_limit=settings.max_image_dets or 0,
         repeats_quirks=settings.quirks == "pycocotools",
         sigmas=sigmas,
+        region_share=settings.ignore_regions if settings.ignored != "count" and settings.quirks == "none" else 0.0,
     )
 
 

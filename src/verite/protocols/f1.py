@@ -21,7 +21,7 @@ from verite.errors import IS_COMMAND_LINE, BadParameter, DataError
 from verite.evaluation.evaluation import Evaluation, Rules, int64s
 from verite.evaluation.prepare import explain_low_score, prepare
 from verite.evaluation.results import MeanResults
-from verite.evaluation.settings import BELOW, THREADS, RankedSettings, ThresholdSetting
+from verite.evaluation.settings import BELOW, IGNORE_REGIONS, THREADS, RankedSettings, ThresholdSetting
 from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
 from verite.formats.class_map import list_counts
 from verite.model.classes import Labels
@@ -58,7 +58,7 @@ Metric = Literal["f1", "cgf1"]
 
 Per = Literal["class", "image"]
 
-FLAGS = ("ignore", "crowd", "difficult", "group_of")  # of ground truth that is ignored
+FLAGS = ("ignore", "crowd", "difficult", "group_of", "ignore_region")  # of ground truth that is ignored
 
 MATCHES = {"optimal": "optimal", "greedy": "falling_iou"}
 
@@ -109,6 +109,7 @@ class F1Settings(RankedSettings):
         omit_default=True,
     )
     per: Option[Per] = Choice("class", "Rows of the table: class or image.", Per, is_signed=False)
+    ignore_regions: Option[float] = IGNORE_REGIONS
     threads: Option[int | None] = THREADS
 
     def check(self) -> None:
@@ -127,6 +128,7 @@ def rules_of(settings: F1Settings) -> Rules:
         ignored=FLAGS if settings.ignored == "skip" else (),
         shared=("crowd",) if settings.ignored == "skip" else (),
         allow_unknown_classes=True,
+        region_share=settings.ignore_regions if settings.ignored == "skip" else 0.0,
     )
 
 

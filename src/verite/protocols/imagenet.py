@@ -12,7 +12,7 @@ from verite.errors import DataError, give_sizes
 from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.evaluation import Evaluation, Rules, box_candidates
 from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import THREADS, EvaluationSettings
+from verite.evaluation.settings import IGNORE_REGIONS, THREADS, EvaluationSettings
 from verite.formats.imagenet_loc import read_blacklist
 from verite.model.annotations import Annotations
 from verite.model.classes import EXCLUDED, ImageLevelLabels, is_in
@@ -237,6 +237,7 @@ class DetectionSettings(CurveSettings):
     blacklist: Option[Path | Iterable[tuple[str, str]] | None] = FileOrContent(
         None, "Classes that do not count in an image: IMAGE CLASS per line."
     )
+    ignore_regions: Option[float] = IGNORE_REGIONS
     threads: Option[int | None] = THREADS
 
 
@@ -323,5 +324,7 @@ def evaluate_at(threshold: float, settings: DetectionSettings, truth: Annotation
         equal="first",
         ties="image" if settings.ties == "image" else "row",
         allow_unknown_classes=True,
+        ignored=("ignore_region",),
+        region_share=settings.ignore_regions,
     )
     return Evaluation(truth, pred, rules, thread_count(settings.threads), min_iou=least)

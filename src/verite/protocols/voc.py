@@ -18,7 +18,7 @@ from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
 from verite.evaluation.results import MeanResults
-from verite.evaluation.settings import MAX_IMAGE_DETS, THREADS
+from verite.evaluation.settings import IGNORE_REGIONS, MAX_IMAGE_DETS, THREADS
 from verite.evaluation.state import Part
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
@@ -66,7 +66,7 @@ MeanOver = Literal["truth", "either", "both"]
 
 PointChoice = Literal["none", "best", "class", "smooth", "last"]
 
-FLAGS = ("ignore", "crowd", "difficult", "group_of")  # what formats set aside
+FLAGS = ("ignore", "crowd", "difficult", "group_of", "ignore_region")  # what formats set aside
 
 # What Ultralytics does otherwise than Pascal VOC, as its documentation says and its numbers show.
 ULTRALYTICS: dict[str, Any] = {
@@ -153,6 +153,7 @@ class VocSettings(CurveSettings):
         omit_default=True,
     )
     quirks: Option[Quirks] = Choice("none", "Whose odd ways to repeat, too.", Quirks)
+    ignore_regions: Option[float] = IGNORE_REGIONS
     threads: Option[int | None] = THREADS
 
     @property
@@ -372,6 +373,7 @@ def rules_of(settings: VocSettings) -> Rules:
         shared=("crowd",) if settings.ignored == "crowd" else (),
         image_limit=settings.max_image_dets or 0,
         allow_unknown_classes=True,
+        region_share=settings.ignore_regions if settings.ignored != "count" and settings.quirks == "none" else 0.0,
     )
 
 

@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
+from numbers import Integral
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, excerpt
 from verite.statistics.intervals import check_level, student_quantile
 
 if TYPE_CHECKING:
@@ -48,11 +49,13 @@ class ScoreInterval:
     level : float
         The confidence level.
     images : int or "all"
-        The number of images that the interval is for.
+        The number of images that the interval is for; "all" stands for infinitely many.
+    measured : float
+        The score.
     measured_on : int
-        The number of images that the score was measured on.
+        The number of images that it was measured on.
     deviation : float
-        The standard deviation of the score over test sets of this size.
+        Its standard deviation over test sets of this size.
     excess : float
         By how much the score on these images lies above that on infinitely many: b / (√2 − 1).
     """
@@ -63,20 +66,21 @@ class ScoreInterval:
     high: float
     level: float
     images: int | str
+    measured: float
     measured_on: int
     deviation: float
     excess: float
 
-    @property
-    def scope(self) -> str:
-        """What the interval is for, in words."""
-        if self.images == self.measured_on:
-            return f"for test sets of {self.measured_on:,} images"
-        return "for any number of images" if self.images == ALL else f"for {self.images:,} images"
-
     def __str__(self) -> str:
-        moved = "" if self.images == self.measured_on else f" around {self.value:.4f}"
-        return f"{self.score} [{self.low:.4f}, {self.high:.4f}]{moved} ({100 * self.level:g} % CI {self.scope})"
+        ends = f"[{self.low:.4f}, {self.high:.4f}], {100 * self.level:g} % confidence interval"
+        if self.images == self.measured_on:
+            found = f"{self.score} {self.value:.4f} {ends} for other test sets of {self.measured_on:,} images"
+            more = f"; on more images {self.score} is lower, by up to about {self.excess:.4f}"
+            return found + (more if self.excess > 0 else "")
+        many = "infinitely many images" if self.images == ALL else f"{self.images:,} images"
+        return (
+            f"{self.score} on {many} {self.value:.4f} {ends}, from {self.measured:.4f} on {self.measured_on:,} images"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The documented keys of the JSON document."""
@@ -120,21 +124,35 @@ def half_sample_interval(
     0.3517
     """
     check_level(level)
-    if images is not None and images != ALL and not (isinstance(images, int) and images > 0):
-        raise BadParameter(f"images: expected a number of images or {ALL!r}, found {images!r}")
+    images = check_images(images)
     present = halves[~np.isnan(halves)]
-    if len(present) < 2:
-        return ScoreInterval(score, value, *(float("nan"),) * 2, level, images or measured_on, measured_on,
-                             float("nan"), float("nan"))  # fmt: skip
-    deviation, bias = float(np.std(present, ddof=1)), float(present.mean()) - value
-    reach = student_quantile(NormalDist().inv_cdf((1 + level) / 2), (units or measured_on) - 1) * deviation
+    freedom = (units or measured_on) - 1
+    deviation = bias = float("nan")
+    if len(present) > 1 and freedom:
+        deviation, bias = float(np.std(present, ddof=1)), float(present.mean()) - value
+    reach = student_quantile(NormalDist().inv_cdf((1 + level) / 2), max(freedom, 1)) * deviation
     centre = value
     if images is not None:
         shrink = 0.0 if images == ALL else sqrt(measured_on / float(images))
         centre, reach = value - (1 - shrink) / (sqrt(2) - 1) * bias, WIDENING * reach
-    excess = bias / (sqrt(2) - 1)
-    return ScoreInterval(score, centre, centre - reach, centre + reach, level, images or measured_on, measured_on,
-                         deviation, excess)  # fmt: skip
+    return ScoreInterval(
+        score, centre, centre - reach, centre + reach, level, images or measured_on, value, measured_on,
+        deviation, bias / (sqrt(2) - 1),
+    )  # fmt: skip
+
+
+def check_images(images: int | str | None, argument: str = "images") -> int | str | None:
+    """Return the number of images that an interval is for; refuse what is neither a number, nor "all", nor None.
+
+    >>> check_images("5000"), check_images("all"), check_images(None)
+    (5000, 'all', None)
+    """
+    if images is None or (isinstance(images, str) and images == ALL):
+        return images
+    given = int(images) if isinstance(images, str) and images.isdecimal() else images
+    if not isinstance(given, Integral) or isinstance(given, bool) or given < 1:
+        raise BadParameter(f"{argument}: expected a number of images or {ALL!r}, found {excerpt(images)}")
+    return int(given)
 
 
 def check_enough_images(images: int, images_of_classes: Sequence[int]) -> None:

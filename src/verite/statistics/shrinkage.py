@@ -49,32 +49,23 @@ def shrunken_scores(scores: Any, samples: Any, seed: int = 0, draws: int = DRAWS
     observed, sampled = np.asarray(scores, dtype=np.float64), np.asarray(samples, dtype=np.float64)
     sampled = sampled[~np.isnan(sampled).any(axis=1)]
     size = len(observed)
-    identity, ones = np.eye(size), np.ones(size)
-    noise = np.cov(sampled.T)
-    centring = identity - 1 / size
-    scale = float(np.sqrt(max(np.trace(centring @ noise @ centring) / (size - 1), 1e-18)))
+    # In the basis of the noise's eigenvectors all matrices are diagonal; two copies of a detector make one of them 0.
+    values, basis = np.linalg.eigh(np.cov(sampled.T))
+    values = np.where(values > 1e-12 * values.max(), values, 0.0)
+    turned, ones = basis.T @ observed, basis.T @ np.ones(size)
+    scale = float(np.sqrt(max((values.sum() - values @ ones**2 / size) / (size - 1), 1e-18)))
     taus = np.linspace(0, 1, GRID) ** 2 * WIDEST * max(scale, float(np.std(observed, ddof=1))) + 1e-3 * scale
-    # For each τ, with μ integrated: log posterior, inverse covariance of the scores, precision and mean of μ.
-    logs = np.log(np.gradient(taus))
-    inverses, precisions, means = [], [], []
-    for i, tau in enumerate(taus):
-        covariance = noise + tau**2 * identity
-        inverse = np.linalg.inv(covariance)
-        precision = float(ones @ inverse @ ones)
-        mean = float(ones @ inverse @ observed) / precision
-        rest = observed - mean
-        logs[i] -= 0.5 * (np.linalg.slogdet(covariance)[1] + np.log(precision) + rest @ inverse @ rest)
-        inverses.append(inverse)
-        precisions.append(precision)
-        means.append(mean)
+    # For each τ, with μ integrated: precision and mean of μ, log posterior of τ.
+    variances = values + taus[:, None] ** 2
+    precisions = (ones**2 / variances).sum(axis=1)
+    means = (ones * turned / variances).sum(axis=1) / precisions
+    misfits = ((turned - means[:, None] * ones) ** 2 / variances).sum(axis=1)
+    logs = np.log(np.gradient(taus)) - 0.5 * (np.log(variances).sum(axis=1) + np.log(precisions) + misfits)
     weights = np.exp(logs - logs.max())
     rng = np.random.Generator(np.random.PCG64(seed))
     chosen = rng.choice(GRID, draws, p=weights / weights.sum())
-    found = np.empty((draws, size))
-    for i in np.unique(chosen):
-        rows, square = np.flatnonzero(chosen == i), taus[i] ** 2
-        mu = means[i] + rng.standard_normal(len(rows)) / np.sqrt(precisions[i])
-        spread = np.linalg.cholesky(square * identity - square**2 * inverses[i] + 1e-12 * square * identity)
-        pulled = (observed - mu[:, None]) @ (square * inverses[i])
-        found[rows] = mu[:, None] + pulled + rng.standard_normal((len(rows), size)) @ spread.T
-    return found
+    mu = means[chosen] + rng.standard_normal(draws) / np.sqrt(precisions[chosen])
+    kept = taus[chosen, None] ** 2 / variances[chosen]  # share of each deviation from μ that is no noise
+    spread = np.sqrt(kept * values)
+    found = kept * (turned - mu[:, None] * ones) + spread * rng.standard_normal((draws, size))
+    return np.asarray(mu[:, None] + found @ basis.T)

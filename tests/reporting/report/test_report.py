@@ -15,6 +15,7 @@ import pytest
 
 import verite as vt
 from tests.reporting.report.pages import DEMO, HOSTILE, SYSTEMS, TRUTH, Text, hostile_pair, random_pair
+from verite.annotation_errors import Detection
 from verite.reporting.report.document import REVISION
 from verite.reporting.report.layout import embed_json
 from verite.reporting.report.report import report_settings
@@ -138,7 +139,8 @@ def test_exported_marks_are_an_audit_table_of_leaderboard_and_report(tmp_path):
     head = next(value for _, key, value in Text(made.read_text()).attributes if key == "data-head")
     verdicts = ["wrong", "right", "unsure"] * len(lines)
     (tmp_path / "audit.csv").write_text("\n".join([head, *(a + b for a, b in zip(lines, verdicts, strict=False)), ""]))
-    board = vt.leaderboard(TRUTH, SYSTEMS, audit=tmp_path / "audit.csv", draws=20)
+    rates = Detection(spurious=0.02, label=0.02)
+    board = vt.leaderboard(TRUTH, SYSTEMS, errors=rates, audit=tmp_path / "audit.csv", draws=20)
     assert board.signature
     again = vt.report(TRUTH, SYSTEMS, tmp_path / "b.html", pictures="none", draws=20, audit=tmp_path / "audit.csv")
     assert [one["verdict"] for one in vt.read_report(again)["suspects"]] == verdicts[: len(lines)]

@@ -402,7 +402,7 @@ def rank_detectors(detectors: Sequence[EvaluatedDetector], settings: ReportSetti
         board = leaderboard(
             {one.name: one.results for one in detectors},
             errors=errors,
-            audit=audit,
+            audit=audit if errors is not None else None,  # verdicts about chosen annotations give no rates
             metrics=metrics,
             draws=settings.draws,
             audit_size=MOST_DECISIVE,

@@ -56,7 +56,7 @@ class Suspect:
     def audit_line(self) -> str:
         """The row of an audit table up to the verdict."""
         line = StringIO()
-        writer(line, lineterminator=",").writerow([*self.audit, self.suspicion, self.reason])
+        writer(line, lineterminator=",").writerow([*self.audit, self.suspicion, self.reason, ""])
         return line.getvalue()
 
 
