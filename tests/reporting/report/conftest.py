@@ -100,7 +100,7 @@ MAKERS = {
     "crowded": lambda output: vt.report(*crowded_pair(), output, **CROWD),
     "free": lambda output: vt.report(*crowded_pair(), output, matching="label-free", **CROWD),
     "short": make_short,
-    "tight": lambda output: vt.report(*random_pair(3, 2000), output, budget=450_000, **CROWD),
+    "tight": lambda output: vt.report(*random_pair(3, 2000), output, budget=200_000, **CROWD),
     "many": make_many,
 }
 MAKERS |= {f"small {name}": with_fewer(MAKERS[name]) for name in ("one", "three")}

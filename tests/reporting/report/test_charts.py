@@ -22,7 +22,7 @@ def test_a_label_never_lies_on_its_own_line():
 def test_of_many_lines_the_first_two_are_labelled_and_the_pointer_names_the_others(tmp_path):
     truth, pred = random_pair(2)
     made = vt.report(truth, {f"system {k}": pred for k in range(5)}, tmp_path / "a.html", checks="off", draws=0)
-    chart = re.search(r'<section id="sides".*?<svg.*?</svg>', made.read_text(), re.DOTALL)[0]
+    chart = re.search(r'<section id="detectors".*?<svg.*?</svg>', made.read_text(), re.DOTALL)[0]
     assert re.findall(r">(system \d)</text>", chart) == ["system 1", "system 0"]
     assert sorted(re.findall(r'data-name="(system \d)"', chart)) == [f"system {k}" for k in range(5)]
 

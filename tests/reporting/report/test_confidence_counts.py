@@ -9,7 +9,7 @@ import verite as vt
 from tests.reporting.report.pages import SYSTEMS, TRUTH, Text, crowded_pair, random_pair
 from verite.reporting.draw import Overlay
 from verite.reporting.report.confidence_counts import STEPS, ConfidenceCounts, confusion_by_threshold
-from verite.reporting.report.packed import Packer
+from verite.reporting.report.packed import Packer, encoded_size, pack
 
 
 @pytest.mark.parametrize("classes", [1, 2, 80])
@@ -82,12 +82,14 @@ def test_thresholds_of_unbounded_confidences_lie_between_their_extremes():
 def test_predictions_beyond_the_budget_are_counted():
     truth, pred = random_pair(5, images=40)
     tally = ConfidenceCounts(Overlay(vt.coco(truth, pred, checks="off")))
-    packer = Packer([tally], [])
-    data, about = packer.pack_predictions(tally, 10_000_000)
+    packer = Packer([tally], [], 10_000_000)
+    fixed = packer.fixed_columns(tally, np.zeros(0, dtype=np.int64))
+    size = encoded_size(pack(fixed)[0])
+    data, about = packer.pack_predictions(tally, fixed, size, 10_000_000)
     assert about.left_out == 0
-    budget = int(4 / 3 * len(data) * 0.9)
-    small, cut = packer.pack_predictions(tally, budget)
-    assert 4 * len(small) // 3 <= budget
+    budget = int((encoded_size(data) - size) * 0.9)
+    small, cut = packer.pack_predictions(tally, fixed, size, budget)
+    assert encoded_size(small) <= size + budget
     assert cut.left_out > 0
     assert cut.kept + cut.left_out == about.kept
     assert cut.kept >= int((tally.type == 0).sum())

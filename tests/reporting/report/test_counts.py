@@ -50,7 +50,7 @@ def test_counts_at_every_threshold_are_those_of_python(browser, pages):
                     slider.dispatchEvent(new Event("input"));
                     while (!slider.getAttribute("aria-valuetext")) await new Promise(done => setTimeout(done, 1));
                     const cells = list(".mx tbody tr:not(:last-child) td:not(.gap):not(.plainly)");
-                    found.push([list(".read dd").slice(4, 7), cells, list("td[data-count]")]);
+                    found.push([list(".read dd").slice(4, 7), cells, list("span[data-count]")]);
                 }
                 return found;
             }"""

@@ -17,6 +17,7 @@ from verite.reporting.report.layout import number, plain
 WIDE, HIGH = 440, 300
 LEFT, RIGHT, TOP, BOTTOM = 36, 14, 26, 44  # margins of a line chart
 TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+MOST_LABEL = 24  # letters of the label of a line
 LETTER = 0.0087  # width of a character of a label, as a share of the widest bar
 
 
@@ -137,6 +138,26 @@ def interval(value: float, low: float, high: float, span: tuple[float, float], k
     return element("svg", *parts, class_="bar", height=26, aria_hidden="true")
 
 
+def dumbbell(first: float | None, second: float | None, kind: str) -> Markup:
+    """Draw two scores from 0 to 1 and the line between them; the first one is filled.
+
+    `kind` is the class of the colour, as of `interval`.
+    """
+    known = [value for value in (first, second) if value is not None and isfinite(value)]
+    if len(known) < 2:
+        return Markup()
+    x1, x2 = (f"{2 + 96 * value:.1f}%" for value in known)
+    return element(
+        "svg",
+        element("line", x1=x1, x2=x2, y1=13, y2=13, class_=f"iv {kind}".strip()),
+        element("circle", cx=x2, cy=13, r=4, class_=f"ring {kind}".strip()),
+        element("circle", cx=x1, cy=13, r=5, class_=f"dot {kind}".strip()),
+        class_="bar",
+        height=26,
+        aria_hidden="true",
+    )
+
+
 # Lines
 
 
@@ -220,6 +241,20 @@ def frame(axes: Axes) -> list[Markup]:
     return parts
 
 
+def absent_zone(axes: Axes, low: float, high: float) -> Markup:
+    """Shade the part of a chart whose predictions are not in the file: they were cut at a confidence threshold."""
+    (left, top), (right, base) = axes.place(low, axes.y_range[1]), axes.place(high, axes.y_range[0])
+    if right - left < 1:
+        return Markup()
+    middle, height = (left + right) / 2, (top + base) / 2
+    words = text(f"{middle:.1f}", f"{height:.1f}", "not in the file", kind="f sm", anchor="middle")
+    if right - left < 80:
+        turned = {"transform": f"rotate(-90 {middle:.1f} {height:.1f})", "class_": "f sm", "text_anchor": "middle"}
+        words = element("text", "not in the file", x=f"{middle:.1f}", y=f"{height:.1f}", **turned)
+    area = {"x": f"{left:.1f}", "y": f"{top:.1f}", "width": f"{right - left:.1f}", "height": f"{base - top:.1f}"}
+    return element("g", element("rect", **area, class_="absent"), words if right - left > 14 else Markup())
+
+
 def line_chart(axes: Axes, drawn: Sequence[Line], about: str, *more: Markup, key: str = "") -> Markup:
     """Draw a line chart; lines are labelled where they run, not in a legend.
 
@@ -239,7 +274,7 @@ def line_chart(axes: Axes, drawn: Sequence[Line], about: str, *more: Markup, key
         placed = [axes.place(x, y) for x, y in line.points if isfinite(x) and isfinite(y)]
         if placed:
             shape = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in placed)
-            named = {} if line.kind == "iso" else {"data_name": plain(line.label or line.name or axes.y, 18)}
+            named = {} if line.kind == "iso" else {"data_name": plain(line.label or line.name or axes.y, MOST_LABEL)}
             parts.append(element("path", d=shape, class_=f"ln {line.kind}", **named))
     taken: list[tuple[float, float, float]] = []
     for line in drawn:
@@ -266,7 +301,7 @@ def label(axes: Axes, line: Line, taken: list[tuple[float, float, float]]) -> Ma
     if not known:
         return Markup()
     x, y = min(known, key=lambda point: abs(point[0] - line.label_at))
-    wide = 7.0 * min(len(line.label), 18)
+    wide = 7.0 * min(len(line.label), MOST_LABEL)
     left = min(axes.place(x, y)[0] + 4, WIDE - RIGHT - wide)
     # The line must not run through its own label.
     over = [top for spot, top in (axes.place(*point) for point in known) if left - 4 <= spot <= left + wide]
@@ -276,16 +311,26 @@ def label(axes: Axes, line: Line, taken: list[tuple[float, float, float]]) -> Ma
         at = (left, at[1] + 13)
     taken.append((*at, wide))
     kind = {"a": "a", "k": "k"}.get(line.kind.split()[0], "")
-    return text(f"{at[0]:.1f}", f"{at[1]:.1f}", plain(line.label, 18), kind=kind)
+    return text(f"{at[0]:.1f}", f"{at[1]:.1f}", plain(line.label, MOST_LABEL), kind=kind)
 
 
-def small_curve(points: Sequence[Sequence[float]], mean: Sequence[Sequence[float]], about: str) -> Markup:
-    """Draw precision against recall of one class, with the mean over classes in grey behind it."""
+def small_curve(
+    points: Sequence[Sequence[float]], mean: Sequence[Sequence[float]], about: str, *, is_cut: bool = False
+) -> Markup:
+    """Draw precision against recall of one class, with the mean over classes in grey behind it.
+
+    Where predictions were cut (`is_cut`), recalls beyond the last one reached are shaded: they are not in the file.
+    """
 
     def shape(listed: Sequence[Sequence[float]]) -> str:
         return "M" + "L".join(f"{1 + 98 * x:.1f} {2 + 60 * (1 - y):.1f}" for x, y in listed) if listed else ""
 
     parts = [element("path", d="M1 2V62H99", class_="axis nofill")]
+    last = max((x for x, y in points if y > 0), default=0.0)
+    if is_cut and last < 1:
+        parts.append(
+            element("rect", x=f"{1 + 98 * last:.1f}", y=2, width=f"{98 * (1 - last):.1f}", height=60, class_="absent")
+        )
     if points:
         parts.append(element("path", d=f"{shape(points)}V62H1Z", class_="area"))
     if mean:

@@ -12,6 +12,12 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from verite.analysis.confusion import Confusion
+from verite.analysis.errors import ap_of_fixed_sets, error_types
+from verite.checks.predictions import find_threshold
+from verite.checks.sample import Side
 from verite.model.results import digest_for
 from verite.reporting.draw import Overlay
 from verite.reporting.report.confidence_counts import ConfidenceCounts
@@ -19,6 +25,8 @@ from verite.reporting.report.crops import plain_rings, window_of
 from verite.reporting.report.document import Detector, ErrorCosts, Json, Outline, ThresholdScore
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from verite.analysis.analyse import Analysis
     from verite.model.results import Results
 
@@ -47,6 +55,28 @@ class EvaluatedDetector:
         """Whether the analysis has this part."""
         return self.analysis is not None and name in self.analysis.settings.only
 
+    @cached_property
+    def confusion(self) -> tuple[Confusion, NDArray[np.int64], NDArray[np.int64]] | None:
+        """Confusion at the default threshold, the classes with objects or predictions, and their matrix."""
+        analysis = self.analysis
+        if analysis is None or "confusion" not in analysis.parts:
+            return None
+        confusion = Confusion(analysis.matches, self.counts.confidence, analysis.settings.matching)
+        matches = confusion.matches
+        used = np.flatnonzero(matches.truth_counts + matches.count_classes(matches.pred_label[matches.counted_pred]))
+        return confusion, used, confusion.count_among(used)
+
+    @cached_property
+    def fixed_sets(self) -> list[list[float]] | None:
+        """AP at each IoU threshold with every set of error types fixed, [threshold][set]; one bit per type."""
+        if self.analysis is None or not self.has_part("errors"):
+            return None
+        matches, found = self.analysis.matches, []
+        for threshold in range(len(matches.thresholds)):
+            values, _ = ap_of_fixed_sets(matches, error_types(matches, threshold))
+            found.append([round(value, 7) for value in values[matches.present].mean(axis=0).tolist()])
+        return found if len(matches.present) else None
+
     def describe(self) -> Detector:
         """Return what every section may need of this detector."""
         results, counts = self.results, self.counts
@@ -68,7 +98,15 @@ class EvaluatedDetector:
             iou=self.overlay.iou,
             errors=ErrorCosts.of(self.parts["errors"]) if "errors" in self.parts else None,
             signatures={name: str(part.signature) for name, part in signatures.items()} or None,
+            cut_at=self.cut_at,
         )
+
+    @property
+    def cut_at(self) -> float | None:
+        """The lowest confidence, where predictions were cut at a threshold (V308, whatever its severity)."""
+        side = Side(self.results.pred, is_truth=False)
+        confidence = self.results.pred.confidence
+        return float(np.nanmin(confidence)) if confidence is not None and list(find_threshold(side)) else None
 
     def outlines(self, truth: int | None, pred: int | None) -> tuple[int, Outline, Outline, list[float]]:
         """Return image, outlines and crop window of a ground-truth object and a prediction.

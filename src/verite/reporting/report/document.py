@@ -230,6 +230,8 @@ class Detector:
         IoU threshold of a true positive in all counts.
     errors, signatures
         Error costs, and the signature of each part of the analysis; None without one.
+    cut_at
+        The lowest confidence in the file where predictions were cut at a threshold; None if they were not.
     """
 
     KEYS: ClassVar[Mapping[str, str | None]] = {"predictions": "preds", "ignored": "set_aside", "iou": None}
@@ -250,6 +252,7 @@ class Detector:
     iou: float  # of true positives
     errors: ErrorCosts | None = None
     signatures: Mapping[str, str] | None = None  # of each part of the analysis
+    cut_at: float | None = None  # lowest confidence, where predictions were cut at a threshold (V308)
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Header of the HTML report: findings of the checks, a one-sentence summary, scores, and dataset size.
 
 Findings come first, since a misread file makes every number wrong. The summary states the leader and its gap, or of a
-single detector the recall and the costliest error type; below it are up to three detectors side by side, a table of all
-if there are more, and the size of the dataset.
+single detector its score, recall and the two costliest error types; below it are up to three detectors side by side, a
+table of all if there are more, and the size of the dataset.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from verite.model.styles import Markup, element, join_elements
 from verite.model.tables import Table
 from verite.reporting.report.layout import (
     count_of,
+    detector_name,
     is_known,
     list_all,
     name,
@@ -26,12 +28,14 @@ from verite.reporting.report.layout import (
 )
 
 if TYPE_CHECKING:
-    from verite.reporting.report.document import Detector, ReportDocument
+    from verite.reporting.report.document import Detector, Finding, ReportDocument
 
 RANKS = ("1st", "2nd", "3rd")
 MOST_BESIDE = 3  # detectors side by side; more are listed in a table
 MOST_SCORES = 4  # of each detector, beside the first one
-TABLE_SCORES = 7
+TABLE_SCORES = 12
+WHOLE = 2000  # letters of a list of names
+NUMBER = re.compile(r"\b\d+(?:\.\d+)?\b")
 # TIDE's error types as the subject of a sentence.
 ERROR_NOUNS = {
     "localization": "localization errors",
@@ -50,9 +54,9 @@ def render_header(document: ReportDocument, unreadable: Sequence[str]) -> Markup
     assumption = document.ranking.assumption if document.ranking else ""
     note = f"{assumption[:1].upper()}{assumption[1:].rstrip('.')}."
     return join_elements(
-        element("h1", document.title),
+        element("p", document.title, class_="title"),
         findings(document, unreadable),
-        element("p", summarise(document), class_="verdict"),
+        element("h1", summarise(document), class_="verdict"),
         element("p", describe_leader(document), class_="lead"),
         element("div", *cards, class_=f"podium n{len(cards)}"),
         score_table(detectors) if len(detectors) > MOST_BESIDE else Markup(),
@@ -65,7 +69,7 @@ def summarise(document: ReportDocument) -> Markup:
     """Return the summary in one sentence.
 
     Of several detectors it is the leader, its gap, and in how many resamples it keeps the lead; of a single one its
-    recall at the best F1 and the costliest error type.
+    score, its recall at the best F1 and the two costliest error types.
     """
     first, *others = document.detectors
     total, key = document.truth.objects, document.score
@@ -74,18 +78,22 @@ def summarise(document: ReportDocument) -> Markup:
     if not any(one.predictions for one in document.detectors):
         return sentence("There are no predictions, so every object is missed.")
     if not others:
-        found = sentence(name(first.name), f" detects {percent(first.best.true_positives, total)} of {total:,} objects")
-        costs = first.errors.falling() if first.errors else []
-        if costs:
-            return sentence(found, f"; most {key} is lost to {ERROR_NOUNS.get(costs[0][0], costs[0][0])}.")
-        return sentence(found, f", at {key} {number(first.headline)}.")
+        detects = f": {key} {number(first.headline)}. It detects {percent(first.best.true_positives, total)} of "
+        found = sentence(detector_name(first.name), f"{detects}{total:,} objects")
+        costs = first.errors.falling()[:2] if first.errors else []
+        if len(costs) < 2:
+            return sentence(found, ".")
+        listed = list_all([f"{ERROR_NOUNS.get(kind, kind)} ({number(cost)})" for kind, cost in costs])
+        return sentence(found, "; ", listed, f" cost most {key}.")
     gap = first.headline - others[0].headline
     if not gap >= 0.0005:
-        tied = [name(one.name) for one in document.detectors if abs(one.headline - first.headline) < 0.0005]
+        tied = [detector_name(one.name) for one in document.detectors if abs(one.headline - first.headline) < 0.0005]
         if len(tied) > MOST_BESIDE:
             tied = [tied[0], sentence(f"{len(tied) - 1} others")]
         return sentence(list_all(tied), f" are tied at {key} {number(first.headline)}.")
-    lead = sentence(name(first.name), " leads ", name(others[0].name), f" by {number(gap)}\u00a0{key}")
+    lead = sentence(
+        detector_name(first.name), " leads ", detector_name(others[0].name), f" by {number(gap)}\u00a0{key}"
+    )
     row = document.ranking.of_detector(first.name) if document.ranking else None
     if row is None or row.keeps is None:
         return sentence(lead, ".")
@@ -105,9 +113,9 @@ def describe_leader(document: ReportDocument) -> Markup:
         return sentence("The contents of the files are listed below.")
     parts = []
     costs = first.errors.falling()[:2] if first.errors else []
-    if costs:
+    if costs and others:
         listed = list_all([f"{ERROR_NOUNS.get(kind, kind)} ({number(cost)})" for kind, cost in costs])
-        parts.append(sentence(name(first.name), f" loses most {document.score} to ", listed, ". "))
+        parts.append(sentence(detector_name(first.name), f" loses most {document.score} to ", listed, ". "))
     if not others:
         best = first.best
         counts = (
@@ -136,7 +144,13 @@ def describe_leader(document: ReportDocument) -> Markup:
 
 def findings(document: ReportDocument, unreadable: Sequence[str]) -> Markup:
     """Render the findings of the checks, each with the options that fix it, and image files that are unreadable."""
-    listed = [(one.code, one.severity, one.of, one.message, one.fix, one.options) for one in document.findings]
+    alike: dict[tuple[str, ...], list[Finding]] = {}
+    for one in document.findings:  # the same finding of several detectors, up to its numbers, is listed once
+        alike.setdefault((one.code, one.severity, NUMBER.sub("", one.message), one.fix, one.options), []).append(one)
+    listed = []
+    for (code, severity, _, fix, options), same in alike.items():
+        of = same[0].of if len(same) == 1 else f"{len(same)} detectors: {', '.join(one.of for one in same)}"
+        listed.append((code, severity, of, join_messages([one.message for one in same]), fix, options))
     if unreadable:
         some = f"{', '.join(unreadable[:3])}{', …' if len(unreadable) > 3 else ''}"
         message = f"{count_of(len(unreadable), 'image')} could not be read: {some}"
@@ -148,7 +162,7 @@ def findings(document: ReportDocument, unreadable: Sequence[str]) -> Markup:
         element(
             "li",
             element("b", f"{code} {severity}".strip()),
-            element("p", name(of), ": ", element("bdi", message)),
+            element("p", name(of, "nm det", WHOLE), ": ", element("bdi", message)),
             element("code", options) if options else element("p", element("bdi", fix), class_="fix"),
             class_=f"f-{severity}",
         )
@@ -156,6 +170,19 @@ def findings(document: ReportDocument, unreadable: Sequence[str]) -> Markup:
     ]
     title = f"{count_of(len(listed), 'problem')} found in the files: check this before you use any number"
     return element("div", element("h2", title), element("ul", *items), class_="findings")
+
+
+def join_messages(messages: Sequence[str]) -> str:
+    """Return messages that differ in numbers only as one, with the range of each number.
+
+    >>> join_messages(["below 0.3 of 5", "below 0.301 of 5"])
+    'below 0.3 to 0.301 of 5'
+    """
+    ranges = []
+    for texts in zip(*(NUMBER.findall(one) for one in messages), strict=False):
+        low, high = min(texts, key=float), max(texts, key=float)
+        ranges.append(low if low == high else f"{low} to {high}")
+    return NUMBER.sub(lambda _: ranges.pop(0) if ranges else "", messages[0])
 
 
 def detector_card(document: ReportDocument, i: int) -> Markup:
@@ -177,7 +204,7 @@ def detector_card(document: ReportDocument, i: int) -> Markup:
         figures.append(element("div", element("dt", word), element("dd", value, *small)))
     return element(
         "div",
-        element("h2", name(one.name), element("span", rank)),
+        element("h2", detector_name(one.name), element("span", rank)),
         element("p", number(one.headline), class_="big"),
         element("p", about, class_="char"),
         element("dl", *figures),
@@ -197,9 +224,9 @@ def card_figures(document: ReportDocument, one: Detector) -> list[tuple[str, str
         between = f"[{number(row.gap.low)}, {number(row.gap.high)}]" if is_known(row.gap.low) else ""
         found.append(("gap to the next", number(row.gap.value), between))
     if row.keeps is not None:
-        found.append(("P(keeps rank)", probability(row.keeps), ""))
+        found.append(("rank stable in resamples", probability(row.keeps), ""))
     if is_known(row.sd):
-        found.append((f"sd of {document.score}", number(row.sd), f"bias {number(row.bias)}"))
+        found.append(("bootstrap standard error", number(row.sd), ""))
     return found
 
 
@@ -222,7 +249,7 @@ def score_table(detectors: Sequence[Detector]) -> Markup:
 
 
 def facts(document: ReportDocument) -> Markup:
-    """Render the size of the dataset, what is compared, and whether all checks passed."""
+    """Render the size of the dataset, what is compared, and whether the checks found nothing."""
     truth, ranking = document.truth, document.ranking
     ignored = f", {truth.ignored:,} ignored" if truth.ignored else ""
     counts = [
@@ -236,5 +263,5 @@ def facts(document: ReportDocument) -> Markup:
     if ranking is not None and ranking.draws:
         items.append(element("li", element("b", f"{ranking.draws:,}"), " bootstrap resamples of the images"))
     if not document.findings and document.is_checked and truth.objects:
-        items.append(element("li", "all checks passed", class_="ok"))
+        items.append(element("li", "no errors or warnings of the checks", class_="ok"))
     return element("ul", *items, class_="facts")

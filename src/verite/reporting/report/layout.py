@@ -6,19 +6,22 @@ Policy), and is readable without that script. Text is escaped by construction: o
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
 from importlib.resources import files
 from math import isfinite
 from typing import TYPE_CHECKING, Any, TypeGuard
+from zlib import compress
 
 from verite.model.styles import Markup, element, escape, join_elements
 from verite.model.tables import Table
+from verite.plotting import shorten
 from verite.reporting.report.crops import HATCHES
 
 if TYPE_CHECKING:
-    from verite.reporting.report.document import Detector, ReportDocument
+    from verite.reporting.report.document import ReportDocument
     from verite.reporting.report.section import DrawnSection
 
 # Numbers and names
@@ -32,6 +35,8 @@ CI = f"95{GAP}% CI"
 LONGEST = 120  # characters of a name in the page; the whole name is in its data
 
 NAMELESS = "(no name)"
+
+TURNS = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # characters that change the writing direction
 
 TALL = 25  # rows beyond which a table scrolls by itself
 
@@ -100,15 +105,19 @@ def percent(part: float, total: float) -> str:
 
 
 def plain(text: Any, most: int = 40) -> str:
-    """Return a name for an attribute or a drawing, cut where it is too long."""
-    shown = str(text).strip() or NAMELESS
-    return shown if len(shown) <= most else shown[: most - 1] + "…"
+    """Return a name for an attribute or a drawing; one that is too long is cut in its middle."""
+    return shorten(TURNS.sub("", str(text)).strip() or NAMELESS, most)
 
 
 def name(text: Any, kind: str = "nm", most: int = LONGEST) -> Markup:
     """Return a name that cannot change the writing direction of its line, cut where it is too long."""
-    cut = plain(text, most)
+    cut = shorten(str(text).strip() or NAMELESS, most)
     return element("bdi", cut, class_=kind, title=cut) if len(cut) > 12 else element("bdi", cut, class_=kind)
+
+
+def detector_name(text: str) -> Markup:
+    """Return the name of a detector, which wraps and is never cut short of what distinguishes it."""
+    return name(text, "nm det")
 
 
 def list_all(parts: Sequence[str]) -> Markup:
@@ -126,7 +135,7 @@ def sentence(*parts: str) -> Markup:
 
 def finding(*parts: str) -> Markup:
     """Return the sentence below the heading of a section that states its result."""
-    return element("p", sentence(*parts), class_="finding")
+    return element("h2", sentence(*parts), class_="finding")
 
 
 # Tables
@@ -198,7 +207,7 @@ def plain_table(data: Table, caption: str, kinds: Sequence[str] = (), **attribut
 def show_cell(value: Any, *, is_name: bool = False) -> str:
     """Return a value of a plain table; names are isolated, other texts are taken as they are."""
     if isinstance(value, str):
-        return name(value) if is_name and not isinstance(value, Markup) else value
+        return name(value, "nm det") if is_name and not isinstance(value, Markup) else value
     return whole(value) if isinstance(value, int) else number(value)
 
 
@@ -211,21 +220,26 @@ def scroll(label: str, *content: Markup, kind: str = "") -> Markup:
 
 RESOURCES = files("verite.reporting.report")
 
-LINES = "Ground truth solid, hatched if missed; predictions dashed, blue if true positive."
+LINES = (
+    "Ground truth solid, hatched if missed; predictions dashed, blue if true positive. Keys: j and k or arrows for the "
+    "next and previous image, + − 0 to zoom, s for both detectors, Esc to close."
+)
 
 OLD = "This browser cannot decompress the objects of the report: the numbers are complete, but nothing can be opened."
 
-# Characters that could end a script element, as JSON escapes.
-UNSAFE: dict[str, str | int | None] = {
-    "<": "\\u003c",
-    ">": "\\u003e",
-    "&": "\\u0026",
-    "\u2028": "\\u2028",
-    "\u2029": "\\u2029",
-}
+LEVEL = 6  # of compression; 9 takes four times as long for one byte in a hundred
+
+SCRIPTS = ("base", "counts", "objects", "viewer", "sheet", "pair", "page")  # files of the script, in this order
 
 # Buttons of the image viewer by their keyboard shortcut.
-SHORTCUTS = {"k": ("‹", "Previous"), "j": ("›", "Next"), "-": ("−", "Less"), "+": ("+", "More"), "0": ("↔", "Fit")}
+SHORTCUTS = {
+    "k": ("‹", "Previous"),
+    "j": ("›", "Next"),
+    "-": ("−", "Smaller"),
+    "+": ("+", "Larger"),
+    "0": ("↔", "Fit"),
+    "s": ("A | B", "Both detectors"),
+}
 
 
 def assemble_page(
@@ -249,10 +263,11 @@ def assemble_page(
         Embedded images, JSON document and packed objects.
     """
     detectors = document.detectors
-    style = read_resource("report.css") + page_style(detectors)
-    script = "\n".join(
-        line for line in map(str.strip, read_resource("report.js").splitlines()) if line and not line.startswith("//")
-    )
+    # The signature is printed on every sheet.
+    spelled = "".join(one if one.isascii() and one.isalnum() else f"\\{ord(one):x} " for one in detectors[0].signature)
+    style = f'{read_resource("report.css")}@page{{@bottom-left{{content:"{spelled}"}}}}'
+    source = "".join(read_resource(f"script/{file}.js") for file in SCRIPTS)
+    script = "\n".join(line for line in map(str.strip, source.splitlines()) if line and not line.startswith("//"))
     policy = (
         f"default-src 'none'; script-src {digest(script)}; style-src {digest(style)}; img-src 'self' data:; "
         "base-uri 'none'; form-action 'none'"
@@ -282,12 +297,12 @@ def assemble_page(
         element(
             "div",
             element("header", element("div", mark, "verite ", element("span", "report"), class_="brand")),
-            navigation(detectors, sections),
-            element("main", header, *contents, id="main"),
+            navigation(document, sections),
+            element("main", choose_pair(document), header, *contents, id="main"),
             element("footer", footer, class_="end"),
             class_="shell",
         ),
-        image_viewer(),
+        image_viewer(len(detectors) > 1),
         hatch_patterns(),
         element("p", id="said", role="status", class_="hide"),
         element("p", OLD, id="old", class_="note", hidden=""),
@@ -297,31 +312,27 @@ def assemble_page(
     return f"<!doctype html>\n{element('html', top, body, lang='en')}\n"
 
 
-def page_style(detectors: Sequence[Detector]) -> str:
-    """Return style that depends on the document: show the chosen detector only, print the signature on every sheet."""
-    rules = ",".join(f"body:has(#p{i}:checked) .d:not(.s{i})" for i in range(len(detectors)))
-    choice = f"{rules}{{display:none}}" if len(detectors) > 1 else ""
-    signature = detectors[0].signature
-    spelled = "".join(one if one.isascii() and one.isalnum() else f"\\{ord(one):x} " for one in signature)
-    return f'{choice}@page{{@bottom-left{{content:"{spelled}"}}}}'
-
-
-def navigation(detectors: Sequence[Detector], sections: Sequence[DrawnSection]) -> Markup:
-    """Return the list of contents, and the choice of the detector whose details are shown."""
+def navigation(document: ReportDocument, sections: Sequence[DrawnSection]) -> Markup:
+    """Return the list of contents."""
     links = element("ol", *(element("li", element("a", section.title, href=f"#{section.id}")) for section in sections))
-    parts = [links]
-    if len(detectors) > 1:
-        choices = [
-            element(
-                "label",
-                element("input", type="radio", name="pred", id=f"p{i}", **({"checked": ""} if i == 0 else {})),
-                name(one.name, "nm grow"),
-                element("i", number(one.headline)),
-            )
-            for i, one in enumerate(detectors)
-        ]
-        parts.append(element("fieldset", element("legend", "Details of"), *choices, class_="pick"))
-    return element("nav", element("div", *parts), class_="side", aria_label="Sections")
+    return element("nav", element("div", links), class_="side", aria_label="Sections")
+
+
+def choose_pair(document: ReportDocument) -> Markup:
+    """Return the choice of the detectors that the report shows: A in detail, and compared with B."""
+    if len(document.detectors) < 2:
+        return Markup()
+    chosen = []
+    for k, (letter, word) in enumerate((("a", "Detector A"), ("b", "compared with B"))):
+        options = [
+            element("option", f"{number(one.headline)}  {plain(one.name, LONGEST)}", value=i,
+                    **({"selected": ""} if i == k else {}))
+            for i, one in enumerate(document.detectors)
+        ]  # fmt: skip
+        about = f"{word}, {document.score} first"
+        chosen.append(element("label", element("span", word), element("select", *options, id=letter, aria_label=about)))
+    swap = element("button", "Swap", type="button", class_="btn", id="swap")
+    return element("div", *chosen, swap, class_="pair js", hidden="", role="group", aria_label="Detectors shown")
 
 
 def hatch_patterns() -> Markup:
@@ -336,11 +347,12 @@ def hatch_patterns() -> Markup:
     return element("svg", element("defs", pattern, *sizes), class_="hide", aria_hidden="true")
 
 
-def image_viewer() -> Markup:
+def image_viewer(has_pair: bool) -> Markup:
     """Return the dialog in which the script shows an image with outlines and a list of objects."""
     buttons = [
-        element("button", sign, type="button", class_="btn", value=key, aria_label=word)
+        element("button", sign, type="button", class_="btn", value=key, aria_label=word, title=f"{word} ({key})")
         for key, (sign, word) in SHORTCUTS.items()
+        if has_pair or key != "s"
     ]
     top = element(
         "div",
@@ -355,9 +367,9 @@ def image_viewer() -> Markup:
     return element("dialog", top, stage, below, id="viewer", aria_label="Objects of an image")
 
 
-def embed_json(id: str, text: str) -> Markup:
-    """Return a script element with a JSON text, in which nothing can end the element."""
-    return element("script", Markup(text.translate(str.maketrans(UNSAFE))), type="application/json", id=id)
+def embed_packed(id: str, text: str) -> Markup:
+    """Return a script element with a compressed text, such as the document or sections that are not shown at first."""
+    return embed_bytes(id, compress(text.encode(), LEVEL))
 
 
 def embed_bytes(id: str, data: bytes) -> Markup:

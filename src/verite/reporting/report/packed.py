@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from verite.reporting.draw import thin
 from verite.reporting.report.confidence_counts import StepCounts, confusion_by_threshold, confusion_candidates
 from verite.reporting.report.document import StoredObjects, StoredPredictions
-from verite.reporting.report.layout import embed_bytes
+from verite.reporting.report.layout import LEVEL, embed_bytes
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -31,9 +31,11 @@ MOST_OUTLINED = 2000  # objects that are traced beside those of the images shown
 
 MOST_IMAGES = 20_000  # beyond, only the images shown in the report can be opened
 
-BYTES_EACH = 12.0  # of a prediction, compressed and encoded; a first guess
+BYTES_EACH = 13.0  # of a prediction with quarters of pixels, compressed and encoded; a first guess
 
-LEVEL = 6  # of compression; 9 takes four times as long for one byte in a hundred
+BYTES_LEAST = 9.0  # of a prediction with whole pixels; a first guess, too
+
+SHOWN_FIRST = 2  # detectors of the pair that is shown at first
 
 FINE = 100  # levels of confidence between two thresholds
 
@@ -56,20 +58,26 @@ def pack_objects(
     listed
         For each detector the images of its table, whose counts follow the slider.
     budget
-        Bytes left for packed objects, shared equally between the detectors.
+        Bytes left for packed objects: first for the pair that is shown first, then shared by the other detectors.
 
     Returns
     -------
     tuple
         Script elements with the columns, and which objects are stored.
     """
-    packer = Packer(counts, shown)
+    packer = Packer(counts, shown, budget - RESERVED)
     data, layout = packer.pack_truth(counts[0])
     blobs = [embed_bytes("objects", data)]
-    share = max(0, (budget - RESERVED - len(blobs[0])) // len(counts))
-    stored = []
-    for i, (one, rows) in enumerate(zip(counts, listed, strict=True)):
-        data, about = packer.pack_predictions(one, share, rows)
+    fixed = [
+        packer.fixed_columns(one, np.asarray(rows, dtype=np.int64)) for one, rows in zip(counts, listed, strict=True)
+    ]
+    sizes = [encoded_size(pack(columns)[0]) for columns in fixed]
+    left, stored = budget - RESERVED - len(blobs[0]) - sum(sizes), []
+    for i, one in enumerate(counts):
+        # The pair shown at first is stored whole; the others share what is left, and pass on what they do not need.
+        share = left if i < SHOWN_FIRST else left // (len(counts) - i)
+        data, about = packer.pack_predictions(one, fixed[i], sizes[i], max(0, share))
+        left -= encoded_size(data) - sizes[i]
         stored.append(about)
         blobs.append(embed_bytes(f"objects-{i}", data))
     opened, outlined = int(packer.can_be_opened.sum()), len(packer.outlined)
@@ -83,12 +91,21 @@ def pack_objects(
 
 
 def pack(columns: Columns) -> tuple[bytes, list[list[Json]]]:
-    """Return the compressed columns, little-endian, and their layout: name, JavaScript array type, bytes."""
+    """Return the compressed columns and their layout: name, JavaScript array type, bytes.
+
+    Of each column all lowest bytes come first, then all second ones: apart from each other they take a tenth less.
+    """
     layout = [[name, f"{values.dtype.name.capitalize()}Array", int(values.nbytes)] for name, values in columns.items()]
-    raw = b"".join(
-        np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).tobytes() for values in columns.values()
-    )
+    raw = b""
+    for values in columns.values():
+        plain = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<")).reshape(-1)
+        raw += plain.view(np.uint8).reshape(plain.size, plain.itemsize).T.tobytes()
     return zlib.compress(raw, LEVEL), layout
+
+
+def encoded_size(data: bytes) -> int:
+    """Return the bytes that data take in base64."""
+    return 4 * -(-len(data) // 3)
 
 
 def smallest(values: NDArray[Any]) -> NDArray[Any]:
@@ -159,7 +176,7 @@ class Packer:
     Attributes
     ----------
     scale
-        Pixels of one unit of a coordinate: a quarter, more where images are very large.
+        Pixels of one unit of a coordinate: a quarter, or one where there are very many predictions.
     can_be_opened
         [image]: all images, or of very many those shown in the report.
     outlined
@@ -168,20 +185,21 @@ class Packer:
         Rows of the ground truth sorted by image.
     """
 
-    def __init__(self, counts: Sequence[ConfidenceCounts], shown: Sequence[int]) -> None:
-        first = counts[0]
+    def __init__(self, counts: Sequence[ConfidenceCounts], shown: Sequence[int], budget: int) -> None:
+        first, many = counts[0], sum(len(one.pred) for one in counts)
         self.truth, self.is_counted = first.truth, first.overlay.matches.counted_truth
         largest = [
             float(np.abs(finite_boxes(side)).max(initial=0.0)) for one in counts for side in (one.truth, one.pred)
         ]
-        self.scale = max(0.25, max(largest) / 65000)  # a quarter of a pixel, more where images are very large
+        # A quarter of a pixel; whole pixels where predictions are too many for the budget, and more in huge images.
+        self.scale = max(0.25 if many * BYTES_EACH < budget else 1.0, max(largest) / 65000)
         self.can_be_opened = np.zeros(len(self.truth.images), dtype=np.bool_)
         self.can_be_opened[shown if len(self.truth.images) > MOST_IMAGES else slice(None)] = True
         self.outlined: list[int] = []
         if first.overlay.on != "box":
             sides = [first.truth, *(one.pred for one in counts)]
-            many = sum(np.bincount(side.image, minlength=len(self.truth.images)) for side in sides)
-            self.outlined = [k for k in choose_outlined(shown, np.asarray(many)) if self.can_be_opened[k]]
+            objects = sum(np.bincount(side.image, minlength=len(self.truth.images)) for side in sides)
+            self.outlined = [k for k in choose_outlined(shown, np.asarray(objects)) if self.can_be_opened[k]]
         order = np.argsort(self.truth.image, kind="stable")
         self.order = order[self.can_be_opened[self.truth.image[order]]]
 
@@ -201,14 +219,13 @@ class Packer:
         return pack(columns | outline_columns(lines, order, self.scale))
 
     def pack_predictions(
-        self, counts: ConfidenceCounts, budget: int, images: Sequence[int] = ()
+        self, counts: ConfidenceCounts, fixed: Columns, fixed_size: int, budget: int
     ) -> tuple[bytes, StoredPredictions]:
-        """Pack outcomes of the ground truth, counts at every threshold, and as many predictions as fit the budget.
+        """Pack the fixed columns, `fixed_size` bytes, and as many predictions as fit a budget of further bytes.
 
         True positives come first, then candidates of the confusion matrix (without them too many objects would be
         listed as missed), then the others by falling confidence.
         """
-        fixed = self.fixed_columns(counts, np.asarray(images, dtype=np.int64))
         wanted = np.flatnonzero(counts.type >= 0)
         wanted = wanted[self.can_be_opened[counts.pred.image[wanted]]]
         confidence = counts.overlay.confidences
@@ -218,14 +235,13 @@ class Packer:
         rank[counts.type == 0] = 0
         wanted = wanted[np.lexsort((-confidence[wanted], rank[wanted]))]
         lines = trace_outlines(counts.overlay, "pred", wanted, self.outlined)
-        rest = 4 * len(pack(fixed)[0]) // 3  # base64 takes a third more
-        room = min(len(wanted), int(max(0, budget - rest) / BYTES_EACH))
+        room = min(len(wanted), int(budget / BYTES_LEAST))
         while True:
             data, layout = pack(fixed | self.prediction_columns(counts, wanted[:room], lines))
-            size = 4 * len(data) // 3
+            size = encoded_size(data) - fixed_size
             if size <= budget or not room:
                 break
-            room = int(room * min(0.97, 0.98 * max(0, budget - rest) / max(1, size - rest)))
+            room = int(room * min(0.97, 0.98 * budget / max(1, size)))
         left = wanted[room:]
         return data, StoredPredictions(layout, room, len(left), float(confidence[left].max()) if len(left) else None)
 

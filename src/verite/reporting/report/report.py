@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from zlib import decompress
+from zlib import error as zlib_error
 
 import numpy as np
 
@@ -37,11 +40,15 @@ from verite.reporting.report.document import (
     clean,
 )
 from verite.reporting.report.header import render_header
-from verite.reporting.report.layout import assemble_page, embed_json, name
+from verite.reporting.report.layout import assemble_page, embed_packed
 from verite.reporting.report.packed import MOST_IMAGES, pack_objects
 from verite.reporting.report.section import ReportInputs
 from verite.reporting.report.sections import all_sections
 from verite.reporting.report.settings import ANALYSIS, ReportSettings
+
+if TYPE_CHECKING:
+    from verite.model.styles import Markup
+    from verite.reporting.report.section import DrawnSection
 
 NOT_STATED = ("name", "threads")  # settings that change no number
 MOST_DECISIVE = 12  # decisive annotations
@@ -283,15 +290,28 @@ def render_report(
     document = build_document(tuple(ranked), shown_images, settings, stated)
     drawn = [section.draw(document, shown_images) for section in all_sections() if section.wanted(document)]
     unreadable, links = sorted(set(shown_images.unreadable)), shown_images.inner_links
-    spent = sum(map(len, drawn)) + len(to_json(document.to_plain(links=links, unreadable=unreadable)))
+    parts = pack_parts(drawn)
+    data = embed_packed("verite", to_json(document.to_plain(links=links, unreadable=unreadable)))
+    spent = sum(len(section.parts[0]) for section in drawn) + sum(map(len, parts)) + len(data)
     listed = [[row.image for row in data.images] for data in document.sections["images"]]
     shown = [int(image) for image in document.images.sizes]
     blobs, stored = pack_objects([one.counts for one in ranked], shown, listed, settings.budget - spent)
-    names = [name(one.name) for one in document.detectors]
-    contents = [section.finish(document, stored, names) for section in drawn]
-    data = embed_json("verite", to_json(document.to_plain(stored, links, unreadable)))
+    contents = [section.finish(document, stored) for section in drawn]
+    data = embed_packed("verite", to_json(document.to_plain(stored, links, unreadable)))
     header = render_header(document, unreadable)
-    return assemble_page(document, header, drawn, contents, [shown_images.store(), data, *blobs])
+    return assemble_page(document, header, drawn, contents, [shown_images.store(), data, *blobs, *parts])
+
+
+def pack_parts(drawn: Sequence[DrawnSection]) -> list[Markup]:
+    """Return the parts of sections that are not shown at first as compressed JSON, by section.
+
+    There is one script element for each detector ("part-1") and each pair of detectors ("part-0-2").
+    """
+    found: dict[tuple[int, ...], dict[str, str]] = {}
+    for section in drawn:
+        for key, part in list(zip(section.keys, section.parts, strict=False))[1:]:
+            found.setdefault(key, {})[section.id] = str(part)
+    return [embed_packed(f"part-{'-'.join(map(str, key))}", to_json(parts)) for key, parts in sorted(found.items())]
 
 
 def build_document(
@@ -435,7 +455,20 @@ def as_options(changed: Mapping[str, Any]) -> list[str]:
 
 # Reading back
 
-DATA = re.compile(r'<script type="application/json" id="verite">(.*?)</script>', re.DOTALL)
+DATA = re.compile(r'<script type="application/(json|octet-stream)" id="verite">(.*?)</script>', re.DOTALL)
+
+
+def decode_data(place: Path, page: str) -> Any:
+    """Return the JSON document of a page: compressed, or plain as earlier versions wrote it; None without one."""
+    found = DATA.search(page)
+    if not found:
+        return None
+    if found[1] == "json":
+        return decode_bytes(place, found[2].encode())
+    try:
+        return decode_bytes(place, decompress(b64decode(found[2], validate=True)))
+    except (ValueError, zlib_error):
+        raise ReadError(place, expected="a report written by verite report", found="damaged report data") from None
 
 
 def read_report(path: str | PathLike[str]) -> dict[str, Any]:
@@ -462,10 +495,9 @@ def read_report(path: str | PathLike[str]) -> dict[str, Any]:
     0.552
     """
     place = find_path(path)
-    found = DATA.search(read_text(place))
-    if not found:
+    document = decode_data(place, read_text(place))
+    if document is None:
         raise ReadError(place, expected="a report written by verite report", found="no report data")
-    document = decode_bytes(place, found[1].encode())
     if not isinstance(document, dict) or document.get("report") != REVISION:
         raise ReadError(place, expected=f"a report of revision {REVISION}", found="another; create the report again")
     return document
@@ -494,9 +526,7 @@ def check_report(path: str | PathLike[str], page: str) -> None:
     DataError
         With the path and both values of the first number that differs, or if only the HTML differs.
     """
-    old, new = read_report(path), DATA.search(page)
-    assert new is not None
-    difference = differ(old, decode_bytes(Path(path), new[1].encode()))
+    difference = differ(read_report(path), decode_data(Path(path), page))
     if difference is not None:
         raise DataError(f"{path}: {difference}; the files, verite or the report have changed")
     if read_text(Path(path)) != page:

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verite.model.styles import Markup, element, join_elements
-from verite.reporting.report.charts import Axes, Line, line_chart, text
+from verite.reporting.report.charts import Axes, Line, absent_zone, line_chart, text
 from verite.reporting.report.document import Json, Quoted
 from verite.reporting.report.layout import (
     CI,
     column,
+    detector_name,
     finding,
     is_known,
-    name,
     number,
     plain,
     scroll,
@@ -33,7 +33,7 @@ from verite.reporting.report.section import DetectorSection, ReportInputs
 if TYPE_CHECKING:
     from verite.reporting.report.crops import ReportImages
     from verite.reporting.report.detector import EvaluatedDetector
-    from verite.reporting.report.document import ReportDocument
+    from verite.reporting.report.document import Detector, ReportDocument
 
 DOTS = "Dots: bins of confidence, grey where the 95\u00a0% confidence interval (bar) includes the mean confidence."
 
@@ -111,7 +111,7 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Calibra
     one, found = document.detectors[i], data.calibration
     if found is None or not found.bins:
         reason = (found.absent if found else "") or "The predictions have no confidences between 0 and 1."
-        return element("p", element("bdi", f"{reason[:1].upper()}{reason[1:].rstrip('.')}."), class_="finding")
+        return finding(element("bdi", f"{reason[:1].upper()}{reason[1:].rstrip('.')}."))
     most = max(found.bins, key=lambda bin: bin.predictions)
     right = f"{round(most.precision * most.predictions):,} true positives among {most.predictions:,} predictions."
     over = sum(bin.predictions for bin in found.bins if bin.precision_high < bin.confidence)
@@ -124,21 +124,21 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Calibra
         word = "underconfident"
     about = f"It is {word}. D-ECE (mean over classes) {number(found.ece)}, largest {number(found.mce)}."
     return join_elements(
-        finding("At a mean confidence of ", number(most.confidence, 2), ", ", name(one.name), f" has {right}"),
+        finding("At a mean confidence of ", number(most.confidence, 2), ", ", detector_name(one.name), f" has {right}"),
         element("p", about, class_="sub"),
         element(
             "div",
-            element("div", element("h3", "Reliability diagram"), element("p", DOTS), diagram(one.name, found)),
+            element("div", element("h3", "Reliability diagram"), element("p", DOTS), diagram(one, found)),
             element("div", scroll(f"Table of bins, {plain(one.name)}", bin_table(found))),
             class_="two",
         ),
     )
 
 
-def diagram(detector: str, found: Calibration) -> Markup:
+def diagram(one: Detector, found: Calibration) -> Markup:
     """Plot precision against confidence by bin."""
     axes = Axes("confidence", "precision")
-    marks = []
+    marks = [] if one.cut_at is None else [absent_zone(axes, 0.0, one.cut_at)]
     for bin in found.bins:
         (x, low), (_, high) = (axes.place(bin.confidence, end) for end in (bin.precision_low, bin.precision_high))
         y = axes.place(bin.confidence, bin.precision)[1]
@@ -153,7 +153,7 @@ def diagram(detector: str, found: Calibration) -> Markup:
     x, y = axes.place(1.0, 1.0)  # above the end of the line, where no interval reaches
     marks.append(text(f"{x:.1f}", f"{y - 10:.1f}", "perfect calibration", kind="f sm", anchor="end"))
     diagonal = Line("", [(0.0, 0.0), (1.0, 1.0)], "iso")
-    return line_chart(axes, [diagonal], f"Confidence of {plain(detector)} against precision", *marks)
+    return line_chart(axes, [diagonal], f"Confidence of {plain(one.name)} against precision", *marks)
 
 
 def bin_table(found: Calibration) -> Markup:

@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from verite.reporting.report.detector import EvaluatedDetector
     from verite.reporting.report.document import ReportDocument
 
-MOST_ROWS, LEAST_ROWS = 1700, 50  # classes with all their numbers: of all detectors, and of each
-MOST_BARS = 1500  # classes of all detectors that have a bar in their row
+MOST_ROWS, LEAST_ROWS = 4000, 50  # classes with all their numbers: of all detectors, and of each
+MOST_BARS = 4000  # classes of all detectors that have a bar in their row
 MOST_CURVES = 24  # classes with a curve of their own, the worst
 FEW = 8  # rows up to which no filter is needed
 WHOLE = 10_000  # characters of a name where it is the subject
@@ -201,7 +201,7 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Classes
     elif (low := sum(row[1] < 0.5 * (one.headline or 0) for row in known)) > 1:
         about = f"{count_of(low, 'class', 'classes')} of {len(known)} are below half of the mean."
     else:
-        about = "Lowest first; best at: the confidence with the best F1 of the class."
+        about = "Lowest first; best-F1 threshold: the confidence with the best F1 of the class."
     if len(classes.rows) < classes.count:
         about += f" The {len(classes.rows):,} worst of {classes.count:,} classes; all are listed below."
     return join_elements(
@@ -210,7 +210,7 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Classes
         filter_box if len(classes.rows) > FEW else Markup(),
         scroll(f"Table of classes, {plain(one.name)}", class_table(document, i, data),
                kind="tall" if len(classes.rows) > TALL else ""),
-        render_curves(document, data.curves),
+        render_curves(document, data.curves, is_cut=one.cut_at is not None),
     )  # fmt: skip
 
 
@@ -249,7 +249,7 @@ def class_table(document: ReportDocument, i: int, data: ClassesData) -> Markup:
         column(COUNTS.get(word, word), **({"aria_sort": "ascending"} if k == 0 else {})) for k, word in enumerate(words)
     ]
     heads += [column(word, "at js", hidden="") for word in ("TP", "FP")]
-    heads += [column("best at"), *([column("oLRP")] if classes.oLRP else [])]
+    heads += [column("best-F1 threshold"), *([column("oLRP")] if classes.oLRP else [])]
     places = {label: k for k, label in enumerate(document.truth.class_names)}
     rows = []
     for k, row in enumerate(classes.rows):
@@ -282,14 +282,14 @@ def show(word: str, value: Any) -> str:
     return whole(value) if word in COUNTS else number(value)
 
 
-def render_curves(document: ReportDocument, curves: Curves) -> Markup:
-    """Render small precision-recall curves, the worst class first."""
+def render_curves(document: ReportDocument, curves: Curves, *, is_cut: bool) -> Markup:
+    """Render small precision-recall curves, the worst class first; `is_cut`: predictions were cut at a threshold."""
     if not curves.worst:
         return Markup()
     items = [
         element(
             "li",
-            small_curve(one.points, curves.mean, f"{plain(one.label)}: precision against recall"),
+            small_curve(one.points, curves.mean, f"{plain(one.label)}: precision against recall", is_cut=is_cut),
             element("b", name(one.label)),
             element("span", number(one.ap)),
         )
@@ -297,9 +297,10 @@ def render_curves(document: ReportDocument, curves: Curves) -> Markup:
     ]
     more = f"; the worst {len(items)} of {curves.count}" if curves.count > len(items) else ""
     at = document.words.at(curves.iou)
+    cut = " Shaded: recalls that the predictions in the file do not reach." if is_cut else ""
     return join_elements(
         element("h3", "Precision against recall, class by class"),
-        element("p", f"At {at}, both axes from 0 to 1; grey: the mean over classes{more}."),
+        element("p", f"At {at}, both axes from 0 to 1; grey: the mean over classes{more}.{cut}"),
         element("ul", *items, class_="mini"),
     )
 

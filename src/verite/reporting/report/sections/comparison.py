@@ -1,34 +1,34 @@
-"""Section "Comparison": AP by IoU threshold, objects detected by either of the best two, differences of scores.
+"""Section "A | B": the two chosen detectors side by side, the better one first.
 
-Shown for several detectors. Whether two detectors detect different objects is tested by McNemar's exact test on the
-objects that only one of them detects, each at the confidence of its best F1; it assumes independent objects.
-Differences of scores between neighbours in the ranking have 95 % confidence intervals from the paired bootstrap of the
-leaderboard.
+Shown for several detectors, for every pair of them. Classes are listed by the difference of their score, with 95 %
+confidence intervals from the paired bootstrap over images. Whether two detectors detect different objects is tested by
+McNemar's exact test on the objects that only one of them detects, each at the confidence of its best F1; it assumes
+independent objects. The objects that only one of them detects are shown as crops by the script.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
+from verite.leaderboards.bootstrap import resample_images
 from verite.model.styles import Markup, element, join_elements
-from verite.model.tables import Table
-from verite.reporting.report.charts import Axes, Line, interval, line_chart, share_bar
+from verite.plotting import shorten_apart
+from verite.reporting.report.charts import Axes, Line, dumbbell, interval, line_chart, share_bar
 from verite.reporting.report.layout import (
     ABSENT,
     CI,
     TALL,
     column,
     count_of,
+    detector_name,
     finding,
     is_known,
     name,
     number,
-    plain,
-    plain_table,
-    probability,
     scroll,
     sentence,
     signed,
@@ -36,24 +36,28 @@ from verite.reporting.report.layout import (
     td,
     th,
 )
-from verite.reporting.report.section import ReportInputs, Section
+from verite.reporting.report.section import PairSection, ReportInputs, pairs_of
 from verite.reporting.report.sections.confusion import matrix_cell
 from verite.reporting.report.sections.error_costs import type_name
+from verite.statistics.intervals import difference_interval
 from verite.statistics.mcnemar import mcnemar_exact
 
 if TYPE_CHECKING:
-    from verite.reporting.report.crops import ReportImages
-    from verite.reporting.report.document import ReportDocument
+    from numpy.typing import NDArray
 
-COLOURS = ("a", "k")  # of lines: the first in the accent, the second in ink, others grey
-MOST_LINES = 6
-MOST_NAMED = 3  # lines that are named in the chart
+    from verite.reporting.report.crops import ReportImages
+    from verite.reporting.report.detector import EvaluatedDetector
+    from verite.reporting.report.document import Detector, ReportDocument
+
 COMPARED_SCORES = 6
+LEVEL = 0.95
+MOST_CLASSES = 300  # classes whose differences are resampled and listed
+DIGITS = 5  # decimals of stored differences
 
 
 @dataclass(frozen=True)
 class Detections:
-    """How many objects both, one or neither of the best two detectors detect, each at its best F1.
+    """How many objects both, one or neither of two detectors detect, each at its best F1.
 
     `p` is the p value of McNemar's exact test.
     """
@@ -68,7 +72,7 @@ class Detections:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Objects by their outcome under the best two detectors, at any confidence: [first, second]."""
+    """Objects by their outcome under two detectors, at any confidence: [first, second]."""
 
     names: list[str]
     matrix: list[list[int]]
@@ -76,156 +80,216 @@ class Outcomes:
 
 @dataclass(frozen=True)
 class Difference:
-    """95 % confidence interval of a difference (paired bootstrap over images), and P(order kept)."""
+    """Score of the first detector minus that of the second, with its 95 % confidence interval; None without one."""
 
-    low: float | None
-    high: float | None
-    kept: float | None
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the confidence interval excludes 0."""
+        return is_known(self.low) and is_known(self.high) and not self.low <= 0 <= self.high
 
 
 @dataclass(frozen=True)
-class Compared:
-    """Comparison of the best two detectors, and differences of neighbours in the ranking by "position.score"."""
+class Pair:
+    """Comparison of two detectors: detected objects, outcomes, and differences by score and by class."""
 
-    KEYS: ClassVar[Mapping[str, str | None]] = {"detections": "finds", "outcomes": "fates", "differences": "gaps"}
+    KEYS: ClassVar[Mapping[str, str | None]] = {
+        "detections": "finds",
+        "outcomes": "fates",
+        "differences": "gaps",
+        "classes": None,
+    }
 
+    first: int
+    second: int
     detections: Detections
     outcomes: Outcomes | None
     differences: Mapping[str, Difference]
-
-
-@dataclass(frozen=True)
-class Single:
-    """A single detector has no differences."""
-
-    gaps: Mapping[str, Difference]
+    classes: Mapping[str, Difference]
+    class_intervals: list[list[float | None]]  # ends of the differences of `class_scores`, in their order
 
 
 @dataclass(frozen=True)
 class ComparisonData:
-    """Data of the section."""
+    """Data of the section: all compared pairs, and the score of each class, [class][detector].
 
-    sides: Compared | Single
+    `sides` is the first pair.
+    """
+
+    sides: Pair | None
+    pairs: tuple[Pair, ...]
+    class_scores: Mapping[str, list[float | None]]
 
 
 def build(inputs: ReportInputs) -> ComparisonData:
-    """Compare the outcomes of every object, and take the differences of scores from the leaderboard."""
-    if len(inputs.detectors) < 2:
-        return ComparisonData(Single({}))
-    first, second = inputs.detectors[:2]
-    one, two = (detector.overlay.outcomes[0] == 0 for detector in (first, second))
-    counted = first.overlay.matches.counted_truth
-    both, first_only, second_only = (int((some & counted).sum()) for some in (one & two, one & ~two, two & ~one))
-    neither = int(counted.sum()) - both - first_only - second_only
-    p = mcnemar_exact(first_only, second_only)
-    detections = Detections(first.overlay.iou, both, first_only, second_only, neither, p)
-    outcomes = None
-    if first.analysis is not None and second.analysis is not None:
-        from verite.analysis.comparison import OUTCOMES, DetectorPair
+    """Compare every pair of detectors by the outcome of each object, by scores and by classes."""
+    detectors = inputs.detectors
+    if len(detectors) < 2:
+        return ComparisonData(None, (), {})
+    results = [one.results for one in detectors]
+    score = next(iter(results[0].scores))
+    by_class = [dict(zip(one.class_names, one.class_scores()[score], strict=True)) for one in results]
+    names = [label for label in by_class[0] if any(is_known(one.get(label)) for one in by_class)][:MOST_CLASSES]
+    keys = [key for key, value in results[0].scores.items() if is_known(value.value)][:COMPARED_SCORES]
+    class_samples, samples = resample(inputs, score, keys, names)
+    counted, outcomes = detectors[0].overlay.matches.counted_truth, [outcomes_of(one) for one in detectors]
+    detected = [np.asarray(one.overlay.outcomes[0] == 0) & counted for one in detectors]
+    found = []
+    for a, b in pairs_of(len(detectors)):
+        values = {key: results[a].scores[key].value - results[b].scores[key].value for key in keys}
+        gaps = {label: subtract(by_class[a].get(label), by_class[b].get(label)) for label in names}
+        classes = with_intervals(gaps, class_samples, a, b)
+        found.append(
+            Pair(
+                first=a,
+                second=b,
+                detections=detections_of(detectors[0].overlay.iou, detected[a], detected[b], int(counted.sum())),
+                outcomes=cross(outcomes[a], outcomes[b]),
+                differences=with_intervals(values, samples, a, b),
+                classes=classes,
+                class_intervals=[[one.low, one.high] for one in classes.values()] if class_samples is not None else [],
+            )
+        )
+    rounded = {label: [None if (v := one.get(label)) is None else round(v, 6) for one in by_class] for label in names}
+    return ComparisonData(found[0], tuple(found), rounded)
 
-        pair = DetectorPair(first.analysis, second.analysis, (first.name, second.name))
-        outcomes = Outcomes(list(OUTCOMES), pair.migration.tolist())
-    return ComparisonData(Compared(detections, outcomes, differences_of(inputs)))
 
+def resample(
+    inputs: ReportInputs, score: str, keys: Sequence[str], names: Sequence[str]
+) -> tuple[NDArray[Any] | None, NDArray[Any] | None]:
+    """Return scores of classes and scores on bootstrap resamples of the images: [detector, resample, class or score].
 
-def differences_of(inputs: ReportInputs) -> dict[str, Difference]:
-    """Return the bootstrap intervals of the differences of neighbours for every resampled score.
-
-    Neighbours by the first score may rank the other way round by another one: the interval is then turned, too.
+    None without resamples. They are the resamples of the ranking, the same for every detector.
     """
-    ranking, found = inputs.ranking, {}
-    boards = {} if ranking is None else ranking.json.get("metrics") or {ranking.metric: ranking.json}
-    for metric, board in boards.items():
-        order = [row["name"] for row in board["detectors"]]
-        pairs = {(pair["first"], pair["second"]): pair for pair in board["pairs"]}
-        for i, (mine, other) in enumerate(pairwise(inputs.detectors)):
-            names = mine.name, other.name
-            is_turned = names[::-1] in pairwise(order)  # by this score the other one is ahead
-            if is_turned or names in pairwise(order):
-                ahead, behind = names[::-1] if is_turned else names
-                gap, pair = board["detectors"][order.index(ahead)]["gap"], pairs.get((ahead, behind)) or {}
-                kept = next((pair[key]["kept"] for key in ("both", "images", "errors") if pair.get(key)), None)
-                low, high = gap["low"], gap["high"]
-                if is_turned:
-                    low, high = (None if end is None else -end for end in (high, low))
-                found[f"{i}.{metric}"] = Difference(low, high, kept)
+    ranking, results = inputs.ranking, [one.results for one in inputs.detectors]
+    if ranking is None or not ranking.draws or not names:
+        return None, None
+    weights = resample_images(results[0].truth.images, ranking.draws)
+    classes = np.stack([np.asarray(one.draw_class_scores(score, weights, list(names))) for one in results])
+    return classes, np.stack([np.asarray(one.draw_scores(list(keys), weights)) for one in results])
+
+
+def subtract(mine: float | None, other: float | None) -> float | None:
+    """Return a difference; None where one of both is unknown."""
+    return mine - other if is_known(mine) and is_known(other) else None
+
+
+def with_intervals(
+    values: Mapping[str, float | None], samples: NDArray[Any] | None, a: int, b: int
+) -> dict[str, Difference]:
+    """Return differences with their confidence intervals; `samples` has one column for each, in their order."""
+    found = {}
+    for k, (key, value) in enumerate(values.items()):
+        ends: list[float | None] = [None, None]
+        if samples is not None and value is not None:
+            differences = samples[a, :, k] - samples[b, :, k]
+            ends = [round(end, DIGITS) if is_known(end) else None
+                    for end in difference_interval(value, differences, LEVEL)]  # fmt: skip
+        found[key] = Difference(None if value is None else round(value, DIGITS), *ends)
     return found
 
 
-def render(document: ReportDocument, images: ReportImages, data: ComparisonData) -> Markup:
-    """Render chart, detections, outcomes and tables."""
-    compared = data.sides
-    assert isinstance(compared, Compared)
-    blocks = [threshold_chart(document), render_outcomes(document, compared)]
+def detections_of(iou: float, one: NDArray[Any], two: NDArray[Any], total: int) -> Detections:
+    """Count the objects that both, one or neither of two detectors detect."""
+    both, first_only, second_only = (int(some.sum()) for some in (one & two, one & ~two, two & ~one))
+    p = mcnemar_exact(first_only, second_only)
+    return Detections(iou, both, first_only, second_only, total - both - first_only - second_only, p)
+
+
+def outcomes_of(detector: EvaluatedDetector) -> NDArray[Any] | None:
+    """Return the outcome of every counted object at any confidence: 0 detected, then error types, then missed."""
+    if detector.analysis is None:
+        return None
+    from verite.analysis.comparison import MATCHED, MISSED
+
+    types = detector.analysis.errors.types
+    found = np.full(len(types.is_matched), MISSED)
+    fixed = np.flatnonzero(types.is_fixed)
+    found[types.target[fixed]] = types.kind[fixed] + 1
+    found[types.is_matched] = MATCHED
+    return found[detector.analysis.matches.counted_truth]
+
+
+def cross(one: NDArray[Any] | None, two: NDArray[Any] | None) -> Outcomes | None:
+    """Return how many objects have which outcome under two detectors."""
+    if one is None or two is None:
+        return None
+    from verite.analysis.comparison import OUTCOMES
+
+    many = len(OUTCOMES)
+    return Outcomes(list(OUTCOMES), np.bincount(one * many + two, minlength=many**2).reshape(many, many).tolist())
+
+
+def render(document: ReportDocument, images: ReportImages, pair: tuple[int, int], data: ComparisonData) -> Markup:
+    """Render one pair: which objects either detects, scores and classes by difference, AP by IoU, and outcomes."""
+    mine = next(one for one in data.pairs if (one.first, one.second) == pair)
+    first, second = (document.detectors[i] for i in pair)
+    listed = element(
+        "p", "Differences are ", detector_name(first.name), " minus ", detector_name(second.name), ".", class_="sub"
+    )
+    blocks = [threshold_chart(document, first, second), render_detections(document, mine, first, second)]
     return join_elements(
-        finding(summarise(document, compared.detections)),
+        finding(summarise(document, mine, first, second)),
+        listed,
         element("div", *(element("div", block) for block in blocks if block is not None), class_="two"),
-        threshold_table(document),
-        difference_table(document, compared.differences),
+        only_strips(mine, first, second),
+        class_differences(document, mine, first, second, data),
+        score_differences(mine, first, second),
+        render_outcomes(mine, first, second),
     )
 
 
-def summarise(document: ReportDocument, counts: Detections) -> Markup:
-    """Return who is ahead, and who detects more objects."""
-    first, second = document.detectors[:2]
-    gap = first.headline - second.headline
-    lead = sentence(name(first.name), f" is ahead by {number(gap)}\u00a0{document.score}")
-    if not gap >= 0.0005:
-        lead = sentence(name(first.name), " and ", name(second.name), f" are tied in {document.score}")
-    more = counts.second_only - counts.first_only
+def summarise(document: ReportDocument, pair: Pair, first: Detector, second: Detector) -> Markup:
+    """Return which one is ahead and by how much, and which one detects more objects."""
+    gap = pair.differences.get(document.score, Difference(None))
+    value = gap.value or 0.0
+    lead = sentence(
+        detector_name(first.name), f" is {number(value)}\u00a0{document.score} ahead of ", detector_name(second.name)
+    )
+    if not value >= 0.0005:
+        lead = sentence(
+            detector_name(first.name), " and ", detector_name(second.name), f" are tied in {document.score}"
+        )
+    elif is_known(gap.low):
+        word = "" if gap.is_significant else ", not significant"
+        lead = sentence(lead, f" [{number(gap.low)}, {number(gap.high)}]{word}")
+    more = pair.detections.second_only - pair.detections.first_only
     if more > 0:
-        return sentence(lead, ", but ", name(second.name), f" detects {count_of(more, 'more object')}.")
+        return sentence(lead, ", but ", detector_name(second.name), f" detects {count_of(more, 'more object')}.")
     if more < 0:
         return sentence(lead, f" and detects {count_of(-more, 'more object')}.")
     return sentence(lead, "; both detect the same number of objects.")
 
 
-def threshold_chart(document: ReportDocument) -> Markup | None:
-    """Plot the score against the IoU threshold, one line per detector; None for fewer than three thresholds."""
-    shown = document.detectors[:MOST_LINES]
-    ious = [one.iou for one in shown[0].thresholds]
+def threshold_chart(document: ReportDocument, first: Detector, second: Detector) -> Markup | None:
+    """Plot the score of both against the IoU threshold; None for fewer than three thresholds."""
+    ious = [one.iou for one in first.thresholds]
     if len(ious) < 3:
         return None
     score, overlap = document.score, document.words.overlap
     axes = Axes(f"{overlap} threshold", score, x_range=(ious[0], ious[-1]), x_ticks=ious[::2])
     lines = []
-    for i, one in enumerate(shown):
+    names = shorten_apart([first.name, second.name], 22)
+    for one, shown, colour, share in zip((first, second), names, ("a", "k"), (0.55, 0.02), strict=True):
         points = [(at.iou, at.ap if is_known(at.ap) else float("nan")) for at in one.thresholds]
-        at = ious[0] + (0.02 + 0.22 * (i % 3)) * (ious[-1] - ious[0])
-        # Names of many lines would overlap: the grey ones are named by the pointer and in the table.
-        label = one.name if i < len(COLOURS) or len(shown) <= MOST_NAMED else ""
-        lines.append(Line(label, points, COLOURS[i] if i < len(COLOURS) else "g", at, name=one.name))
-    best = f" for the best {len(shown)} detectors" if len(document.detectors) > len(shown) else ""
-    others = "; grey: the others" if len(shown) > MOST_NAMED else ""
+        lines.append(Line(shown, points, colour, ious[0] + share * (ious[-1] - ious[0]), is_below=colour == "k"))
     return join_elements(
         element("h3", f"{score} by {overlap} threshold"),
-        element("p", f"The score at each threshold{best}{others}."),
-        line_chart(axes, lines[::-1], f"{score} against {overlap}"),
+        element("p", "The score of both at each threshold."),
+        line_chart(axes, lines[::-1], f"{score} of {names[0]} and {names[1]} against {overlap}"),
     )
 
 
-def threshold_table(document: ReportDocument) -> Markup:
-    """Render the score of each detector at each IoU threshold."""
-    ious = [one.iou for one in document.detectors[0].thresholds]
-    if len(ious) < 2:
-        return Markup()
-    rows = tuple((one.name, *(at.ap for at in one.thresholds)) for one in document.detectors)
-    data = Table((document.words.overlap, *(f"{iou:g}" for iou in ious)), rows)
-    return scroll("Table of thresholds", plain_table(data, "The score at each threshold.", ["l"]))
-
-
-def render_outcomes(document: ReportDocument, data: Compared) -> Markup:
-    """Render which of the best two detectors detect an object, and the outcome of every object under both.
-
-    The bar counts objects at the confidence of each detector's best F1, with McNemar's exact test; the matrix has the
-    outcome of every object at any confidence: detected, or the error type that it is attributed to.
-    """
-    first, second = (one.name for one in document.detectors[:2])
-    one = data.detections
+def render_detections(document: ReportDocument, pair: Pair, first: Detector, second: Detector) -> Markup:
+    """Render which of the two detect an object, at the confidence of each one's best F1, with McNemar's test."""
+    one, names = pair.detections, shorten_apart([first.name, second.name], 24)
     shares = [
         ("both", one.both, "c-two"),
-        (f"{plain(first, 16)} only", one.first_only, "c-ap"),
-        (f"{plain(second, 16)} only", one.second_only, "c-b"),
+        (f"only {names[0]}", one.first_only, "c-ap"),
+        (f"only {names[1]}", one.second_only, "c-b"),
         ("neither", one.neither, "c-none"),
     ]
     total = sum(count for _, count, _ in shares)
@@ -236,76 +300,127 @@ def render_outcomes(document: ReportDocument, data: Compared) -> Markup:
     at = f"{total:,} objects at {document.words.at(one.iou)}, each detector at the confidence of its best F1."
     p = "p < 0.001" if one.p < 0.001 else f"p = {one.p:.3f}"
     word = "Statistically significant" if one.p < 0.05 else "Not statistically significant"
-    parts = [
+    return join_elements(
         element("h3", "Objects detected by each detector"),
         element("p", at),
         share_bar(shares, total),
         table("Objects by the detectors that detect them.", [], rows, is_captioned=False, class_="slim"),
         element("p", f"{word} (exact McNemar test, {p}; assumes independent objects).", class_="note"),
-    ]
-    if data.outcomes is not None:
-        names, matrix = data.outcomes.names, data.outcomes.matrix
-        shown = {"right": "detected (TP)", "missed": "missed (FN)"}
-        kept = [k for k in range(len(names)) if any(matrix[k]) or any(row[k] for row in matrix)]
-        words = {k: shown.get(names[k], type_name(names[k])) for k in kept}
-        total = sum(map(sum, matrix))
-        rows = [element("tr", th(words[a]), *(matrix_cell(matrix[a][b], total, a == b, 0) for b in kept)) for a in kept]
-        heads = [element("td"), *(column(name(words[k])) for k in kept)]
-        caption = "Objects by outcome under two detectors."
-        parts += [
-            element("h3", "Outcome of every object under both detectors"),
-            element("p", "Rows: ", name(first), ". Columns: ", name(second), ". At any confidence."),
-            scroll("Table of outcomes", table(caption, heads, rows, is_captioned=False, class_="mx outcomes")),
-        ]
+    )
+
+
+def only_strips(pair: Pair, first: Detector, second: Detector) -> Markup:
+    """Return where the script shows the objects that only one of the two detects."""
+    parts = []
+    for mine, other, (one, two), count in (
+        (first, second, (pair.first, pair.second), pair.detections.first_only),
+        (second, first, (pair.second, pair.first), pair.detections.second_only),
+    ):
+        title = sentence(f"{count_of(count, 'object')} that only ", detector_name(mine.name), " detects")
+        about = sentence(
+            "Highest confidence first, at most two of a class; ", detector_name(other.name), " misses them."
+        )
+        strip = element("div", data_only=f"{one} {two}", class_="js", hidden="")
+        parts += [element("h3", title), element("p", about), strip] if count else []
     return join_elements(*parts)
 
 
-def difference_table(document: ReportDocument, differences: Mapping[str, Difference]) -> Markup:
-    """Render differences of neighbours in the ranking for every score.
-
-    Each has a bar with its 95 % confidence interval (paired bootstrap over images) and the probability that the order
-    is kept; an interval that includes 0 is grey. Without a leaderboard there are differences alone.
-    """
-    scores = document.detectors[0].scores
-    keys = [key for key in list(scores)[:COMPARED_SCORES] if is_known(scores[key])]
-    if not keys:
+def class_differences(
+    document: ReportDocument, pair: Pair, first: Detector, second: Detector, data: ComparisonData
+) -> Markup:
+    """Render the classes with the score of both as a dumbbell, the largest difference first."""
+    known = [(label, one) for label, one in pair.classes.items() if one.value is not None]
+    if not known:
         return Markup()
-    absent, rows, reach = Difference(None, None, None), [], 0.02
-    for i, (mine, other) in enumerate(pairwise(document.detectors)):
-        for key in keys:
-            value = (mine.scores[key] or 0) - (other.scores[key] or 0)
-            one = differences.get(f"{i}.{key}", absent)
-            rows.append((mine.name, other.name, key, value, one))
-            reach = max(reach, abs(value), abs(one.low or value), abs(one.high or value))
-    span = (-1.05 * reach, 1.05 * reach)
-    has_interval = any(is_known(one.low) for *_, one in rows)
-    body = []
-    for k, (a, b, key, value, one) in enumerate(rows):
-        who = [name(a), " − ", name(b)]
-        low, high = one.low, one.high
-        ends, colour = (float("nan"), float("nan")), "w" if value < 0 else ""
-        if is_known(low) and is_known(high):
-            ends, colour = (low, high), "g" if low <= 0 <= high else colour
-        cells = [
-            th(sentence(*who) if k % len(keys) == 0 else element("span", *who, class_="hide")),
-            td(key, kind="l"),
-            td(signed(value)),
-            td(interval(value, *ends, span, colour), kind="wide"),
-        ]
+    known.sort(key=lambda one: (-abs(one[1].value or 0), one[0]))
+    places = {label: k for k, label in enumerate(document.truth.class_names)}
+    has_interval = any(is_known(one.low) for _, one in known)
+    better = sum(one.is_significant and (one.value or 0) > 0 for _, one in known)
+    worse = sum(one.is_significant and (one.value or 0) < 0 for _, one in known)
+    rows = []
+    for label, one in known:
+        scores = [data.class_scores[label][i] for i in (pair.first, pair.second)]
+        colour = "g" if has_interval and not one.is_significant else "w" if (one.value or 0) < 0 else ""
+        cells = [th(name(label, "nm whole")), td(dumbbell(scores[0], scores[1], colour), kind="wide")]
+        cells += [td(number(score)) for score in scores] + [td(signed(one.value))]
         if has_interval:
-            between = f"{signed(low)} to {signed(high)}" if is_known(low) else ABSENT
-            cells += [td(between, kind="q"), td(probability(one.kept), kind="q")]
-        body.append(element("tr", *cells))
-    heads = [column("detectors", "l"), column("score", "l"), column("difference"), column("line: no difference", "l")]
-    heads += [column(CI), column("P(order kept)")] if has_interval else []
-    by = " in the ranking, with 95\u00a0% confidence intervals (paired bootstrap over images)" if has_interval else ""
-    drawn = table(f"Differences of neighbours{by}.", heads, body, class_="gaps")
-    return scroll("Table of differences", drawn, kind="tall" if len(rows) > TALL else "")
+            cells.append(td(f"{signed(one.low)} to {signed(one.high)}" if is_known(one.low) else ABSENT, kind="q"))
+        rows.append(element("tr", *cells, data_differs=places.get(label, "")))
+    names = shorten_apart([first.name, second.name], 14)
+    heads = [
+        column("class", "l"),
+        column("●\u2002first\u2003○\u2002second", "l nosort"),
+        column(names[0]),
+        column(names[1]),
+    ]
+    heads += [column("difference"), *([column(CI)] if has_interval else [])]
+    about = f"Largest difference of {document.score} first."
+    if has_interval:
+        clear = f"{count_of(better, 'class', 'classes')} significantly better, {worse} worse; grey: not significant"
+        about += f" {clear} (95\u00a0% confidence intervals of the paired bootstrap, not corrected for many classes)."
+    drawn = table(about, heads, rows, class_="gaps")
+    return join_elements(
+        element("h3", f"{document.score} by class"),
+        scroll("Table of class differences", drawn, kind="tall" if len(rows) > TALL else ""),
+    )
 
 
-SECTION = Section(
+def score_differences(pair: Pair, first: Detector, second: Detector) -> Markup:
+    """Render the difference of every score, with a bar of its 95 % confidence interval; grey if it includes 0."""
+    known = [(key, one) for key, one in pair.differences.items() if one.value is not None]
+    if not known:
+        return Markup()
+    has_interval = any(is_known(one.low) for _, one in known)
+    reach = max(0.02, *(abs(end or 0.0) for _, one in known for end in (one.value, one.low, one.high)))
+    rows = []
+    for key, one in known:
+        value, nan = one.value or 0.0, float("nan")
+        colour = "g" if has_interval and not one.is_significant else "w" if value < 0 else ""
+        ends = (one.low, one.high) if is_known(one.low) and is_known(one.high) else (nan, nan)
+        cells = [th(key), td(interval(value, *ends, (-1.05 * reach, 1.05 * reach), colour), kind="wide")]
+        cells += [td(number(at.scores[key])) for at in (first, second)] + [td(signed(value))]
+        if has_interval:
+            cells.append(td(f"{signed(one.low)} to {signed(one.high)}" if is_known(one.low) else ABSENT, kind="q"))
+        rows.append(element("tr", *cells))
+    names = shorten_apart([first.name, second.name], 14)
+    heads = [column("score", "l"), column("line: no difference", "l nosort"), column(names[0]), column(names[1])]
+    heads += [column("difference"), *([column(CI)] if has_interval else [])]
+    by = ", with 95\u00a0% confidence intervals (paired bootstrap over images)" if has_interval else ""
+    return join_elements(
+        element("h3", "Every score"),
+        scroll("Table of score differences", table(f"First minus second{by}.", heads, rows, class_="gaps")),
+    )
+
+
+def render_outcomes(pair: Pair, first: Detector, second: Detector) -> Markup:
+    """Render the outcome of every object under both, at any confidence: detected, or its error type."""
+    if pair.outcomes is None:
+        return Markup()
+    names, matrix = pair.outcomes.names, pair.outcomes.matrix
+    shown = {"right": "detected (TP)", "missed": "missed (FN)"}
+    kept = [k for k in range(len(names)) if any(matrix[k]) or any(row[k] for row in matrix)]
+    words = {k: shown.get(names[k], type_name(names[k])) for k in kept}
+    total = sum(map(sum, matrix))
+    rows = [element("tr", th(words[a]), *(matrix_cell(matrix[a][b], total, a == b, 0) for b in kept)) for a in kept]
+    heads = [element("td"), *(column(name(words[k])) for k in kept)]
+    drawn = table("Objects by outcome under two detectors.", heads, rows, is_captioned=False, class_="mx outcomes")
+    return join_elements(
+        element("h3", "Outcome of every object under both detectors"),
+        element(
+            "p",
+            "Rows: ",
+            detector_name(first.name),
+            ". Columns: ",
+            detector_name(second.name),
+            ". At any confidence.",
+        ),
+        scroll("Table of outcomes", drawn),
+    )
+
+
+SECTION = PairSection(
     id="sides",
-    title="Comparison",
+    title="A | B",
     place=20,
     wanted=lambda document: len(document.detectors) > 1 and bool(document.truth.objects),
     build=build,

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.confusion import Confusion
 from verite.model.styles import Markup, element, join_elements
 from verite.reporting.report.document import Json, Quoted
 from verite.reporting.report.layout import (
     column,
     count_of,
+    detector_name,
     finding,
     is_known,
     name,
@@ -42,11 +43,12 @@ if TYPE_CHECKING:
     from verite.reporting.report.detector import EvaluatedDetector
     from verite.reporting.report.document import ReportDocument
 
-MOST_SHOWN = 40  # classes of a matrix; of more, those with most confusions, the others summed
+MOST_SHOWN = 100  # classes of a matrix; of more, those with most confusions, the others summed
 MOST_STORED = 100  # classes of a matrix that is stored whole; of a larger one, the cells that are not 0
 SMALL_CELLS = 14  # classes beyond which cells are small
 OTHERS = -2  # the script's number of the summed classes
 SHADES = (0.12, 0.3, 0.55, 0.8)
+JOINED = 0.1  # share of the largest rate of confusion from which classes form a block
 MOST_PAIRS = 10
 
 
@@ -66,6 +68,9 @@ class ConfusionMatrix(Quoted):
         IoU threshold of a match.
     pairs
         The most frequent confusions, as the analysis writes them.
+    order, blocks
+        Positions of the classes such that those that are often confused lie side by side, and the sizes of the blocks
+        that they form; the same for every detector.
     """
 
     labels: list[str]
@@ -73,6 +78,8 @@ class ConfusionMatrix(Quoted):
     confidence: float | Mapping[str, float] | None
     iou: float
     pairs: list[Json]  # the most frequent confusions
+    order: list[int]  # of the classes: those that are often confused lie side by side
+    blocks: list[int]  # number of classes of each block of that order
 
 
 @dataclass(frozen=True)
@@ -84,24 +91,74 @@ class ConfusionData:
 
 def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ConfusionData:
     """Return the analysis' own confusion matrix of all classes that have objects or predictions at any confidence."""
-    analysis = detector.analysis
-    if analysis is None or "confusion" not in analysis.parts:
+    if detector.confusion is None:
         return ConfusionData()
-    confusion = Confusion(analysis.matches, detector.counts.confidence, analysis.settings.matching)
-    matches = confusion.matches
-    used = np.flatnonzero(matches.truth_counts + matches.count_classes(matches.pred_label[matches.counted_pred]))
-    matrix, labels = confusion.count_among(used), [matches.names[k] for k in used]
+    confusion, used, matrix = detector.confusion
+    labels = [confusion.matches.names[k] for k in used]
     json = {key: value for key, value in confusion.to_dict().items() if key != "signature"}
     json |= {"labels": labels, "pairs": json["pairs"][:MOST_PAIRS], "matrix": matrix.tolist()}
     if len(used) > MOST_STORED:
         del json["matrix"], json["labels"]
         json["places"] = used.tolist()  # positions among the classes of the report
         json["cells"] = [[int(a), int(b), int(matrix[a, b])] for a, b in np.argwhere(matrix)]
+    order, blocks = list(range(len(labels))), []
+    leader = inputs.detectors[0].confusion or detector.confusion
+    if SMALL_CELLS < len(labels) <= MOST_SHOWN >= len(leader[1]):
+        # One order for all detectors, that of the best one; classes that it does not have come last.
+        theirs, sizes = block_order(leader[2])
+        places = {leader[0].matches.names[k]: n for n, k in enumerate(leader[1][theirs])}
+        block = np.repeat(np.arange(len(sizes)), sizes)
+        order.sort(key=lambda k: places.get(labels[k], len(places) + k))
+        mine = [int(block[places[labels[k]]]) if labels[k] in places else len(sizes) + k for k in order]
+        blocks = [len(list(group)) for _, group in groupby(mine)]
     return ConfusionData(
         ConfusionMatrix(
-            labels=labels, matrix=matrix, confidence=json["confidence"], iou=json["iou"], pairs=json["pairs"], json=json
+            labels=labels, matrix=matrix, confidence=json["confidence"], iou=json["iou"], pairs=json["pairs"],
+            json=json, order=order, blocks=blocks,
         )
-    )
+    )  # fmt: skip
+
+
+def block_order(matrix: NDArray[Any]) -> tuple[list[int], list[int]]:
+    """Order classes so that those that are often confused lie side by side (average linkage), and cut the blocks.
+
+    Parameters
+    ----------
+    matrix
+        Confusion matrix whose last row and column are background and missed.
+
+    Returns
+    -------
+    tuple
+        Positions of the classes, and the number of classes in each block; a block joins classes whose mean rate of
+        confusion is at least a tenth of the largest one.
+
+    Examples
+    --------
+    >>> matrix = np.array([[9, 0, 3, 0], [0, 9, 0, 1], [2, 0, 9, 1], [0, 0, 1, 0]])
+    >>> block_order(matrix)
+    ([0, 2, 1], [2, 1])
+    """
+    count = len(matrix) - 1
+    inner = matrix[:count, :count].astype(np.float64)
+    sizes = np.maximum(matrix.sum(axis=1)[:count], 1.0)
+    rates = inner / sizes[:, None] + inner.T / sizes[None, :]
+    np.fill_diagonal(rates, -1.0)
+    groups: list[list[int]] = [[k] for k in range(count)]
+    rates, top, blocks = rates.copy(), float(rates.max(initial=0.0)), None
+    while len(groups) > 1:
+        a, b = sorted(divmod(int(np.argmax(rates)), len(groups)))
+        if blocks is None and rates[a, b] < JOINED * top:
+            blocks = [list(group) for group in groups]
+        weights = len(groups[a]), len(groups[b])
+        rates[a] = (weights[0] * rates[a] + weights[1] * rates[b]) / sum(weights)
+        rates[:, a] = rates[a]
+        rates[a, a] = -1.0
+        rates = np.delete(np.delete(rates, b, axis=0), b, axis=1)
+        groups[a] += groups.pop(b)
+    order = groups[0] if groups else []
+    sizes_of = {group[0]: len(group) for group in blocks or [order]} if order else {}
+    return order, [sizes_of[label] for label in order if label in sizes_of]
 
 
 def render(document: ReportDocument, images: ReportImages, i: int, data: ConfusionData) -> Markup:
@@ -117,11 +174,11 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Confusi
     )
     if isinstance(at, Mapping):
         threshold = "At the confidence threshold of each class"
-    result = [name(one.name), " confuses no classes; ", count_of(missed, "object"), " missed."]
+    result = [detector_name(one.name), " confuses no classes; ", count_of(missed, "object"), " missed."]
     if off:
         word = "rarely" if off * 4 < missed + background else "often"
         confuses = f" {word} confuses classes: {count_of(off, 'time')}. It misses {count_of(missed, 'object')} and has "
-        result = [name(one.name), confuses, f"{count_of(background, 'false positive')} on background."]
+        result = [detector_name(one.name), confuses, f"{count_of(background, 'false positive')} on background."]
     shade = "Rows: ground truth; columns: predictions. Shade: share of the row."
     at_iou = f", at {document.words.at(confusion.iou)}. {shade}"
     choices = [
@@ -132,18 +189,26 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Confusi
         )
         for value, word in (
             ("", "counts"),
-            ("row", "share of the ground truth"),
-            ("column", "share of the predictions"),
+            ("row", "normalised by row (recall)"),
+            ("column", "normalised by column (precision)"),
         )
     ]
     shares = element("fieldset", element("legend", "Cells show", class_="hide"), *choices, class_="shares")
-    drawn = scroll(f"Matrix of classes, {plain(one.name)}", render_matrix(document, i, confusion))
-    kind = "two wide" if count <= SMALL_CELLS else "stacked"
+    moved = slider(i, one, "in the matrix")
+    if count <= SMALL_CELLS:
+        drawn = scroll(f"Matrix of classes, {plain(one.name)}", render_matrix(document, i, confusion))
+        control = element("div", moved, shares, class_="row js", hidden="")
+        content = element("div", drawn, frequent_confusions(i, confusion.pairs), class_="two wide")
+    else:
+        control = element("div", moved, class_="row js", hidden="")
+        content = element(
+            "div", frequent_confusions(i, confusion.pairs), heat_map(document, i, confusion), class_="full"
+        )
     return join_elements(
         finding(*result),
         element("p", element("span", threshold, data_floor=i), at_iou, class_="sub"),
-        element("div", slider(i, one, "in the matrix"), shares, class_="row js", hidden=""),
-        element("div", drawn, frequent_confusions(confusion.pairs), class_=kind),
+        control,
+        content,
     )
 
 
@@ -200,19 +265,76 @@ def render_matrix(document: ReportDocument, i: int, confusion: ConfusionMatrix) 
     )
 
 
+def heat_map(document: ReportDocument, i: int, confusion: ConfusionMatrix) -> Markup:
+    """Render the matrix of many classes as a heat map without figures, classes that are often confused side by side.
+
+    The script names the cell that is pointed at, moves by arrow keys, and opens the objects of a cell.
+    """
+    kept, counts, rest = sum_others(confusion.matrix[np.ix_(*[[*confusion.order, len(confusion.labels)]] * 2)])
+    chosen = [confusion.order[k] for k in kept]
+    words = [plain(confusion.labels[k], 18) for k in chosen] + ([f"other ({rest})"] if rest else [])
+    shown, places = len(words), {label: k for k, label in enumerate(document.truth.class_names)}
+    known = [*(places.get(confusion.labels[k], k) for k in chosen), *([OTHERS] if rest else [])]
+    cells, across = [], counts.sum(axis=1).tolist()
+    for a, b in np.argwhere(counts).tolist():
+        place = {"x": b + (b == shown), "y": a + (a == shown), "width": 1, "height": 1}
+        cells.append(element("rect", **place, class_=shade(int(counts[a, b]), across[a], a == b)))
+    names, edge = [], shown + 2
+    for k, word in [*enumerate(words), (shown + 1, "background")]:
+        names.append(element("text", word, x="-0.4", y=f"{k + 0.75:g}", text_anchor="end"))
+    for k, word in [*enumerate(words), (shown + 1, "missed")]:
+        names.append(element("text", word, x=0, y=0, transform=f"translate({k + 0.75} -0.4) rotate(-90)"))
+    blocks, at = [], 0
+    for size in confusion.blocks:
+        if size > 1:
+            blocks.append(element("rect", x=at, y=at, width=size, height=size, class_="block"))
+        at += size
+    about = f"Confusion matrix of {shown} classes, as a heat map"
+    drawn = element(
+        "svg",
+        element("rect", x=0, y=0, width=shown, height=shown, class_="ground"),
+        element("rect", x=shown + 1, y=0, width=1, height=shown, class_="ground"),
+        element("rect", x=0, y=shown + 1, width=shown, height=1, class_="ground"),
+        element("g", *cells, class_="cells"),
+        *blocks,
+        element("rect", x=-2, y=-2, width=1, height=1, class_="at"),
+        element("g", *names, class_="names"),
+        viewBox=f"-9 -9 {edge + 9} {edge + 9}",
+        class_="heat",
+        data_matrix=i,
+        data_labels=" ".join(map(str, known)),
+        role="img",
+        aria_label=about,
+    )
+    title = "All classes" if not rest else f"The {len(kept)} classes with the most confusions"
+    note = "Rows: ground truth; columns: predictions. Frames: classes that are often confused with each other."
+    return element(
+        "div",
+        element("h3", title),
+        element("p", note),
+        element("p", class_="readout js", data_heat=i, hidden="", aria_live="polite"),
+        drawn,
+    )
+
+
+def shade(count: int, row: int, is_diagonal: bool) -> str:
+    """Return the class of a cell's colour, by the root of its share of the `row` sum."""
+    share = sqrt(count / row) if row else 0.0
+    level = 1 + sum(share >= limit for limit in SHADES)
+    return f"h{level}" if is_diagonal else f"o{min(level, 4)}"
+
+
 def matrix_cell(count: int, row: int, is_diagonal: bool, column: int) -> Markup:
     """Render a count, shaded by the root of its share of the `row` sum; zeros are blank."""
     if not count:
         return element("td")
-    share = sqrt(count / row) if row else 0.0
-    level = 1 + sum(share >= limit for limit in SHADES)
-    shade = f"h{level}" if is_diagonal else f"o{min(level, 4)}"
     of_column = f"; {percent(count, column)} of its column" if column else ""
-    return element("td", f"{count:,}", class_=shade, title=f"{percent(count, row)} of its row{of_column}")
+    kind = shade(count, row, is_diagonal)
+    return element("td", f"{count:,}", class_=kind, title=f"{percent(count, row)} of its row{of_column}")
 
 
-def frequent_confusions(pairs: list[Json]) -> Markup:
-    """Render the most frequent confusions with confidence intervals."""
+def frequent_confusions(i: int, pairs: list[Json]) -> Markup:
+    """Render the most frequent confusions with confidence intervals; the script adds crops of their objects."""
     if not pairs:
         return Markup()
     items = [
@@ -233,7 +355,7 @@ def frequent_confusions(pairs: list[Json]) -> Markup:
         "div",
         element("h3", "Most frequent confusions"),
         element("p", "Share of the ground-truth objects, with 95\u00a0% confidence intervals."),
-        element("ul", *items, class_="says"),
+        element("ol", *items, class_="says", data_ranked=i),
     )
 
 

@@ -7,7 +7,7 @@ solid, hatched if it is missed, and the prediction dashed, so that outcomes neve
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +16,21 @@ import numpy as np
 from verite.model.styles import Markup, element, join_elements
 from verite.reporting.report.crops import draw_crop
 from verite.reporting.report.document import Outline
-from verite.reporting.report.layout import count_of, finding, is_known, list_all, name, number, plain, sentence
+from verite.reporting.report.layout import (
+    column,
+    count_of,
+    finding,
+    is_known,
+    list_all,
+    name,
+    number,
+    plain,
+    scroll,
+    sentence,
+    table,
+    td,
+    th,
+)
 from verite.reporting.report.section import DetectorSection, ReportInputs
 from verite.reporting.report.sections.error_costs import swatch, type_name
 
@@ -26,6 +40,8 @@ if TYPE_CHECKING:
     from verite.reporting.report.document import ReportDocument
 
 MOST_CROPS = 24
+MOST_SEARCHED = 400  # errors of the highest cost, of which at most two per class and error type are shown
+MOST_ALIKE = 2
 
 
 @dataclass(frozen=True)
@@ -82,13 +98,22 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> CostlyErrors:
     overlay, listed = detector.overlay, []
     if detector.analysis is not None and detector.results.protocol != "f1":
         worst = detector.analysis.worst
-        for row in worst.preds(MOST_CROPS):
+        for row in worst.preds(MOST_SEARCHED):
             one = worst.pred_dict(int(row))
             listed.append((one["error"], one["row"], one["truth"], one["cost"], one.get("iou")))
-        for row in worst.truths(MOST_CROPS):
+        for row in worst.truths(MOST_SEARCHED):
             one = worst.truth_dict(int(row))
             listed.append((one["error"], None, one["row"], one["cost"], one.get("iou")))
         listed = sorted((one for one in listed if one[3] > 0), key=lambda one: -one[3])
+        seen: Counter[tuple[str, int]] = Counter()
+        spread = []
+        for error in listed:
+            kind, row, truth = error[:3]
+            key = kind, int(overlay.truth.label[truth]) if row is None else int(overlay.pred.label[row])
+            seen[key] += 1
+            spread += [error] if seen[key] <= MOST_ALIKE else []
+        # Few classes have few kinds of errors: then more of each are shown.
+        listed = spread if len(spread) >= MOST_CROPS // 2 else listed
     else:
         wrong = np.flatnonzero(detector.counts.type > 0)
         wrong = wrong[np.argsort(-overlay.confidences[wrong], kind="stable")][: MOST_CROPS // 2]
@@ -135,12 +160,30 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: CostlyE
         about = "The number is the cost in AP: the gain if only this error were fixed. These costs do not sum."
     frequent = Counter(item.describe() for item in items).most_common(3)
     listed = [sentence(words, f" ({count}\u00a0times)" if count > 1 else "") for words, count in frequent]
-    return join_elements(
-        finding("Most frequent among them: ", list_all(listed), "."),
-        element("p", f"{count_of(len(items), 'error')}. {about}", class_="sub"),
+    drawn = join_elements(
         legend(has_cost),
         element("ol", *(element("li", render_error(document, images, item)) for item in items), class_="crops"),
     )
+    if images.mode == "none":
+        drawn = scroll(f"Table of errors, {plain(document.detectors[i].name)}", error_table(document, items, has_cost))
+    return join_elements(
+        finding("Most frequent among them: ", list_all(listed), "."),
+        element("p", f"{count_of(len(items), 'error')}, at most two per class and error type. {about}", class_="sub"),
+        drawn,
+    )
+
+
+def error_table(document: ReportDocument, items: Sequence[ErrorCrop], has_cost: bool) -> Markup:
+    """Render the errors as a table, where there are no images to show."""
+    rows = []
+    for item in items:
+        cells = [th(item.describe()), td(join_elements(swatch(item.error), type_name(item.error)), kind="l")]
+        cells += [td(name(document.images.name(item.image)), kind="l"), td(number(item.confidence, 2))]
+        cells += [td(number(item.iou, 2)), *([td(number(item.cost, 4))] if has_cost else [])]
+        rows.append(element("tr", *cells))
+    heads = [column("error", "l"), column("type", "l"), column("image", "l"), column("confidence")]
+    heads += [column(document.words.overlap), *([column("cost in AP")] if has_cost else [])]
+    return table("Errors with the highest cost.", heads, rows, is_captioned=False)
 
 
 def legend(has_cost: bool) -> Markup:

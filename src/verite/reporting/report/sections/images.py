@@ -167,8 +167,9 @@ def footnote(document: ReportDocument, i: int, stored: StoredObjects) -> Markup:
     if not document.data_of("images", i).images:
         return Markup()
     if mine.left_out:
-        many = count_of(mine.left_out, "false positive")
-        parts.append(f"{many} with confidence ≤ {number(mine.left_out_below, 3)} are counted, but cannot be opened.")
+        many = count_of(mine.left_out, "prediction")
+        below = f"with confidence ≤ {number(mine.left_out_below, 3)} are counted, but cannot be opened"
+        parts.append(f"{many} {below}: create the report with a larger --budget.")
     if stored.outlined is not None:
         where, many = count_of(stored.outlined, "image"), document.words.many
         parts.append(f"In {where} {many} have outlines when opened; other images show rectangles.")

@@ -12,16 +12,29 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from verite.model.styles import Markup, element, join_elements
-from verite.reporting.report.charts import BOTTOM, HIGH, TOP, Axes, Line, line_chart, tick
+from verite.reporting.report.charts import BOTTOM, HIGH, TOP, Axes, Line, absent_zone, line_chart, tick
 from verite.reporting.report.document import Json
-from verite.reporting.report.layout import column, count_of, finding, name, number, plain, scroll, table, td, th, whole
+from verite.reporting.report.layout import (
+    column,
+    count_of,
+    detector_name,
+    finding,
+    number,
+    plain,
+    scroll,
+    table,
+    td,
+    th,
+    whole,
+)
 from verite.reporting.report.section import DetectorSection
 
 if TYPE_CHECKING:
     from verite.reporting.report.crops import ReportImages
-    from verite.reporting.report.document import Detector, ReportDocument, ThresholdCounts
+    from verite.reporting.report.document import Detector, ReportDocument
 
 LISTED = tuple(range(5, 100, 10))  # thresholds in the table
+HIGH_PRECISION = 0.9  # whose threshold is stated
 ISO_F1 = (0.4, 0.6, 0.8)  # lines of equal F1
 FROC = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # false positives per image at the ticks
 
@@ -37,11 +50,11 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Operati
     """Render counts and rates at the chosen confidence, three charts, and a table of thresholds."""
     one, total = document.detectors[i], document.truth.objects
     best, shown = one.best, plain(one.name)
-    result = [name(one.name), " detects no object at any confidence."]
+    result = [detector_name(one.name), " detects no object at any confidence."]
     if best.true_positives:
         detects = f" detects {best.true_positives:,} of {total:,} objects, with "
         errors = count_of(best.false_positives, "false positive")
-        result = [f"At confidence ≥ {number(best.confidence, 2)}, ", name(one.name), f"{detects}{errors}."]
+        result = [f"At confidence ≥ {number(best.confidence, 2)}, ", detector_name(one.name), f"{detects}{errors}."]
     rates = [one.steps.rates(k) for k in range(len(one.steps.confidences))]
     slide = element("p", slider(i, one, "in the charts"), class_="slide js", hidden="")
     rates_panel = panel(
@@ -53,17 +66,31 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Operati
     recall_panel = panel(
         "Precision against recall", "All objects together, at every confidence.", recall_chart(i, one, rates)
     )
-    froc_panel = panel(
-        "FROC: recall against false positives", "False positives per image, logarithmic scale.", froc_chart(one)
-    )
-    listed = threshold_table(one.steps, one.steps.nearest(best.confidence), rates)
+    froc_panel = panel("Recall against false positives per image (FROC)", "Logarithmic scale.", froc_chart(one))
+    listed = threshold_table(one, one.steps.nearest(best.confidence), rates)
     return join_elements(
         finding(*result),
-        element("p", "The confidence with the highest F1 over all objects, chosen on these images.", class_="sub"),
+        element("p", *describe_choice(one), class_="sub"),
         figures(i, one),
         element("div", rates_panel, recall_panel, class_="two"),
         element("div", froc_panel, element("div", scroll(f"Table of confidences, {shown}", listed)), class_="two"),
     )
+
+
+def describe_choice(one: Detector) -> list[str]:
+    """Return how the default threshold is chosen, the threshold of a precision of 0.9, and where the file was cut."""
+    said = ["The confidence with the highest F1 over all objects, chosen on these images. "]
+    steps = one.steps
+    wanted = [k for k in range(len(steps.confidences)) if steps.rates(k)[0] >= HIGH_PRECISION]
+    if wanted and wanted[0] and steps.true_positives[wanted[0]]:
+        at, recall = number(steps.confidences[wanted[0]], 2), number(steps.rates(wanted[0])[1])
+        said.append(f"Precision reaches {HIGH_PRECISION:g} at confidence ≥ {at} (recall {recall}). ")
+    if one.cut_at is not None:
+        said.append(
+            f"The file has no prediction below confidence {number(one.cut_at, 2)}: average precision, recall and the "
+            "best F1 depend on that threshold, and the grey zones are unknown."
+        )
+    return said
 
 
 def panel(title: str, about: str, *content: Markup) -> Markup:
@@ -116,7 +143,9 @@ def rates_chart(i: int, one: Detector, rates: Sequence[tuple[float, float, float
         Line(word, list(zip(at, values, strict=True)), colour, low + share * (high - low), is_below)
         for (word, colour, share, is_below), values in zip(looks, zip(*rates, strict=True), strict=True)
     ]
-    return line_chart(axes, lines, f"Precision, recall and F1 of {plain(one.name)} against confidence", cut, key=str(i))
+    zone = absent_zone(axes, low, one.cut_at) if one.cut_at is not None and low < one.cut_at <= high else Markup()
+    about = f"Precision, recall and F1 of {plain(one.name)} against confidence"
+    return line_chart(axes, lines, about, zone, cut, key=str(i))
 
 
 def recall_chart(i: int, one: Detector, rates: Sequence[tuple[float, float, float]]) -> Markup:
@@ -134,6 +163,8 @@ def recall_chart(i: int, one: Detector, rates: Sequence[tuple[float, float, floa
         x, y = axes.place(first, 1)
         label = {"x": f"{x:.1f}", "y": f"{y - 5:.1f}", "class_": "f sm", "text_anchor": "middle"}
         marks.append(element("text", f"F1 {tick(f1)}", **label))
+    if one.cut_at is not None and points:
+        marks.insert(0, absent_zone(axes, points[-1][0], 1.0))
     return line_chart(axes, [*lines, Line("", points, "a")], f"Precision against recall of {plain(one.name)}", *marks)
 
 
@@ -148,19 +179,26 @@ def froc_chart(one: Detector) -> Markup:
             x = max(wrong / images, 0.125)
             highest[x] = max(right / objects, highest.get(x, 0.0))
     line = Line("", sorted(highest.items()), "a")
-    return line_chart(axes, [line], f"Recall of {plain(one.name)} against false positives per image")
+    zone = absent_zone(axes, max(highest), 8.0) if one.cut_at is not None and highest else Markup()
+    return line_chart(axes, [line], f"Recall of {plain(one.name)} against false positives per image", zone)
 
 
-def threshold_table(steps: ThresholdCounts, best: int, rates: Sequence[tuple[float, float, float]]) -> Markup:
-    """Render rates and counts at selected thresholds; the one nearest to the best F1 is marked."""
-    rows = []
+def threshold_table(one: Detector, best: int, rates: Sequence[tuple[float, float, float]]) -> Markup:
+    """Render rates and counts at selected thresholds; the one nearest to the best F1 is marked.
+
+    Thresholds below the lowest confidence of the file are left out: they all keep every prediction.
+    """
+    rows, steps = [], one.steps
     nearest = min(LISTED, key=lambda k: abs(k - best))
     for k in LISTED:
+        if one.cut_at is not None and steps.confidences[k] < one.cut_at:
+            continue
         cells = [*map(number, rates[k]), whole(steps.true_positives[k]), whole(steps.false_positives[k])]
         marked = {"class_": "chosen"} if k == nearest and abs(k - best) <= 5 else {}
         rows.append(element("tr", th(number(steps.confidences[k], 2)), *map(td, cells), **marked))
     heads = [column(word) for word in ("confidence ≥", "precision", "recall", "F1", "TP", "FP")]
-    return table("Selected confidences; the row nearest to the best F1 is marked.", heads, rows)
+    cut = "" if one.cut_at is None else f" No prediction in the file is below {number(one.cut_at, 2)}."
+    return table(f"Selected confidences; the row nearest to the best F1 is marked.{cut}", heads, rows)
 
 
 SECTION = DetectorSection(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.model.styles import Markup, element, join_elements
-from verite.reporting.report.layout import ABSENT, count_of, name
+from verite.reporting.report.layout import ABSENT, count_of, finding, name
 from verite.reporting.report.section import ReportInputs, Section
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def render(document: ReportDocument, images: ReportImages, data: tuple[DetectorD
     rows.append(("licence", element("span", licence)))
     listed = [part for word, content in rows for part in (element("dt", word), element("dd", content))]
     return join_elements(
-        element("p", "The same files give the same report: every number can be recomputed.", class_="finding"),
+        finding("The same files give the same report: every number can be recomputed."),
         element("dl", *listed, class_="how"),
     )
 
@@ -168,13 +168,17 @@ def describe_quirks(signature: str) -> str:
 
 
 def render_signatures(document: ReportDocument) -> Markup:
-    """Render the signatures of scores, analysis and ranking, each once; lines break between their parts."""
-    found = [text for one in document.detectors for text in (one.signature, *(one.signatures or {}).values())]
+    """Render the signatures of scores, analysis and ranking; lines break between their parts.
+
+    Those of other detectors differ from the first one's at most in their confidence threshold: they are in the data.
+    """
+    first, *others = document.detectors
+    found = [first.signature, *(first.signatures or {}).values(), *(one.signature for one in others)]
     found += [document.ranking.signature] if document.ranking and document.ranking.signature else []
     lines = []
     for text in dict.fromkeys(found):
-        first, *others = text.split("|")
-        code = element("code", first, *(join_elements("|", element("wbr"), part) for part in others))
+        start, *parts = text.split("|")
+        code = element("code", start, *(join_elements("|", element("wbr"), part) for part in parts))
         lines.append(element("p", code))
     return join_elements(*lines)
 

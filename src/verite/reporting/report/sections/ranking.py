@@ -18,6 +18,7 @@ from verite.reporting.report.crops import draw_crop
 from verite.reporting.report.layout import (
     column,
     count_of,
+    detector_name,
     finding,
     is_known,
     list_all,
@@ -52,7 +53,7 @@ def render(document: ReportDocument, images: ReportImages, data: None) -> Markup
     ranking = document.ranking
     assert ranking is not None
     known = [key for key in SOURCES if is_known(ranking.whole_order.get(key))]
-    names = [name(one.name) for one in ranking.detectors]
+    names = [detector_name(one.name) for one in ranking.detectors]
     is_short = len(names) <= MOST_NAMED
     shown = list_all(names) if is_short else sentence("The ranking of all ", count_of(len(names), "detector"))
     result = sentence("The ranking by ", ranking.metric, ": ", shown, ".")
@@ -84,25 +85,24 @@ def detector_table(ranking: Ranking, known: list[str]) -> Markup:
     """
     groups = []
     if known:
-        groups = [td() for _ in range(5)]
+        groups = [td() for _ in range(4)]
         groups += [
             element("th", word, scope="colgroup", colspan=len(known), class_="grp")
-            for word in ("P(first)", "P(keeps rank)")
+            for word in ("P(first)", "P(rank stable)")
         ]
         groups += [td(kind="grp"), td()]
-    heads = [("detector", "l"), (ranking.metric, ""), ("sd", ""), ("bias", ""), ("gap to the next", "")]
+    heads = [("detector", "l"), (ranking.metric, ""), ("standard error", ""), ("gap to the next", "")]
     heads += [(SOURCE_HEADS[key], "grp" if k == 0 else "") for _ in range(2) for k, key in enumerate(known)]
-    heads += [("ranks", "grp"), ("flip", "")]
+    heads += [("possible ranks (95\u00a0%)", "grp"), ("swapping annotations", "")]
     rows = []
     for one in ranking.detectors:
         gap, (low, high) = one.gap, one.ranks
         has_interval = gap is not None and is_known(gap.low)
         interval = [element("small", f" [{number(gap.low)}, {number(gap.high)}]")] if gap and has_interval else []
         cells = [
-            th(name(one.name)),
+            th(detector_name(one.name)),
             td(number(one.score)),
             td(number(one.sd), kind="q"),
-            td(number(one.bias), kind="q"),
         ]
         cells.append(td(number(gap.value if gap else None), *interval))
         for chances in (one.p_first, one.p_keeps):
@@ -111,8 +111,8 @@ def detector_table(ranking: Ranking, known: list[str]) -> Markup:
         cells.append(td(number(None) if one.flip is None else f"{one.flip:,}"))
         rows.append(element("tr", *cells))
     caption = (
-        "gap: with its 95\u00a0% confidence interval (bootstrap). ranks: those not excluded, simultaneously. "
-        "flip: smallest number of annotations found whose removal swaps this detector with the next."
+        "Standard error and 95\u00a0% confidence interval of the gap: bootstrap. Possible ranks: those not excluded, "
+        "simultaneously. Swapping annotations: smallest number found that, if wrong, swaps this detector with the next."
     )
     return table(caption, [column(*head) for head in heads], rows, groups=groups)
 
@@ -135,10 +135,19 @@ def decisive_annotations(document: ReportDocument, images: ReportImages, ranking
             )
         )
     count = count_of(len(ranking.decisive), "annotation")
+    shown = element("ol", *drawn, class_="crops")
+    if images.mode == "none":
+        rows = [
+            element("tr", th(name(one.label)), td(name(document.images.name(one.image)), kind="l"),
+                    td(element("bdi", one.reason), kind="l reason"))
+            for one in ranking.decisive
+        ]  # fmt: skip
+        heads = [column("class", "l"), column("image", "l"), column("reason", "l")]
+        shown = scroll("Table of annotations", table("Annotations to check.", heads, rows, is_captioned=False))
     return join_elements(
         element("h3", "Check these annotations before you trust the ranking"),
         element("p", f"The {count} that would change the lead most if wrong."),
-        element("ol", *drawn, class_="crops"),
+        shown,
     )
 
 

@@ -17,6 +17,7 @@ from verite.reporting.report.document import Json, Quoted
 from verite.reporting.report.layout import (
     CI,
     column,
+    detector_name,
     finding,
     is_known,
     name,
@@ -122,7 +123,7 @@ def summarise(one: Detector, rows: Sequence[Slice], base: float) -> list[str]:
         return ["No slice of at least 30 objects has a significantly lower recall than all objects."]
     worst = min(low, key=lambda slice: slice.recall)
     rates = f": {100 * worst.recall:.0f}\u00a0%, against {100 * base:.0f}\u00a0% of all objects."
-    return [name(one.name), " has its lowest recall on ", name(worst.name.replace(": ", " ", 1)), rates]
+    return [detector_name(one.name), " has its lowest recall on ", name(worst.name.replace(": ", " ", 1)), rates]
 
 
 def slice_table(i: int, rows: Sequence[Slice], base: float) -> Markup:
