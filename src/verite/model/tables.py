@@ -135,7 +135,7 @@ class Bar(float):
 class Table(Display):
     """A header and rows; the first column is text, the others numbers. A `mean` row comes last, below a rule.
 
-    >>> Table.of("class", ["cat", "dog"], {"AP": [0.5, float("nan")], "truths": [3, 0]}))
+    >>> Table.of("class", ["cat", "dog"], {"AP": [0.5, float("nan")], "truths": [3, 0]})
     class      AP  truths
     ─────  ──────  ──────
     cat    0.5000       3
