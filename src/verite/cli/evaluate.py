@@ -1,4 +1,4 @@
-"""The competitions' numbers: a verb for each protocol, its options from the protocol's settings."""
+"""Commands of the evaluation protocols (`verite coco`, `verite voc` …), with options from the protocol's settings."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from verite.cli.options import (
     INPUT,
     READING,
     FolderSettings,
+    Given,
     OutputSettings,
     PlotSettings,
     options_for,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from verite.protocols.protocol import Protocol
 
 R = TypeVar("R", bound="Results")
-Given = dict[str, Any]
 ANALYSED = ("coco", "voc", "lvis", "openimages")
 NEARLY_ALL = 0.995
 
@@ -80,7 +80,7 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
 
 
 def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...], **given: Any) -> None:
-    """Evaluate every system, keep what is to be kept, and print the results or their comparison."""
+    """Evaluate every detector, save what was asked for, and print the results or their comparison."""
     given = protocol.reading | given
     typed = settings_given(protocol.settings, given)
     settings = protocol.settings(**typed)  # errors of the command are raised before a large file is read
@@ -109,7 +109,22 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
 
 
 def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
-    """The results of every system, read as the options say; what is suspicious is said on the way."""
+    """Read and evaluate every detector; print what the files were recognised as, and findings of the checks.
+
+    Parameters
+    ----------
+    truth, preds
+        Paths of the ground truth and of the predictions of each detector.
+    given
+        The options of the command.
+    evaluate
+        Function of ground truth, predictions, ``name`` and ``checks`` that returns the results.
+
+    Returns
+    -------
+    list of Results
+        The results of each detector, in the order of `preds`.
+    """
     from verite.cli.output import describe_reading, note, warn
 
     if has_gate(given):
@@ -150,7 +165,7 @@ def show_table(results: Sequence[CurveResults], given: Given) -> None:
 
 
 def draw_plots(result: Results, home: Path, given: Given) -> None:
-    """Curves, bars, and where there are photos, those with most mistakes."""
+    """Save curves, bar charts and, if there are images, those with the most errors."""
     from verite.protocols.coco import CocoResults
     from verite.protocols.curves import CurveResults
     from verite.protocols.semantic import SemanticResults
@@ -170,7 +185,17 @@ def draw_plots(result: Results, home: Path, given: Given) -> None:
 
 
 def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object] | None = None) -> None:
-    """Keep what is to be kept, and print the results or their comparison."""
+    """Save what was asked for, print the results or their comparison, and check the requirements.
+
+    Parameters
+    ----------
+    results
+        The results of each detector; several are compared.
+    given
+        The options of the command.
+    plot
+        Function of one detector's results and a folder that saves plots; None if there are none.
+    """
     from verite.cli.output import emit, note, wants_plots
 
     quiet = given["quiet"] or given["as_json"]
@@ -197,7 +222,7 @@ def compare(results: Sequence[Results], given: Given) -> Comparison:
 
 
 def point_to_analysis(results: Sequence[Results]) -> str:
-    """Where to ask why something is missing; the answer itself takes longer than the number. Nothing if nothing is."""
+    """Return the `verite analyse` command for these results; "" for perfect ones or where it does not apply."""
     first = results[0]
     paths = [first.truth.source.path, *(one.pred.source.path for one in results)]
     scores = [next(iter(one.scores.values())).value for one in results]
@@ -212,7 +237,7 @@ def point_to_analysis(results: Sequence[Results]) -> str:
 
 
 def spell_settings_for_analysis(settings: type[Settings]) -> list[str] | None:
-    """What was asked of a protocol, for the verb that analyses its number; None where it cannot be asked the same."""
+    """Return the typed settings as options of `verite analyse`; None if it lacks one of them."""
     params = click.get_current_context().params
     if not {one.name for one in settings.declared.values() if one.has_option} <= set(params):
         return None  # parts that are merged hold no objects
@@ -231,7 +256,7 @@ def spell_settings_for_analysis(settings: type[Settings]) -> list[str] | None:
 
 
 def differences_of(results: Sequence[Results], given: Given) -> list[Difference]:
-    """Each system against the first on drawn images, where that was asked for."""
+    """Return bootstrap intervals of the differences to the first detector, if asked for."""
     if not given.get("resample"):
         return []
     from verite.leaderboards.bootstrap import bootstrap_differences, image_groups
@@ -245,7 +270,7 @@ def differences_of(results: Sequence[Results], given: Given) -> list[Difference]
 def save_results(
     results: Sequence[R], folder: Path, given: Given, also: Callable[[R, Path], object] | None = None
 ) -> None:
-    """Each system's JSON, tables and what else there is in a folder of its own, and the comparison beside them."""
+    """Save JSON, tables and plots of each detector in a folder of its own, and their comparison beside them."""
     from verite.cli.output import keep_table
     from verite.files import fill_folder, make_folder, write_atomically
     from verite.model.comparison import Comparison
@@ -265,7 +290,7 @@ def save_results(
 
 
 def fixed_part(pattern: str) -> str:
-    """A glob without the names that may be anything."""
+    """Return the fixed part of a glob, as a name for the detector."""
     words = [word for word in Path(pattern).parts if not is_pattern(word)]
     if words:
         return str(Path(*words))
@@ -273,7 +298,7 @@ def fixed_part(pattern: str) -> str:
 
 
 def system_names(paths: tuple[str, ...]) -> list[str]:
-    """The shortest ends of the paths that tell them apart.
+    """Return names of detectors: the shortest ends of their paths that differ.
 
     >>> system_names(("a/results.json", "b/results.json", "c.json"))
     ['a-results', 'b-results', 'c']
