@@ -98,6 +98,7 @@ clients: .venv/installed  ## training loops and other people's tests, unchanged,
 	# DINO, rf-detr, vision, detectron2, mmdetection, YOLOX, transformers and ultralytics for their evaluators.
 	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.peers "$(PEERS)"
 	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.evaluators "$(PEERS)"
+	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.backends "$(PEERS)"
 
 lowest:  ## every test that is not slow with the lowest version of each dependency, in an environment of its own
 	test -x build/lowest/bin/python || $(PYTHON) -m venv build/lowest

@@ -19,7 +19,7 @@ from verite.reporting.report.settings import ReportSettings
 
 WRONG: tuple[Any, ...] = (None, "x", [], {}, object(), nan, -1, 2**70, True, inf, 10**400, b"x", [[]], [None],
                           "\0", np.array([1, 2]), np.array(["x"]))  # fmt: skip
-PROTOCOLS = ("coco", "voc", "lvis", "openimages", "imagenet_loc", "imagenet_det", "panoptic", "semantic", "f1")
+PROTOCOLS = ("coco", "voc", "lvis", "openimages", "imagenet_loc", "imagenet_det", "panoptic", "semantic", "f1", "track")
 FUNCTIONS = (*PROTOCOLS, "partial", "localize", "scene_score", "analyse", "reconcile", "leaderboard", "rank", "report",
              "draw", "read", "write", "CocoEvaluator", "F1Evaluator", "SemanticEvaluator", "inspect", "compare",
              "read_volume",
@@ -75,7 +75,9 @@ def calls(tmp_path: Path) -> dict[str, tuple[Any, ...]]:
         "CocoEvaluator": (),
         "F1Evaluator": (),
         "SemanticEvaluator": (),
-    } | dict.fromkeys((*PROTOCOLS, "partial", "scene_score", "analyse", "inspect", "evaluate_parts"), sides)
+    } | dict.fromkeys((*PROTOCOLS, "partial", "scene_score", "analyse", "inspect", "evaluate_parts"), sides) | {
+        "track": [vt.Annotations.of(["v/01", "v/02"], ["cat"] * 2, [BOX] * 2, track=[1, 1])] * 2,
+    }  # fmt: skip
 
 
 def settings_of(function: Callable[..., Any], given: tuple[Any, ...], needed: dict[str, Any]) -> Iterator[str]:

@@ -265,7 +265,10 @@ void Sides::choose_preds(SideStorage& side) const {
         const auto is_best = find_best(columns, images_.count(), object_rules_.image_limit);
         leave_out(side, [&](std::size_t row) { return !is_best[row]; });
     }
-    if (object_rules_.drops_flat) leave_out(side, [&](std::size_t row) { return !(side.areas[row] > 0); });
+    if (object_rules_.drops_flat) {
+        const auto areas = side.stated ? side.stated.values : std::span<const double>(side.areas);
+        leave_out(side, [&](std::size_t row) { return !(areas[row] > 0); });
+    }
     if (object_rules_.verified) {
         CellSet verified(span, columns.count());
         for (const std::int64_t cell : object_rules_.verified) verified.add(cell);

@@ -51,6 +51,8 @@ from verite.protocols.openimages import openimages as openimages
 from verite.protocols.panoptic import panoptic as panoptic
 from verite.protocols.semantic import SemanticEvaluator as SemanticEvaluator
 from verite.protocols.semantic import semantic as semantic
+from verite.protocols.track import TrackResults as TrackResults
+from verite.protocols.track import track as track
 from verite.protocols.voc import voc as voc
 from verite.ranking.answers import AnswerTable as AnswerTable
 from verite.ranking.confidence import ScoreTable as ScoreTable

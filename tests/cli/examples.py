@@ -87,6 +87,7 @@ def copy_all(copies: dict[Path, str], home: Path) -> None:
                 shutil.rmtree(home / name, ignore_errors=True)
                 shutil.copytree(source, home / name)
             else:
+                (home / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(source, home / name)
 
 
@@ -220,6 +221,10 @@ def make_world(home: Path) -> None:
     write_poses(home)
     write_pictures(home)
     write_competitions(home)
+    for sequence in ("a", "b"):
+        copy_all({DATA / "tracks" / "gt.txt": f"MOT17/train/{sequence}/gt/gt.txt gt.txt",
+                  DATA / "tracks" / "hawk.txt": f"results/{sequence}.txt tracker.txt a.txt",
+                  DATA / "tracks" / "mole.txt": "b.txt"}, home)  # fmt: skip
     write_annotators(home)
     with contextlib.chdir(home):
         write_results(home)

@@ -14,28 +14,12 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-OWN = "an interface of faster-coco-eval's own, which pycocotools does not have: "
 # Below FOLDER: the name of a repository, the tests in it, and what fails for which reason.
 SUITES: dict[str, tuple[str, dict[str, str]]] = {
     "cocoapi": ("tests/test_cases.py", {}),
     "torchmetrics": ("tests/unittests/detection/test_map.py", {}),
-    "faster_coco_eval": (
-        "tests",
-        {
-            r"test_basic\.py::TestBaseCoco": OWN + "COCO.load_json",
-            r"test_basic\.py::test_extended_metrics": OWN + "extended_metrics",
-            r"test_simple_extra\.py::test_extended_metrics": OWN + "extended_metrics",
-            r"test_boundary\.py": OWN + "segmToRle and boundaries (verite: --on boundary)",
-            r"test_crowdpose\.py": OWN + "COCOeval(kpt_oks_sigmas=…) (pycocotools: params.kpt_oks_sigmas)",
-            r"test_keypoints\.py::.*bad_config": OWN + "COCOeval(lvis_style=…)",
-            r"test_lvis_metric\.py": OWN + "COCO.load_json and LVIS (verite: verite lvis)",
-            r"test_mask_api\.py::.*(AnnToRLE|SegmToRle|frUncompressedRLE)": OWN + "COCO(dict), segmToRle",
-            r"test_ranges\.py": OWN + "COCOeval(ranges=…) (pycocotools: params.areaRng)",
-            r"test_world_evalutor\.py": OWN + "COCOeval(ranges=…)",
-            r"test_init_pycocotools\.py": "asks that pycocotools be faster-coco-eval",
-        },
-    ),
-}  # fmt: skip
+    "faster_coco_eval": ("tests", {}),
+}
 
 
 def run(folder: Path, name: str) -> bool:
@@ -80,17 +64,7 @@ def stand_in() -> None:
         define_operators()
     verite.compat.install_as_pycocotools()
     if os.environ["VERITE_PEER"] == "faster_coco_eval":
-        import faster_coco_eval
-        import faster_coco_eval.core.faster_eval_api as api
-        from pycocotools import _mask, coco, cocoeval, mask
-
-        for name, module in (("core.mask", mask), ("mask_api_new_cpp", _mask)):
-            sys.modules[f"faster_coco_eval.{name}"] = module
-        faster_coco_eval.core.mask, faster_coco_eval.mask_api_new_cpp = mask, _mask
-        faster_coco_eval.COCO = faster_coco_eval.core.COCO = coco.COCO
-        faster_coco_eval.COCOeval_faster = faster_coco_eval.core.COCOeval_faster = cocoeval.COCOeval
-        api.COCOeval = api.COCOeval_faster = cocoeval.COCOeval
-        coco.COCO.print_function = cocoeval.COCOeval.print_function = print  # type: ignore[attr-defined]
+        verite.compat.install_as_faster_coco_eval()
 
 
 if __name__ == "__main__":

@@ -113,8 +113,8 @@ def test_masks_are_compared_as_pixels() -> None:
             lambda: MeanAveragePrecision(box_format="yxyx"),
             "box_format: expected one of xyxy, xywh, cxcywh, found 'yxyx'",
         ),
-        (lambda: MeanAveragePrecision(iou_type="keypoints"), "iou_type: expected one of bbox, segm"),
-        (lambda: MeanAveragePrecision(max_detection_thresholds=[1, 2]), "expected three numbers, found 2"),
+        (lambda: MeanAveragePrecision(iou_type="cube"), "iou_type: expected one of bbox, segm"),
+        (lambda: MeanAveragePrecision(max_detection_thresholds=[0, 2]), "expected whole numbers from 1 on, found"),
         (lambda: MeanAveragePrecision().update([{}], [{}]), r"preds\[0\]: expected a dictionary with 'boxes'"),
         (lambda: MeanAveragePrecision().update([{}], []), "update: expected as many targets as predictions"),
         (
@@ -209,3 +209,110 @@ def test_torchmetrics_gives_identical_results_on_verite() -> None:
         answers.append(lines)
     assert len(answers[0]) > 30
     assert answers[0] == answers[1]
+
+
+def done_by_reference(batch: tuple[list[Any], list[Any], Any, Any], **settings: Any) -> Any:
+    """pycocotools' evaluator after three calls, on the files of a batch."""
+    *_, truth, results = batch
+    theirs = modules(THEIRS)
+    with contextlib.redirect_stdout(io.StringIO()):
+        gt = load(theirs.coco, truth)
+        done = theirs.cocoeval.COCOeval(gt, gt.loadRes(results), "bbox")
+        for name, value in settings.items():
+            setattr(done.params, name, value)
+        done.evaluate()
+        done.accumulate()
+    return done
+
+
+def present_mean(values: Any) -> float:
+    return float(values[values > -1].mean()) if (values > -1).any() else -1.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_limits_and_area_ranges(seed: int) -> None:
+    pytest.importorskip("pycocotools")
+    batch = batches(seed)
+    areas = {"tiny": (0, 300), "rest": (300, 1e10)}
+    metric = MeanAveragePrecision(
+        box_format="xywh", max_detection_thresholds=[2, 7], areas=areas, extra="sizes",
+        iou_thresholds=np.linspace(0.5, 0.95, 10).tolist(), rec_thresholds=np.linspace(0, 1, 101).tolist(),
+    )  # fmt: skip
+    metric.warn_on_many_detections = False
+    metric.update(*batch[:2])
+    found = metric.compute()
+    done = done_by_reference(batch, maxDets=[2, 7], areaRng=[[0, 1e10], *map(list, areas.values())])
+    precision, recall = done.eval["precision"], done.eval["recall"]
+    used = [done.params.catIds.index(one) for one in found["classes"].reshape(-1).tolist()]
+    assert float(found["map"]) == np.float32(present_mean(precision[..., 0, 1]))
+    assert float(found["mar_2"]) == np.float32(present_mean(recall[..., 0, 0]))
+    for a, name in enumerate(areas, 1):
+        assert float(found[f"map_{name}"]) == np.float32(present_mean(precision[..., a, 1]))
+        by_class = [np.float32(present_mean(precision[:, :, k, a, 1])) for k in used]
+        assert found[f"map_{name}_per_class"].reshape(-1).tolist() == by_class
+
+
+def test_a_limit_other_than_100_gives_minus_1_only_as_pycocotools_does() -> None:
+    box = {"boxes": np.array([[0.0, 0, 10, 10]]), "labels": np.array([3])}
+    for backend, expected in (("verite", 1.0), ("pycocotools", -1.0)):
+        metric = MeanAveragePrecision(max_detection_thresholds=[1, 10, 300], backend=backend)
+        metric.update([box | {"scores": np.array([0.9])}], [box])
+        assert float(metric.compute()["map"]) == expected
+
+
+def test_optimal_lrp_by_hand() -> None:
+    """One match with an IoU of 0.8, one false positive below it, one missed: (0.2 / 0.5 + 0 + 1) / 2 at the best."""
+    truth = {"boxes": np.array([[0.0, 0, 10, 10], [50, 50, 60, 60]]), "labels": np.array([1, 1])}
+    pred = {"boxes": np.array([[0.0, 0, 10, 8], [80, 80, 90, 90]]), "labels": np.array([1, 1])}
+    metric = MeanAveragePrecision(extra=("lrp", "confusion"))
+    metric.update([pred | {"scores": np.array([0.9, 0.3])}], [truth])
+    found = metric.compute()
+    assert float(found["lrp"]) == pytest.approx((0.2 / 0.5 + 1) / 2)
+    assert [float(found[f"lrp_{name}"]) for name in ("loc", "fp", "fn")] == pytest.approx([0.2, 0, 0.5])
+    assert found["confusion"].tolist() == [[1, 1], [0, 0]]
+    assert float(found["confusion_confidence"]) == pytest.approx(0.9)
+
+
+def test_keypoints_by_hand() -> None:
+    """All points off by d: OKS = exp(-d² / (2 · area · (2 · sigma)²)), here just below 0.8 and so right up to 0.75."""
+    truth = np.tile([10.0, 10, 2], (1, 2, 1))
+    area, sigma = 5000.0, 0.1
+    shift = np.sqrt(-2 * area * (2 * sigma) ** 2 * np.log(0.79))
+    metric = MeanAveragePrecision(iou_type="keypoints", sigmas=[sigma, sigma])
+    pred = truth + np.array([shift, 0, 0])
+    metric.update(
+        [{"keypoints": pred, "labels": [1], "scores": [0.9]}],
+        [{"keypoints": truth, "labels": [1], "area": [area]}],
+    )
+    found = metric.compute()
+    assert [float(found[key]) for key in ("map", "map_50", "map_75", "mar_20")] == pytest.approx([0.6, 1, 1, 0.6])
+    assert float(found["map_large"]) == -1
+    with pytest.raises(ValueError, match=r"keypoints'\]: expected shape \(1, 2, 3\)"):
+        metric.update(
+            [{"keypoints": np.zeros((1, 3, 3)), "labels": [1], "scores": [0.9]}], [{"keypoints": truth, "labels": [1]}]
+        )
+
+
+def test_rotated_boxes_by_hand() -> None:
+    """A bar of 20 × 10 turned by 90 degrees shares 10 × 10 with itself upright: IoU 100 / 300."""
+    truth = {"boxes": np.array([[50.0, 50, 20, 10, 0]]), "labels": [1]}
+    for angle, unit in ((90.0, "degrees"), (np.pi / 2, "radians")):
+        metric = MeanAveragePrecision(iou_type="rotated", angle=unit, iou_thresholds=[0.3, 0.5])
+        turned = {"boxes": np.array([[50.0, 50, 20, 10, angle]]), "labels": [1], "scores": [0.9]}
+        metric.update([turned], [truth])
+        found = metric.compute()
+        assert (float(found["map"]), float(found["map_50"]), float(found["mar_100"])) == (0.5, 0.0, 0.5)
+        assert float(found["map_small"]) == 0.5
+
+
+def test_boundaries_by_hand() -> None:
+    """In 100 × 100 pixels boundaries are 3 wide: of squares of 40 and, inside, of 38 pixels."""
+    masks = np.zeros((2, 1, 100, 100), dtype=np.bool_)
+    masks[0, :, 30:70, 30:70], masks[1, :, 31:69, 31:69] = True, True
+    rims = [40**2 - 34**2, 38**2 - 32**2]
+    shared = 38**2 - 34**2  # the outer 2 of the inner rim lie in the outer one
+    iou = shared / (sum(rims) - shared)
+    for threshold, expected in ((iou - 1e-9, 1.0), (iou + 1e-9, 0.0)):
+        metric = MeanAveragePrecision(iou_type="boundary", iou_thresholds=[threshold])
+        metric.update([{"masks": masks[1], "labels": [1], "scores": [0.9]}], [{"masks": masks[0], "labels": [1]}])
+        assert float(metric.compute()["map"]) == expected

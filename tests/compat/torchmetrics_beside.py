@@ -82,7 +82,7 @@ def compare_metrics(seeds: int) -> None:
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
         settings = choose_settings(rng, seed)
-        ours, theirs = Ours(**settings), Theirs(**settings)
+        ours, theirs = Ours(**settings, backend="pycocotools"), Theirs(**settings)
         for _ in range(int(rng.integers(0, 5))):
             batch = draw_batch(rng)
             if rng.random() < 0.3:

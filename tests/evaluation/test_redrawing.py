@@ -27,7 +27,9 @@ def as_lvis(truth: vt.Annotations) -> vt.Annotations:
 
 
 MORE = {"imagenet-loc": {"guesses": (1, 3)}, "openimages": {"group_of_weight": 0.5, "iou": (0.5, 0.75)}}
-EVERY = {verb: partial(protocol_named(verb), checks="off", **MORE.get(verb, {})) for verb in REGISTRY} | {
+# Tracks run over frames: whole sequences are drawn, in tests/protocols/test_track.py.
+OF_IMAGES = [verb for verb in REGISTRY if verb != "track"]
+EVERY = {verb: partial(protocol_named(verb), checks="off", **MORE.get(verb, {})) for verb in OF_IMAGES} | {
     "lvis": lambda truth, pred: vt.lvis(as_lvis(truth), pred, checks="off"),
     "localize": lambda truth, pred: vt.localize(truth, pred, "iou", "hausdorff", unmatched="score", checks="off"),
     "interpret": partial(vt.scene_score, checks="off"),
@@ -85,7 +87,7 @@ def test_a_draw_is_the_evaluation_of_copied_images(protocol):
     assert compared > 20
 
 
-@pytest.mark.parametrize("protocol", [verb for verb in REGISTRY if verb not in IN_ONE_PIECE])
+@pytest.mark.parametrize("protocol", [verb for verb in OF_IMAGES if verb not in IN_ONE_PIECE])
 def test_parts_are_drawn_as_the_whole(protocol):
     rng = np.random.default_rng(8)
     truth, pred = random_sides(rng)

@@ -259,6 +259,8 @@ OTHERS = {
     "Leaderboard",
     "Results",
     "Score",
+    "track",
+    "TrackResults",
 }
 
 

@@ -32,6 +32,7 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("panoptic", "", "Panoptic quality: PQ, SQ, RQ"),
         ("semantic", "", "Semantic segmentation: mIoU, accuracy"),
         ("f1", "", "Precision, recall, F1 without confidences"),
+        ("track", "", "Tracking: HOTA, MOTA, IDF1"),
         ("localize", "localize", "Localization metrics of matched objects"),
         ("scene-score", "scene_score", "One score per image for the whole scene"),
     ),

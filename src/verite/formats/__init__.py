@@ -47,6 +47,7 @@ def read(
     masks: str | None = None,
     mask_threshold: float | None = None,
     map: str | PathLike[str] | Mapping[str, str | None] | None = None,
+    field: str | None = None,
 ) -> Annotations:
     """Read ground truth or predictions from a file, a folder or an object in memory.
 
@@ -63,6 +64,9 @@ def read(
           ``"@files.txt"``, a list with one file per line;
         - a COCO dictionary, a list of COCO results, a pycocotools `COCO` object, a list of torchvision dictionaries,
           `supervision.Detections` (one, a list, or a dictionary by image name);
+        - Ultralytics `Results`, detectron2 `Instances`, mmdetection's `DetDataSample`, SAHI's predictions (one, a list,
+          or a dictionary by image name), a FiftyOne dataset or view (with `field`), a Hugging Face dataset or its rows
+          with `objects`;
         - a table (polars, pyarrow, DuckDB, pandas), a NumPy structured array or a dictionary of columns;
         - masks or label images as arrays: one, a list, a stack, or a dictionary by image.
     like : Annotations, optional
@@ -97,6 +101,9 @@ def read(
     map : path or mapping, optional
         Names of classes and the classes they stand for, ``{"kitten": "cat", "shadow": ""}`` or a CSV file with the
         columns from and to; an empty class is ignored. It belongs to both sides of an evaluation.
+    field : str, optional
+        Field of a FiftyOne dataset with the detections, such as ``"ground_truth"``; of mmdetection's samples
+        ``"gt_instances"`` instead of ``"pred_instances"``.
 
     Returns
     -------
@@ -149,6 +156,7 @@ def read(
         masks=masks,
         mask_threshold=mask_threshold,
         map=map,
+        field=field,
         like=like,
     )
     if isinstance(source, str) and source.lstrip()[:2] in ("[{", '{"', "[]"):

@@ -142,7 +142,7 @@ HEAD = 65_536
 
 # The options that a format may use, and those that the command line takes once for both sides.
 OPTION_NAMES = ("boxes", "coords", "angle", "image_size", "images", "names", "label_offset", "image_offset", "columns",
-                "split", "masks", "mask_threshold")  # fmt: skip
+                "split", "masks", "mask_threshold", "field")  # fmt: skip
 
 OFFSETS = ("label_offset", "image_offset")
 
@@ -179,6 +179,7 @@ class Options:
     masks: str | None = None  # what the pixels of mask pictures are: a name out of MASKS
     mask_threshold: float | None = None  # share of white from which a grey pixel belongs to the object
     class_map: ClassMap | None = None  # names of classes and the classes they stand for
+    field: str | None = None  # which field of a framework's object holds the objects
     like: Annotations | None = None  # the truth: its images give sizes, its labels names
     side: str | None = None  # who asks: truth or pred on the command line, "" for its only side, None for Python
 
@@ -222,7 +223,7 @@ class Options:
         return f"--{side}{name.replace('_', '-')} {value}"
 
     def __post_init__(self) -> None:
-        for name in ("boxes", "coords", "angle", "masks"):
+        for name in ("boxes", "coords", "angle", "masks", "field"):
             if not isinstance(getattr(self, name), (str, type(None))):
                 raise BadParameter(f"{name}: expected a word, found {excerpt(getattr(self, name))}")
         for name in OFFSETS:

@@ -24,6 +24,7 @@ from verite.formats.annotators import annotators_of_records, with_annotators
 from verite.formats.archives import Archive, temporary_folder
 from verite.formats.arrow_stream import read_stream
 from verite.formats.format import Options, check_offsets, notes_on_unused_options
+from verite.formats.frameworks import FRAMEWORKS
 from verite.formats.mask_images import are_arrays, from_arrays
 from verite.formats.rows import build, name_class_numbers, size_images
 from verite.formats.tables import IMAGE, LABEL, Columns, read_columns
@@ -450,6 +451,7 @@ IN_MEMORY_FORMATS = (
     InMemoryFormat("a list of torchvision dictionaries", is_torchvision, from_torchvision, FRAMEWORK_OPTIONS),
     InMemoryFormat("supervision.Detections (one, a list, or by image name)", is_supervision, from_supervision,
                FRAMEWORK_OPTIONS),
+    *(InMemoryFormat(one.title, one.matches, one.take, one.options) for one in FRAMEWORKS),
     InMemoryFormat("a table with __arrow_c_stream__ (polars, pyarrow, DuckDB, pandas 3)", lambda given: hasattr(
         given, "__arrow_c_stream__"), from_arrow_stream, tables.TABLE_OPTIONS),
     InMemoryFormat("a pandas table", is_frame, from_data_frame, tables.TABLE_OPTIONS),

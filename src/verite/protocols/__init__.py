@@ -19,6 +19,7 @@ REGISTRY = {
     "panoptic": "verite.protocols.panoptic",
     "semantic": "verite.protocols.semantic",
     "f1": "verite.protocols.f1",
+    "track": "verite.protocols.track",
 }
 
 

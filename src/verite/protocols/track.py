@@ -218,7 +218,7 @@ class TrackResults(Results):
 verite track MOT17/train results/
 verite track gt.txt tracker.txt
 verite track gt.txt a.txt b.txt --rules plain
-verite track truth.json pred.json --json | jq .HOTA""",
+verite track gt.txt tracker.txt --json | jq .HOTA""",
 )
 def track(truth: Annotations, pred: Annotations, settings: TrackSettings) -> TrackResults:
     """Multi-object tracking: HOTA, CLEAR MOT (MOTA, IDSW …) and IDF1.
@@ -240,12 +240,11 @@ def track(truth: Annotations, pred: Annotations, settings: TrackSettings) -> Tra
     Examples
     --------
     >>> import verite as vt
-    >>> from verite.protocols.track import track
     >>> frames = ["v/000001", "v/000002", "v/000003"]
     >>> boxes = [[0, 0, 10, 10], [1, 0, 11, 10], [2, 0, 12, 10]]
     >>> truth = vt.Annotations.of(frames, ["car"] * 3, boxes, track=[1, 1, 1])
     >>> pred = vt.Annotations.of(frames, ["car"] * 3, boxes, track=[1, 1, 2], confidence=[1, 1, 1])
-    >>> results = track(truth, pred)
+    >>> results = vt.track(truth, pred)
     >>> results["MOTA"].value, int(results["IDSW"]), round(results["HOTA"], 4)
     (0.6666666666666666, 1, 0.7454)
     """

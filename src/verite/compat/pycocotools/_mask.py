@@ -93,7 +93,7 @@ def encode(mask: NDArray[np.uint8]) -> list[Rle]:
     pixels = np.asarray(mask)
     if pixels.ndim != 3:
         raise BadParameter(f"encode: expected an array of 3 dimensions, found {pixels.ndim}")
-    if pixels.dtype == np.bool_:
+    if pixels.dtype in (np.bool_, np.int8):
         pixels = pixels.view(np.uint8)
     if pixels.dtype != np.uint8:
         raise BadParameter(f"encode: expected uint8, found {pixels.dtype}")
@@ -181,7 +181,7 @@ def frPyObjects(pyobj: Any, h: int, w: int) -> Any:  # noqa: N802
     raise BadParameter(f"frPyObjects: expected boxes, polygons or runs, found {excerpt(str(pyobj))}")
 
 
-def frUncompressedRLE(ucRles: Sequence[Rle], h: int, w: int) -> list[Rle]:  # noqa: N802, N803
+def frUncompressedRLE(ucRles: Sequence[Rle], h: int = 0, w: int = 0) -> list[Rle]:  # noqa: N802, N803
     """The same runs, compressed. Sizes are those of the masks."""
     return _toString(_frString(ucRles))
 

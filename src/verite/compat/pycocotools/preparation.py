@@ -24,7 +24,15 @@ from verite.model.regions import Regions
 from verite.protocols.coco import HIGHEST, MOST_AREAS
 from verite.threads import thread_count
 
-SIMILARITY = {"bbox": "box", "segm": "mask", "keypoints": "keypoints"}
+SIMILARITY = {
+    "bbox": "box",
+    "segm": "mask",
+    "boundary": "boundary",
+    "keypoints": "keypoints",
+    "keypoints_crowd": "keypoints",
+}
+
+WITH_MASKS = ("segm", "boundary")
 
 TENTHS = (0.26, 0.25, 0.25, 0.35, 0.35, 0.79, 0.79, 0.72, 0.72, 0.62, 0.62, 1.07, 1.07, 0.87, 0.87, 0.89, 0.89)
 
@@ -71,7 +79,7 @@ def fits_core(p: Params) -> bool:
     """Can all be evaluated at once?"""
     return (
         p.iouType in SIMILARITY
-        and (p.iouType != "keypoints" or bool(p.useCats))
+        and (SIMILARITY[p.iouType] != "keypoints" or bool(p.useCats))
         and 0 < len(p.areaRng) <= MOST_AREAS
         and len(p.iouThrs) > 0
         and len(p.maxDets) > 0
@@ -93,7 +101,7 @@ def rules_of(p: Params) -> Rules:
         ignored=("crowd",),
         shared=("crowd",),
         repeats_quirks=True,
-        sigmas=(tuple(map(float, p.kpt_oks_sigmas)),) * len(p.catIds) if p.iouType == "keypoints" else (),
+        sigmas=(tuple(map(float, p.kpt_oks_sigmas)),) * len(p.catIds) if SIMILARITY[p.iouType] == "keypoints" else (),
     )
 
 
@@ -133,8 +141,8 @@ OWN_WAYS = ("annToRLE", "getAnnIds", "loadAnns")
 
 def has_own_ways(coco: COCO) -> bool:
     """Does a client's class, or somebody who patched the object, find annotations or draw masks in another way?"""
-    methods = ((getattr(coco, name, None), getattr(COCO, name)) for name in OWN_WAYS)
-    return any(getattr(method, "__func__", None) is not ours for method, ours in methods)
+    methods = (getattr(getattr(coco, name, None), "__func__", None) for name in OWN_WAYS)
+    return not all(getattr(method, "__module__", "").startswith("verite.compat.") for method in methods)
 
 
 def prepare_closed(truth: COCO, pred: COCO, p: Params) -> Prepared | None:
@@ -152,19 +160,52 @@ def prepare_closed(truth: COCO, pred: COCO, p: Params) -> Prepared | None:
     return Prepared(RecordSide(truth, []), RecordSide(pred, []), evaluation, is_closed=True)
 
 
-def prepare_sides(truth: COCO, pred: COCO, p: Params) -> Prepared:
+def prepare_sides(
+    truth: COCO, pred: COCO, p: Params, rules: Rules | None = None, *, federated: bool = False
+) -> Prepared:
+    """Read the records of both sides and match them.
+
+    Parameters
+    ----------
+    truth, pred
+        Objects with `imgToAnns`, `anns` and `imgs`, as COCO has them.
+    p
+        What was set.
+    rules
+        Rules of the evaluation; those of COCO by default.
+    federated
+        Whether predictions count only in images where their class is annotated or verified to be absent, as in LVIS.
+    """
+    rules = rules or rules_of(p)
     heights, widths = image_sizes(truth, p)
     images = Images(None, np.arange(len(p.imgIds)), widths=widths, heights=heights)
     labels = Labels(None, np.arange(len(p.catIds)))
-    truths, asked = read_side(truth, images, labels, p, is_pred=False)
+    truths, asked = read_side(truth, images, labels, p, is_pred=False, with_ignore="ignore" in rules.ignored)
     preds, found = read_side(pred, images, labels, p, is_pred=True)
     warn_of(examine_all(asked, found), "COCOeval")
-    return Prepared(truths, preds, Evaluation(asked, found, rules_of(p), thread_count()))
+    cells = federated_cells(truth, p) if federated else {}
+    return Prepared(truths, preds, Evaluation(asked, found, rules, thread_count(), **cells))
+
+
+def federated_cells(coco: COCO, p: Params) -> dict[str, Any]:
+    """Cells (image × classes + class) verified to be without objects, and those annotated incompletely, as in LVIS."""
+    images, classes = place_ids(p.imgIds), place_ids(p.catIds)
+    found = {}
+    keys = (("verified", "neg_category_ids"), ("ignore_if_unmatched", "not_exhaustive_category_ids"))
+    for name, key in keys:
+        cells = [
+            place * len(classes) + classes[label]
+            for image, place in images.items()
+            for label in coco.imgs[image].get(key, ())
+            if label in classes
+        ]
+        found[name] = np.unique(np.array(cells, dtype=np.int64))
+    return found
 
 
 def image_sizes(coco: COCO, p: Params) -> Any:
     """Heights and widths of the chosen images, where polygons may have to be drawn; 0 where nobody says."""
-    if p.iouType != "segm":
+    if p.iouType not in WITH_MASKS:
         return None, None
     records = [coco.imgs.get(image, {}) for image in place_ids(p.imgIds)]
     return ([image_side(record, side) for record in records] for side in ("height", "width"))
@@ -189,7 +230,7 @@ def place_ids(ids: list[Any]) -> dict[Any, int]:
 
 
 def read_side(
-    coco: COCO, images: Images, labels: Labels, p: Params, *, is_pred: bool
+    coco: COCO, images: Images, labels: Labels, p: Params, *, is_pred: bool, with_ignore: bool = False
 ) -> tuple[RecordSide, Annotations]:
     """Records of one side and their columns. Images and classes are numbered in the order of their ids."""
     name = "results" if is_pred else "annotations"
@@ -197,12 +238,15 @@ def read_side(
     try:
         columns = _core.read_records(coco.imgToAnns, coco.anns, *places, bool(p.useCats), is_pred)
         records, rows, image, label, boxes, area, ids, crowd, confidence = columns
-        shapes = read_outlines(records, rows) if p.iouType == "segm" else {}
+        shapes = read_outlines(records, rows) if p.iouType in WITH_MASKS else {}
     except ValueError as error:
         raise DataError(f"{name} {error}") from None
-    chosen = [records[row] for row in rows.tolist()] if p.iouType == "keypoints" else []
+    chosen = [records[row] for row in rows.tolist()] if SIMILARITY[p.iouType] == "keypoints" else []
     if chosen:
         shapes["keypoints"] = read_keypoints(chosen, len(p.kpt_oks_sigmas))
+    flags = {"crowd": crowd.view(np.bool_)}
+    if with_ignore:
+        flags["ignore"] = np.array([bool(records[row].get("ignore")) for row in rows.tolist()], dtype=np.bool_)
     regions = Regions(boxes, "xywh", **shapes)
     if regions.polygons is not None:
         check_image_sizes(regions.polygons, image, images, p)
@@ -215,7 +259,7 @@ def read_side(
         confidence=confidence,
         area=area,
         ids=ids,
-        flags={"crowd": crowd.view(np.bool_)},
+        flags=flags,
         labelled=np.array([one.get("num_keypoints", -1) for one in chosen], dtype=np.int32) if chosen else None,
     )
 

@@ -142,11 +142,11 @@ def group(coco: COCO, records: list[Record], p: Params, *, is_truth: bool) -> Gr
     """Records by image and class. Masks take the place of polygons, and truths say whether to `ignore` them."""
     groups: Groups = defaultdict(list)
     for record in records:
-        if p.iouType == "segm":
+        if p.iouType in ("segm", "boundary"):
             record["segmentation"] = coco.annToRLE(record)
         if is_truth:
             record["ignore"] = record.get("iscrowd", 0)
-        if is_truth and p.iouType == "keypoints":
+        if is_truth and "keypoints" in p.iouType:
             record["ignore"] = record["num_keypoints"] == 0 or record["ignore"]
         groups[record["image_id"], record["category_id"]].append(record)
     return groups
@@ -165,7 +165,7 @@ def rank(detections: list[Record], most: int) -> list[Record]:
 
 def overlap(truths: list[Record], detections: list[Record], p: Params) -> Any:
     """Of detections by falling score with truths; an empty list where there is nothing."""
-    if p.iouType == "keypoints":
+    if "keypoints" in p.iouType:
         if not p.useCats:
             raise BadParameter("useCats: expected 1 for keypoints, found 0; pycocotools compares nothing then")
         return oks(truths, rank(detections, p.maxDets[-1]), np.asarray(p.kpt_oks_sigmas))
