@@ -31,3 +31,23 @@ def test_the_table_is_made_from_nothing_and_part_by_part(tmp_path: Path) -> None
     assert len(rows) == 10 + 9 + 3
     assert not [row for row in rows if "– | –" in row]
     assert not [row for row in rows if "differ" in row]
+
+
+def test_figures_of_the_statistics_are_printed_part_by_part(tmp_path: Path) -> None:
+    program = PROGRAM.with_name("statistics.py")
+    say = [sys.executable, str(program), "--worlds", "3", "--population", "500", "--real", str(tmp_path)]
+    done = subprocess.run([*say, "--only", "S3,S5"], capture_output=True, text=True, check=True)
+    assert "10 groups: family-wise error" in done.stdout
+    assert "AP of 500 images covered" in done.stdout
+    assert "skipped: no real data" in done.stdout
+    wrong = subprocess.run([*say, "--only", "S99"], capture_output=True, text=True, check=False)
+    assert wrong.returncode == 2
+    assert "found S99" in wrong.stderr
+
+
+def test_programs_beside_statistics_py_still_import_the_standard_library() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import statistics; print(statistics.NormalDist().cdf(0))"],
+        capture_output=True, text=True, check=True, cwd=PROGRAM.parent,
+    )  # fmt: skip
+    assert done.stdout.strip() == "0.5"

@@ -19,12 +19,13 @@ from verite.reporting.report.settings import ReportSettings
 
 WRONG: tuple[Any, ...] = (None, "x", [], {}, object(), nan, -1, 2**70, True, inf, 10**400, b"x", [[]], [None],
                           "\0", np.array([1, 2]), np.array(["x"]))  # fmt: skip
-PROTOCOLS = ("coco", "voc", "lvis", "openimages", "imagenet_loc", "imagenet_det", "panoptic", "semantic", "f1", "track")
+PROTOCOLS = ("coco", "voc", "lvis", "openimages", "imagenet_loc", "imagenet_det", "panoptic", "semantic", "f1",
+             "track", "miss_rate")  # fmt: skip
 FUNCTIONS = (*PROTOCOLS, "partial", "localize", "scene_score", "analyse", "reconcile", "leaderboard", "rank", "report",
              "draw", "read", "write", "CocoEvaluator", "F1Evaluator", "SemanticEvaluator", "inspect", "compare",
              "read_volume",
              "metric", "measure", "class_distances", "learn_distances", "evaluate_parts", "read_report", "save_report",
-             "agree", "plot", "plot_image", "plot_pair", "plot_scene", "plot_distances",
+             "agree", "score_leaderboard", "plot", "plot_image", "plot_pair", "plot_scene", "plot_distances",
              "plot_distributions")  # fmt: skip
 # A decorator, whose facts are looked at when it is used, and one that takes minutes; both have tests of their own.
 ELSEWHERE = {"localization", "study"}
@@ -66,6 +67,7 @@ def calls(tmp_path: Path) -> dict[str, tuple[Any, ...]]:
         "leaderboard": (sides[0], {"a": sides[1], "b": sides[1]}),
         "rank": (tmp_path / "table.csv",),
         "agree": ([sides[0], sides[0]],),
+        "score_leaderboard": ({"a": [0.1] * 9, "b": [0.2] * 9},),
         "report": (*sides, tmp_path / "page.html"),
         "draw": (*sides, tmp_path / "drawn"),
         "read": (sides[0],),

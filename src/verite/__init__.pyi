@@ -19,6 +19,8 @@ from verite.formats import write as write
 from verite.formats.volumes import read_volume as read_volume
 from verite.leaderboards.leaderboard import leaderboard as leaderboard
 from verite.leaderboards.result import Leaderboard as Leaderboard
+from verite.leaderboards.score_tables import ScoreLeaderboard as ScoreLeaderboard
+from verite.leaderboards.score_tables import score_leaderboard as score_leaderboard
 from verite.metrics.catalogue import localization as localization
 from verite.metrics.catalogue import metric as metric
 from verite.metrics.localize import localize as localize
@@ -47,6 +49,7 @@ from verite.protocols.f1 import f1 as f1
 from verite.protocols.imagenet import imagenet_det as imagenet_det
 from verite.protocols.imagenet import imagenet_loc as imagenet_loc
 from verite.protocols.lvis import lvis as lvis
+from verite.protocols.miss_rate import miss_rate as miss_rate
 from verite.protocols.openimages import openimages as openimages
 from verite.protocols.panoptic import panoptic as panoptic
 from verite.protocols.semantic import SemanticEvaluator as SemanticEvaluator

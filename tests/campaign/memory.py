@@ -62,6 +62,7 @@ DATA: dict[str, list[Any]] = {
     "annotators": [{"a": TRUTH, "b": TRUTH}, [TRUTH, TRUTH]],
     "given": [{"boat": {"boat": 0.0, "gull": 0.5}, "gull": {"boat": 0.5, "gull": 0.0}}],
     "what": [TABLE],
+    "scores": [{"a": [0.1, 0.5, 0.9, 0.4, 0.3], "b": [0.2, 0.4, 0.8, 0.1, 0.6]}],
 }
 # Parameters that are no data: objects of ours, names, files (which the commands read), settings.
 OTHERS = {"results", "analyses", "trace", "distances", "pairs", "metrics", "images", "image", "name", "path", "facts",

@@ -196,6 +196,11 @@ def write_annotators(home: Path) -> None:
     (home / "tasks.json").write_text(json.dumps(tasks))
     rows = [f'{o},{w},"[{o}, 20, 20]","[{w}, 3, 30]"' for o in (1, 2, 3) for w in (1, 2)]
     (home / "polygons.csv").write_text("\n".join(["object_id,worker_id,x_locs,y_locs", *rows]) + "\n")
+    ids = {image["id"] for image in document["images"][:30]}
+    own = [record for record in records if record["image_id"] in ids]
+    (home / "gold.json").write_text(json.dumps({**document, "annotations": own, "images": document["images"][:30]}))
+    scores = [f"{i},{i % 6},{0.5 + i % 3 / 10},{0.6 + i % 2 / 10}" for i in range(30)]
+    (home / "scores.csv").write_text("\n".join(["case,patient,one,two", *scores]) + "\n")
     with contextlib.chdir(home):
         assert run(["agree", "first.json", "second.json", "-o", "agreement", "--no-plot", "-q", "--draws", "50"]) == 0
     lines = (home / "agreement" / "singles.csv").read_text().splitlines()

@@ -38,6 +38,7 @@ LINES = {
     "semantic": f"semantic {PANOPTIC}/truth.json {PANOPTIC}/hawk.json",
     "f1": f"f1 {SIDES} --confidence 0.5",
     "track": "track tracks/gt.txt tracks/hawk.txt",
+    "miss-rate": f"miss-rate {SIDES} --class person",
     "localize": f"localize {SIDES} -m iou -m 'hausdorff(quantile=0.95)'",
     "scene-score": "scene-score scene/truth.json scene/found.json --image street.png",
     "inspect": f"inspect {SIDES}",

@@ -241,3 +241,58 @@ def test_probabilities_add_up_as_far_as_none_exceeds_one():
 def test_no_side_of_a_displaced_box_passes_the_opposite_one():
     moved = displace_boxes(np.array([[0.0, 0, 10, 10]]), np.array([[2.0, 0, 0, -0.5]]))
     assert moved[0] == pytest.approx([20, 0, 20.01, 5])
+
+
+def test_posterior_draws_of_rates_are_taken_row_by_row_all_kinds_at_once():
+    from verite.annotation_errors.detection import Detection
+    from verite.leaderboards.simulation import AnnotationErrorSimulation
+
+    names = [f"i{i}" for i in range(200)]
+    truth = vt.Annotations.of(names, ["cat"] * 200, [[0, 0, 50, 50]] * 200)
+    # Every annotation is spurious in even simulations; in odd ones half of the boxes are displaced, by little.
+    rows = ((0.0, 1.0, 0.0, float("nan"), float("nan"), float("nan")), (0.0, 0.0, 0.0, 0.5, 0.001, 0.2))
+    errors = Detection(draws=rows)
+    simulation = AnnotationErrorSimulation(truth, np.ones(200, bool), errors, seed=1)
+    for sample in range(4):
+        removed, _, _, _, displaced = simulation.sample(sample)
+        if sample % 2 == 0:
+            assert sorted(removed.tolist()) == list(range(200))
+            assert not len(displaced)
+        else:
+            assert 70 <= len(displaced) <= 130
+            assert np.abs(displaced[:, 1:] - [0, 0, 50, 50]).max() < 1
+    assert errors.mean("spurious") == 0.5
+    assert errors.lit_share(0) == 0.7
+    assert errors.lit_share(1) == 0.2
+    assert errors.scale(0.5).mean("spurious") == 0.25
+
+
+def test_an_audit_of_missing_objects_has_a_gamma_posterior():
+    """Three missing objects beside 60 annotations: mean 3.5 / 60, variance 3.5 / 60², and no upper bound of 1."""
+    from verite.annotation_errors.detection import Detection
+
+    errors = Detection(missing=(3, 60), spurious=(3, 60))
+    rng = np.random.default_rng(2)
+    drawn = np.array([errors.sample_rate("missing", i, rng) for i in range(20_000)])
+    assert errors.mean("missing") == pytest.approx(3.5 / 60)
+    assert drawn.mean() == pytest.approx(3.5 / 60, rel=0.02)
+    assert drawn.var() == pytest.approx(3.5 / 60**2, rel=0.05)
+    assert errors.mean("spurious") == pytest.approx(3.5 / 61)  # a share of the checked annotations: Beta
+
+
+def test_draws_of_rates_are_read_and_refused(tmp_path):
+    from verite.annotation_errors.detection import Detection, read_draws
+
+    path = tmp_path / "rates.csv"
+    path.write_text("missing,spurious,label,jitter_share,jitter_sd,lit\n0.1,0.02,0.01,1,0.05,\n0.2,0.03,0.01,1,0.06,\n")
+    rows = read_draws(path)
+    assert len(rows) == 2
+    assert Detection(draws=rows).mean("missing") == pytest.approx(0.15)
+    path.write_text("missing,spurious,label,jitter_share,jitter_sd,lit\n0.1,2,0.01,1,0.05,\n")
+    with pytest.raises(vt.ReadError, match=r"rates.csv:2.*spurious, found 2"):
+        read_draws(path)
+    path.write_text("missing,spurious\n0.1,0.2\n")
+    with pytest.raises(vt.ReadError, match="jitter_share"):
+        read_draws(path)
+    with pytest.raises(vt.BadParameter, match="found both"):
+        Detection(missing=0.1, draws=rows)

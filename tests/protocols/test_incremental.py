@@ -382,3 +382,23 @@ def test_call_signatures_of_evaluators_list_the_settings_of_their_protocols():
     )
     assert {"labels", "ignore"} <= set(semantic)
     assert "settings" not in {*coco, *semantic}
+
+
+def test_results_are_computed_in_the_background_while_the_next_epoch_begins():
+    box = {"boxes": [[0, 0, 10, 10]], "labels": [1]}
+    evaluator = vt.CocoEvaluator(labels={1: "cat"}, checks="off")
+    evaluator.update([box | {"scores": [0.9]}], [box])
+    future = evaluator.compute_async(name="epoch 1")
+    evaluator.reset()
+    evaluator.update([{"boxes": [[50, 50, 60, 60]], "labels": [1], "scores": [0.9]}], [box])
+    first, second = future.result(timeout=60), evaluator.compute_async().result(timeout=60)
+    assert (first["AP"], second["AP"]) == (pytest.approx(1), 0)
+    assert first.name == "epoch 1"
+
+
+def test_what_is_wrong_is_raised_by_the_future():
+    box = {"boxes": [[0, 0, 10, 10]], "labels": [1]}
+    evaluator = vt.CocoEvaluator(checks="stop")
+    evaluator.update([{"boxes": [[0, 0, np.nan, 10]], "labels": [1], "scores": [0.9]}], [box])
+    with pytest.raises(vt.DataError):
+        evaluator.compute_async().result(timeout=60)

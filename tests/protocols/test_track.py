@@ -146,3 +146,46 @@ def test_bad_input_is_one_sentence(change: Any, message: str) -> None:
     truth = vt.Annotations.of(["v/000001", "u/000001"], ["car"] * 2, [[0, 0, 5, 5]] * 2, track=[1, 1])
     with pytest.raises(DataError, match=message):
         track(truth, change(truth), checks="off")
+
+
+CVAT = """<annotations><meta><task><size>3</size><original_size><width>100</width><height>80</height></original_size>
+</task></meta>{tracks}</annotations>"""
+SHAPE = '<box frame="{frame}" xtl="{x}" ytl="10" xbr="{right}" ybr="40" outside="0" occluded="0"/>'
+
+
+def test_tracks_of_cvat_and_visdrone_are_read(tmp_path: Path) -> None:
+    """The same two tracks in both: one is lost in the last frame by the predictions."""
+    places = {1: [(0, 10), (1, 12), (2, 14)], 2: [(0, 60), (1, 60), (2, 60)]}
+    shapes = {
+        key: "".join(SHAPE.format(frame=frame, x=x, right=x + 20) for frame, x in track)
+        for key, track in places.items()
+    }
+    tracks = "".join(f'<track id="{key}" label="car">{inner}</track>' for key, inner in shapes.items())
+    (tmp_path / "truth.xml").write_text(CVAT.format(tracks=tracks))
+    lines = [f"{f + 1},{key},{x},10,20,30,{{score}},4,0,0" for key, track in places.items() for f, x in track]
+    (tmp_path / "gt").mkdir()
+    (tmp_path / "pred").mkdir()
+    (tmp_path / "gt" / "v.txt").write_text("\n".join(line.format(score=1) for line in lines))
+    found = [line.format(score=0.5).removesuffix("0,0") + "-1,-1" for line in lines[:-1]]
+    (tmp_path / "pred" / "v.txt").write_text("\n".join(found))
+    cvat = vt.read(tmp_path / "truth.xml")
+    assert cvat.track is not None
+    assert cvat.track.tolist() == [0, 0, 0, 1, 1, 1]
+    results = track(tmp_path / "gt", tmp_path / "pred", checks="off")
+    assert results["MOTA"] == pytest.approx(5 / 6)
+    assert results["IDF1"] == pytest.approx(10 / 11)
+    assert track(cvat, cvat, checks="off")["HOTA"] == 1
+
+
+def test_a_bootstrap_takes_whole_sequences() -> None:
+    """Twice one sequence and none of the other is that sequence alone."""
+    frames = ["a/01", "a/02", "b/01", "b/02"]
+    boxes = [[0, 0, 10, 10]] * 4
+    truth = vt.Annotations.of(frames, ["car"] * 4, boxes, track=[1, 1, 1, 1])
+    pred = vt.Annotations.of(frames[:3], ["car"] * 3, boxes[:3], track=[1, 2, 1], confidence=[1.0] * 3)
+    results = track(truth, pred, checks="off")
+    drawn = results.draw_scores(["MOTA", "IDF1"], np.array([[2.0, 2, 0, 0], [1, 1, 1, 1]]))
+    assert drawn[0].tolist() == pytest.approx([1 / 2, 1 / 2])  # one switch in two objects; one of two identities
+    assert drawn[1].tolist() == pytest.approx([results[name].value for name in ("MOTA", "IDF1")])
+    with pytest.raises(vt.BadParameter, match="sequences"):
+        results.draw_scores(["MOTA"], np.array([[1.0, 2, 0, 0]]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from importlib.resources import files
 from pathlib import Path
 
@@ -203,3 +204,63 @@ def test_wrong_settings_are_refused(truth):
         vt.rank(
             vt.DetectionTable.of(nothing, {"a": pred, "b": pred}, checks="off"), vt.annotation_errors.Bernoulli(0.1)
         )
+
+
+def make_images(found):
+    """Detectors that find these numbers of the four objects of each image, and their ground truth."""
+    boxes = [[20.0 * i, 0, 20.0 * i + 10, 10] for i in range(4)]
+    count = len(next(iter(found.values())))
+    names = [f"{i:03d}" for i in range(count)]
+    every = {"images": names, "labels": ["cat"]}
+    truth = vt.Annotations.of(np.repeat(names, 4).tolist(), ["cat"] * 4 * count, boxes * count, **every)
+    preds = {}
+    for name, numbers in found.items():
+        images = np.repeat(names, numbers).tolist()
+        own = [box for number in numbers for box in boxes[:number]]
+        preds[name] = vt.Annotations.of(images, ["cat"] * len(own), own, confidence=[0.9] * len(own), **every)
+    return truth, preds
+
+
+def test_the_choice_of_images_is_not_covered_and_tested_beside_it():
+    """Differences per image of 4, 4, 4 and 0 objects: of the eight sign patterns two are as extreme, p = 0.25."""
+    truth, preds = make_images({"a": [4, 4, 4, 2], "b": [0, 0, 0, 2]})
+    found = vt.rank(vt.DetectionTable.of(truth, preds, checks="off"), vt.annotation_errors.Bernoulli(0.05))
+    assert found.pairs[0].kept > 0.999
+    document = json.loads(found.to_json())
+    assert document["pairs"][0]["p_paired"] == pytest.approx(0.25)
+    assert document["units"] == "images"
+    assert "Not covered: the choice of images. Paired test over images: a and b p = 0.25." in found.to_text()
+
+
+def test_the_test_of_precision_over_images_is_the_t_test_of_ratio_residuals():
+    """Precision of a and b by image; residuals (hits − ratio · predictions) / all predictions, computed by hand."""
+    from scipy import stats
+
+    truth, preds = make_images({"a": [4, 3, 2, 4, 1], "b": [2, 3, 1, 1, 2]})
+    for name, more in (("a", [1, 0, 2, 0, 1]), ("b", [0, 2, 1, 3, 0])):
+        wrong = [i for i, number in enumerate(more) for _ in range(number)]
+        boxes = [[100.0 + 20 * k, 50, 110.0 + 20 * k, 60] for k in range(len(wrong))]
+        own = preds[name]
+        images = [own.images.name(int(i)) for i in own.image] + [f"{i:03d}" for i in wrong]
+        every = {"images": [f"{i:03d}" for i in range(5)], "labels": ["cat"]}
+        corners = [[x, y, x + w, y + h] for x, y, w, h in own.regions.sizes.tolist()]
+        preds[name] = vt.Annotations.of(
+            images, ["cat"] * len(images), corners + boxes, confidence=[0.9] * len(images), **every
+        )
+    table = vt.DetectionTable.of(truth, preds, by="precision", checks="off")
+    hits, counts = np.array([[4, 3, 2, 4, 1], [2, 3, 1, 1, 2]]), np.array([[5, 3, 4, 4, 2], [2, 5, 2, 4, 2]])
+    ratio = hits.sum(axis=1) / counts.sum(axis=1)
+    residuals = (hits - ratio[:, None] * counts) / counts.sum(axis=1, keepdims=True)
+    spread = np.sqrt(((residuals[0] - residuals[1]) ** 2).sum() * 5 / 4)
+    expected = 2 * stats.t.sf(abs(ratio[0] - ratio[1]) / spread, 4)
+    assert table.paired_p(0, 1) == pytest.approx(expected, rel=1e-9)
+    found = vt.rank(table, vt.annotation_errors.Bernoulli(0.05))
+    assert "objects missing from the ground truth are not in the model" in found.caveat
+    assert "0.5 or more" not in found.to_text()
+
+
+def test_the_paired_test_of_a_table_of_answers_is_mcnemars():
+    truth = [1] * 14
+    answers = {"a": [1] * 10 + [0] * 4, "b": [0] * 10 + [1] * 4}
+    table = vt.AnswerTable.of(truth, answers)
+    assert table.paired_p(0, 1) == pytest.approx(0.179565, abs=1e-6)  # binomial: 2 P(X ≤ 4), X of 14 at one half

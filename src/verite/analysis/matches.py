@@ -102,7 +102,7 @@ class AnalysisMatches:
     """
 
     def __init__(self, results: Results, background: float = 0.1, groups: NDArray[Any] | None = None) -> None:
-        if not isinstance(results, MatchedResults):
+        if not isinstance(results, MatchedResults) or results.protocol == "miss-rate":
             raise BadParameter(
                 "analyse: expected results that keep their matches (vt.coco, vt.voc, vt.lvis, vt.openimages), "
                 f"found {results.protocol}"

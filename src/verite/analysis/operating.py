@@ -236,6 +236,15 @@ class Operating(AnalysisPart):
         return [float(self.micro.recall[i]) if i >= 0 else 0.0 for i in at]
 
     @property
+    def lamr(self) -> float:
+        """The log-average miss rate of all classes together, as :func:`verite.miss_rate` has it per class."""
+        from verite.protocols.miss_rate import Curve, log_average
+
+        if not self.micro.truths:
+            return nan
+        return log_average(Curve(self.micro.per_image, 1 - self.micro.recall, self.micro.truths).at())
+
+    @property
     def cpm(self) -> float:
         """The mean of the FROC recalls (competition performance metric)."""
         return float(np.mean(self.froc))
@@ -425,7 +434,7 @@ class Operating(AnalysisPart):
     def to_dict(self) -> dict[str, Any]:
         """Return micro, macro and class points, FROC, and intervals."""
         between = self.intervals(self.confidence) if not isnan(self.confidence) else {}
-        froc: dict[str, Any] = {"fp_per_image": list(FROC), "recall": self.froc, "CPM": self.cpm}
+        froc: dict[str, Any] = {"fp_per_image": list(FROC), "recall": self.froc, "CPM": self.cpm, "LAMR": self.lamr}
         if self.froc_intervals is not None:
             each, mean = self.froc_intervals
             froc |= {"recall_intervals": [list(values) for values in each], "CPM_interval": list(mean)}
@@ -476,7 +485,7 @@ PART = PartRecord(
               "micro": POINT, "macro": {"confidence", "precision", "recall", "f", "fp_per_image"},
               "held_out": {"f", "splits", "seed"},
               "goals": {"precision >= 0.9": POINT, "recall >= 0.9": POINT, "<= 1 wrong per image": POINT},
-              "froc": {"fp_per_image": […], "recall": […], "CPM"}, "classes": {NAME: POINT}}
+              "froc": {"fp_per_image": […], "recall": […], "CPM", "LAMR"}, "classes": {NAME: POINT}}
 A POINT is `{"confidence", "precision", "recall", "f", "fp_per_image", "tp", "fp", "fn"}`; those of classes have
 `intervals`, too. Intervals of precision and recall are 95 % Wilson intervals that allow for objects of one image (or of
 one group of images, `--resample`). With `--draws` there are also `f` among the `intervals`, and `recall_intervals` and

@@ -154,17 +154,8 @@ def align_annotators(
         return AnnotatorSet(tuple(names), tuple(sides), np.ones((len(sides), 1), dtype=bool), None, path)
     common, aligned, listed = sides[0], [], []
     for side in sides:
-        count = len(side.images)
-        everything = Annotations(
-            images=side.images,
-            labels=side.labels,
-            image=np.arange(count, dtype=np.int32),
-            label=np.zeros(count, dtype=np.int32),
-            regions=Regions(np.zeros((count, 4)), "xyxy"),
-            unit=side.unit,
-        )
         try:
-            listed.append((everything if len(side.labels) else side).like(common).image)
+            listed.append(listed_images(side, common))
             side = side.like(common)
         except DataError as error:
             raise DataError(f"{path}: expected annotators of the same images, found none in common ({error})") from None
@@ -178,6 +169,22 @@ def align_annotators(
     sides = tuple(side.changed(images=common.images, labels=common.labels) for side in aligned)
     keys = None if objects is None else tuple(map(tuple, objects))
     return AnnotatorSet(tuple(names), sides, annotated, keys, path)
+
+
+def listed_images(side: Annotations, common: Annotations) -> NDArray[np.int64]:
+    """Return the positions of all images of a file among those of another; images that it lacks come after them."""
+    count = len(side.images)
+    if not len(side.labels):
+        return side.like(common).image.astype(np.int64)
+    everything = Annotations(
+        images=side.images,
+        labels=side.labels,
+        image=np.arange(count, dtype=np.int32),
+        label=np.zeros(count, dtype=np.int32),
+        regions=Regions(np.zeros((count, 4)), "xyxy"),
+        unit=side.unit,
+    )
+    return everything.like(common).image.astype(np.int64)
 
 
 def split_file(

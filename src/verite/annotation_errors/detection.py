@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from math import inf
+from functools import cached_property
+from math import inf, isnan, nan
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from verite.annotation_errors.model import check_count, fingerprint, format_value, set_fields
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
@@ -19,6 +22,7 @@ Rate = float | tuple[float, float]  # a share, or (errors, checked) of an audit,
 ERROR_KINDS = ("missing", "spurious", "label", "jitter")
 SIZES = ("small", "medium", "large")
 ANY = "*"
+DRAW_COLUMNS = ("missing", "spurious", "label", "jitter_share", "jitter_sd", "lit")  # of posterior draws
 HEADER = "class,size,kind,rate"
 
 
@@ -46,6 +50,9 @@ class Detection:
         The correlation of two errors in one group, at least 0 and below 1.
     favours : (str, float), optional
         Bias: errors are this many times as likely where this detector gains from them.
+    draws : sequence of rows, default ()
+        Posterior draws of the rates, as :func:`verite.agree` makes them: missing, spurious, label, share and deviation
+        of the jitter, lit; nan where a rate is unknown. Simulation d takes row d modulo the number of rows.
 
     Examples
     --------
@@ -62,6 +69,7 @@ class Detection:
     shared: str | None = None
     correlation: float = 0.0
     favours: tuple[str, float] | None = None
+    draws: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         set_fields(self, **{kind: check_share(kind, getattr(self, kind)) for kind in (*ERROR_KINDS[:3], "lit")})
@@ -74,6 +82,9 @@ class Detection:
             raise BadParameter(f"jitter: expected a deviation from 0 up, as a share of the side, found {deviation:g}")
         set_fields(self, jitter=(check_share("jitter", self.jitter[0]), deviation))
         set_fields(self, rates=tuple(check_rate_row(tuple(row)) for row in self.rates))
+        set_fields(self, draws=tuple(check_draw(tuple(row)) for row in self.draws))
+        if self.draws and any(self.fixed_mean(kind) for kind in ERROR_KINDS):
+            raise BadParameter("draws: expected rates of errors or posterior draws of them, found both")
         if not 0 <= self.correlation < 1:
             raise BadParameter(f"correlation: expected a number from 0 up and below 1, found {self.correlation:g}")
         if (self.shared is not None) != (self.correlation > 0):
@@ -141,12 +152,57 @@ class Detection:
         return not any(self.mean(kind) for kind in ERROR_KINDS) and not any(rate for *_, rate in self.rates)
 
     def mean(self, kind: str) -> float:
-        """Return the rate of a kind of error; for a rate from an audit, the mean of Jeffreys' posterior."""
+        """Return the rate of a kind of error; the mean of its posterior, where it is known so well only."""
+        if self.draws:
+            return self.draw_means[kind]
+        return self.fixed_mean(kind)
+
+    @cached_property
+    def draw_means(self) -> dict[str, float]:
+        """The mean of each rate over the posterior draws."""
+        every = range(len(self.draws))
+        return {kind: float(np.mean([self.drawn(kind, row) for row in every])) for kind in ERROR_KINDS}
+
+    def fixed_mean(self, kind: str) -> float:
+        """Return the rate that was given; for a rate from an audit, the mean of Jeffreys' posterior.
+
+        Missing objects are no share of the checked annotations, and their rate has a Gamma posterior.
+        """
         rate = self.jitter[0] if kind == "jitter" else getattr(self, kind)
         if isinstance(rate, tuple):
             errors, checked = rate
-            return float((errors + 0.5) / (checked + 1))
+            return float((errors + 0.5) / (checked + (kind != "missing")))
         return float(rate)
+
+    def drawn(self, kind: str, sample: int) -> float:
+        """Return a rate of a posterior draw; `jitter_sd` and `lit` are known, too."""
+        value = self.draws[sample % len(self.draws)][DRAW_COLUMNS.index("jitter_share" if kind == "jitter" else kind)]
+        return (self.lit if kind == "lit" else 0.0) if isnan(value) else value
+
+    def sample_rate(self, kind: str, sample: int, rng: np.random.Generator) -> float:
+        """Return the rate of a kind of error in one simulation."""
+        if self.draws:
+            return self.drawn(kind, sample)
+        rate = self.jitter[0] if kind == "jitter" else getattr(self, kind)
+        if not isinstance(rate, tuple):
+            return float(rate)
+        errors, checked = rate
+        if kind == "missing":
+            return float(rng.gamma(errors + 0.5) / checked)
+        return float(rng.beta(errors + 0.5, checked - errors + 0.5))
+
+    def has_fixed_rate(self, kind: str) -> bool:
+        """Return whether a rate is the same in every simulation."""
+        rate = self.jitter[0] if kind == "jitter" else getattr(self, kind)
+        return self.shared is None and not self.draws and not isinstance(rate, tuple)
+
+    def jitter_deviation(self, sample: int) -> float:
+        """Return the standard deviation of displaced sides in one simulation."""
+        return self.drawn("jitter_sd", sample) if self.draws else self.jitter[1]
+
+    def lit_share(self, sample: int) -> float:
+        """Return the share of missing objects that some detector may have detected, in one simulation."""
+        return self.drawn("lit", sample) if self.draws else self.lit
 
     def has(self, kind: str) -> bool:
         """Return whether errors of a kind occur at all: at the common rate, or at one that differs."""
@@ -157,6 +213,9 @@ class Detection:
         rates: dict[str, Any] = {kind: min(1.0, factor * self.mean(kind)) for kind in ERROR_KINDS[:3]}
         rows = tuple((label, size, kind, min(1.0, factor * rate)) for label, size, kind, rate in self.rates)
         share, deviation = self.jitter
+        if self.draws:
+            scaled = [(*(np.minimum(1.0, factor * np.array(row[:4])).tolist()), *row[4:]) for row in self.draws]
+            return replace(self, draws=tuple(scaled), rates=rows)
         return replace(self, **rates, jitter=(min(1.0, factor * share), deviation), rates=rows)
 
     def __str__(self) -> str:
@@ -180,14 +239,19 @@ class Detection:
         ):
             rate = getattr(self, kind)
             if isinstance(rate, tuple):
-                parts.append(
-                    sentence.format(f"{rate[0]:.3g} in {rate[1]:.3g} checked (Beta posterior under Jeffreys' prior)")
-                )
+                law = "Gamma" if kind == "missing" else "Beta"
+                found = f"{rate[0]:.3g} in {rate[1]:.3g} checked ({law} posterior under Jeffreys' prior)"
+                parts.append(sentence.format(found))
             elif rate:
                 parts.append(sentence.format(f"{rate:g}"))
         if self.jitter[0]:
             share, deviation = self.jitter
             parts.append(f"the sides of {share:g} of the boxes are displaced by {deviation:g} of the side (sd)")
+        if self.draws:
+            known = [f"{kind} {self.mean(kind):.3g}" for kind in ERROR_KINDS if self.mean(kind)]
+            parts.append(
+                f"rates are {len(self.draws):,} joint posterior draws (mean: {', '.join(known) or 'no errors'})"
+            )
         if self.rates:
             parts.append(f"{len(self.rates)} rates of classes, sizes and kinds differ")
         how = "independently"
@@ -196,6 +260,34 @@ class Detection:
             how = f"with correlation {self.correlation:g} within each {group}"
         bias = "" if self.favours is None else f", {self.favours[1]:g} times as likely where {self.favours[0]} gains"
         return f"{'; '.join(parts) or 'no annotation is wrong'}; {how}{bias}"
+
+
+def read_draws(path: str | Path) -> tuple[tuple[float, ...], ...]:
+    """Read rates.csv of :func:`verite.agree`: one posterior draw of the rates per row; an empty cell is unknown."""
+    from verite.csv_files import read_csv
+
+    table = read_csv(path, f"the header {','.join(DRAW_COLUMNS)}", DRAW_COLUMNS)
+    found = []
+    for where, row in table.records():
+        try:
+            found.append(check_draw(tuple(float(row[name]) if row[name].strip() else nan for name in DRAW_COLUMNS)))
+        except ValueError as error:
+            why = str(error) if isinstance(error, BadParameter) else excerpt(",".join(row.values()))
+            raise ReadError(where, expected=f"rates of {', '.join(DRAW_COLUMNS)}", found=why) from None
+    if not found:
+        raise ReadError(table.path, expected="posterior draws of rates", found="none")
+    return tuple(found)
+
+
+def check_draw(row: Sequence[Any]) -> tuple[float, ...]:
+    """Return a posterior draw of the rates; refuse what is no share, except for the deviation of the jitter."""
+    if len(row) != len(DRAW_COLUMNS):
+        raise BadParameter(f"draws: expected {len(DRAW_COLUMNS)} rates ({', '.join(DRAW_COLUMNS)}), found {len(row)}")
+    values = tuple(float(value) for value in row)
+    for name, value in zip(DRAW_COLUMNS, values, strict=True):
+        if not isnan(value) and not 0 <= value <= (10 if name == "jitter_sd" else 1):
+            raise BadParameter(f"draws: expected a share from 0 to 1 of {name}, found {value:g}")
+    return values
 
 
 def read_rates(path: str | Path) -> tuple[tuple[str, str, str, float], ...]:
@@ -250,7 +342,7 @@ def check_share(name: str, value: Any) -> Any:
 
 def format_field(name: str, value: Any) -> str:
     """Format a field as in signatures, such as 1/60 for an audit and 0.05x0.15 for jitter."""
-    if name == "rates":
+    if name in ("rates", "draws"):
         return fingerprint([list(row) for row in value])
     if name == "favours":
         return f"{value[0]}:{format_value(value[1])}"

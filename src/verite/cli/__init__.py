@@ -33,6 +33,7 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("semantic", "", "Semantic segmentation: mIoU, accuracy"),
         ("f1", "", "Precision, recall, F1 without confidences"),
         ("track", "", "Tracking: HOTA, MOTA, IDF1"),
+        ("miss-rate", "", "Pedestrians: log-average miss rate, MR⁻²"),
         ("localize", "localize", "Localization metrics of matched objects"),
         ("scene-score", "scene_score", "One score per image for the whole scene"),
     ),

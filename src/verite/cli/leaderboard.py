@@ -21,7 +21,8 @@ from verite.cli.options import (
 )
 from verite.errors import BadParameter
 from verite.leaderboards.leaderboard import LeaderboardSettings
-from verite.settings import Flag, Number, Option, Setting, Settings
+from verite.leaderboards.score_tables import ScoreSettings
+from verite.settings import Count, Flag, Number, Option, Setting, Settings
 
 if TYPE_CHECKING:
     from verite.annotation_errors.detection import Detection
@@ -37,6 +38,9 @@ class ErrorSettings(Settings):
         "Rates of annotation errors: missing, spurious, label as shares of the annotations, jitter as SHARExDEVIATION.",
         metavar="KIND=RATE,...",
         default_text="no errors",
+    )
+    rates_draws: Option[str | None] = Setting(
+        None, "Posterior draws of the rates: rates.csv of verite agree.", kind="path", metavar="FILE"
     )
     errors_file: Option[str | None] = Setting(None, "Table class,size,kind,rate of rates that differ.", kind="path")
     audit: Option[str | None] = Setting(
@@ -65,6 +69,14 @@ class CalibrationSettings(Settings):
     )
 
 
+class GoldDrawSettings(Settings):
+    """Settings of the choice of images for a better annotation."""
+
+    draw_gold: Option[int | None] = Count(
+        None, "Draw N images at random for --gold, and write their names to gold-images.csv.", metavar="N"
+    )
+
+
 class BoardSettings(FolderSettings):
     """The folder of `verite leaderboard`."""
 
@@ -75,7 +87,15 @@ class BoardSettings(FolderSettings):
 
 @command(
     params=options_for(
-        ErrorSettings, LeaderboardSettings, CalibrationSettings, BoardSettings, PlotSettings, *READING, OutputSettings
+        ErrorSettings,
+        LeaderboardSettings,
+        CalibrationSettings,
+        GoldDrawSettings,
+        ScoreSettings,
+        BoardSettings,
+        PlotSettings,
+        *READING,
+        OutputSettings,
     ),
     epilog="""\b
 Examples:
@@ -85,12 +105,16 @@ Examples:
   verite leaderboard truth.json a.json b.json --audit missing=3/60,spurious=1/60
   verite leaderboard truth.json a.json b.json --audit board/audit.csv --errors missing=0.05
   verite leaderboard truth.json a.json b.json --errors spurious=0.02 --bias-toward a:4
+  verite leaderboard truth.json a.json b.json --rates-draws agreement/rates.csv
+  verite leaderboard truth.json --draw-gold 30 --seed 1 -o drawn/
+  verite leaderboard truth.json a.json b.json --gold gold.json --plan 0.005 --power 0.8
+  verite leaderboard scores.csv --case case --cluster patient --better higher
   verite leaderboard truth.json a.json b.json --resample video_id
   verite leaderboard --calibrate truth.json better.json a.json b.json c.json --errors missing=0.05
 Exit status: 0 success, 1 data error, 2 usage error.""",
 )
 @click.argument("truth", type=INPUT)
-@click.argument("pred", type=INPUT, nargs=-1, required=True)
+@click.argument("pred", type=INPUT, nargs=-1)
 def leaderboard(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     """Rank detectors by AP, with simulated uncertainty.
 
@@ -98,12 +122,18 @@ def leaderboard(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     bootstrap resamples of the images, and under both. The table shows for each detector its score, its lead over the
     next with a confidence interval, the probability that it is first and that it keeps its rank, the ranks that cannot
     be excluded, and how few annotations decide; statistically tied detectors follow. Exact probabilities for
-    accuracy-type scores: verite rank.
+    accuracy-type scores: verite rank. In place of TRUTH and PREDs, a table of scores per case ranks any systems.
     """
     from verite.cli.output import emit, note
     from verite.formats import list_shards
 
     quiet = given["quiet"] or given["as_json"]
+    if given["draw_gold"] is not None:
+        draw_gold(truth, given)
+        return
+    if are_score_tables(truth, pred, given):
+        rank_tables((truth, *pred), given)
+        return
     settings = LeaderboardSettings(**settings_given(LeaderboardSettings, given))
     errors, audit = read_error_model(given), given["audit"] if is_audit_file(given["audit"]) else None
     if given["calibrate"]:
@@ -120,9 +150,53 @@ def leaderboard(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     emit(board, given)
 
 
+def draw_gold(truth: str, given: Given) -> None:
+    """Draw images for a better annotation, and write their names or print them."""
+    from verite.cli.output import keep_table, note
+    from verite.files import fill_folder
+    from verite.leaderboards.gold import draw_gold_images
+    from verite.model.tables import Table
+
+    names = draw_gold_images(read_side(truth, "truth", given), given["draw_gold"], given["seed"])
+    if not given["output"]:
+        click.echo("\n".join(names))
+        return
+    with fill_folder(Path(given["output"])) as home:
+        keep_table(home / "gold-images.csv", Table(("image",), tuple((name,) for name in names)), given)
+    note(f"{len(names)} images in {given['output']}/gold-images.csv", quiet=given["quiet"])
+
+
+def are_score_tables(truth: str, pred: tuple[str, ...], given: Given) -> bool:
+    """Return whether the arguments are tables of scores: one table alone, or columns of such tables are named."""
+    named = any(given[name] is not None for name in ("case", "system", "score", "cluster", "task"))
+    return named or (not pred and Path(truth).suffix.lower() in (".csv", ".tsv"))
+
+
+def rank_tables(paths: tuple[str, ...], given: Given) -> None:
+    """Rank the systems of a table of scores, or of one table per system."""
+    from verite.cli.output import emit, keep_table, note, wants_plots
+    from verite.files import fill_folder, write_atomically
+    from verite.leaderboards.score_tables import rank_scores, read_scores
+
+    settings = ScoreSettings(**settings_given(ScoreSettings, given))
+    board = rank_scores(read_scores(paths[0] if len(paths) == 1 else paths, settings), settings)
+    if given["output"]:
+        with fill_folder(Path(given["output"])) as home:
+            write_atomically(home / "leaderboard.json", board.to_json(indent=1) + "\n")
+            write_atomically(home / "leaderboard.md", board.to_markdown())
+            for name, table in board.tables().items():
+                keep_table(home / f"{name}.csv", table, given)
+            if wants_plots(given):
+                from verite.reporting.leaderboard_plots import save_scores
+
+                save_scores(board, home, given["plot_format"])
+        note(f"results in {given['output']}", quiet=given["quiet"] or given["as_json"])
+    emit(board, given)
+
+
 def read_error_model(given: Given) -> Detection:
     """Build the annotation-error model from the options; `--audit FILE` is read later, with the ground truth."""
-    from verite.annotation_errors.detection import Detection, read_rates
+    from verite.annotation_errors.detection import Detection, read_draws, read_rates
 
     rates = [given["errors"], None if is_audit_file(given["audit"]) else given["audit"]]
     favours = None
@@ -141,6 +215,7 @@ def read_error_model(given: Given) -> Detection:
         shared=given["shared"],
         correlation=given["correlation"] or 0.0,
         favours=favours,
+        draws=read_draws(given["rates_draws"]) if given["rates_draws"] else (),
     )
 
 

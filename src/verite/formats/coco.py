@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -155,10 +155,19 @@ def facts_of(skeleton: Skeleton) -> dict[str, Any]:
 FORMATS = ("coco", "coco-folder", "coco-rotated", "lvis")
 
 
+Table = TypeVar("Table")
+
+
 class ImageTable(msgspec.Struct):
     """The images of a COCO document; other sections are skipped by the decoder."""
 
     images: list[dict[str, Any]] = []
+
+
+class AnnotationTable(msgspec.Struct):
+    """The annotations of a COCO document; other sections are skipped by the decoder."""
+
+    annotations: list[dict[str, Any]] = []
 
 
 def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
@@ -168,8 +177,21 @@ def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
     return {
         record["id"]: record
         for path in find_files(source.path)
-        for document in documents_of(path)
+        for document in documents_of(path, ImageTable)
         for record in document.images
+        if isinstance(record.get("id"), (int, str))
+    }
+
+
+def read_annotation_records(source: Source) -> dict[Any, dict[str, Any]]:
+    """Return the records of `annotations` by id, with all their keys; empty if the source is no COCO file."""
+    if source.format not in FORMATS:
+        return {}
+    return {
+        record["id"]: record
+        for path in find_files(source.path)
+        for document in documents_of(path, AnnotationTable)
+        for record in document.annotations
         if isinstance(record.get("id"), (int, str))
     }
 
@@ -182,18 +204,18 @@ def find_files(path: str) -> list[Path]:
     return sorted(p for p in place.rglob("*.json*") if p.is_file()) if place.is_dir() else [place]
 
 
-def documents_of(path: Path) -> Iterator[ImageTable]:
-    """Yield the image tables of a file, packed or not."""
+def documents_of(path: Path, table: type[Table]) -> Iterator[Table]:
+    """Yield one table of each document of a file, packed or not."""
     from verite.formats.archives import temporary_folder, unpack
 
     if not path.is_file():
         return
     if path.suffix.lower() not in PACKED:
-        yield decode(path, ImageTable, nan_in=ANYWHERE)
+        yield decode(path, table, nan_in=ANYWHERE)
         return
     with temporary_folder() as folder:
         for inside in find_files(str(unpack(path, folder).place)):
-            yield decode(inside, ImageTable, nan_in=ANYWHERE)
+            yield decode(inside, table, nan_in=ANYWHERE)
 
 
 def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
@@ -406,8 +428,9 @@ def label_table(path: Path, file: _core.CocoFile, offset: int) -> tuple[Labels, 
     named = [name for name in given if name is not None]
     if len(named) < len(given):
         raise ReadError(f"{path}: categories[{given.index(None)}]", expected="a key 'name'", found="none")
+    longest = limit("class_name")
     for i, name in enumerate(named):
-        check_name(f"{path}: categories[{i}].name", name)
+        check_name(f"{path}: categories[{i}].name", name, longest)
     counts = Counter(named)
     names = [f"{name} (id {id})" if counts[name] > 1 else name for name, id in zip(named, ids, strict=True)]
     check_names(f"{path}: categories", names)

@@ -1,8 +1,8 @@
 """CVAT XML 1.1: one file for all images, with boxes, polygons and masks; "for video" with tracks over its frames.
 
 A rotated box is read as the polygon of its four corners. Points, lines, ellipses, cuboids, skeletons, tags and shapes
-without a label (V207) are skipped and counted in the notes. The frames of a video are images named `frame_000000`;
-track ids are dropped.
+without a label (V207) are skipped and counted in the notes. The frames of a video are images named `frame_000000`,
+and their objects have the numbers of their tracks.
 """
 
 from __future__ import annotations
@@ -135,13 +135,13 @@ def read(path: Path, options: Options) -> Annotations:
         size, count = video_size(root)
         for frame in range(count):
             rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])
-        for track in root.all("track"):
+        for number, track in enumerate(root.all("track")):
             for shape in track.children:
                 if shape.attributes.get("outside", "0") == "1":
                     continue
                 with rows.errors:
-                    add_framed(rows, shape, track.attributes.get("label"), size)
-        rows.remark("tracks taken apart: boxes are taken frame by frame", count=sum(1 for _ in root.all("track")))
+                    add_framed(rows, shape, track.attributes.get("label"), size, number)
+        rows.remark("tracks, one image per frame", count=sum(1 for _ in root.all("track")))
     if not rows.images:
         raise ReadError(root.where, expected="at least one <image> or <track> in <annotations>", found="none")
     return rows.annotations("cvat", layout="xyxy")
@@ -157,14 +157,14 @@ def add_image(rows: Rows, image: Element) -> None:
             add_shape(rows, name, shape, shape.attributes.get("label"), (height, width))
 
 
-def add_framed(rows: Rows, shape: Element, label: str | None, size: tuple[int, int]) -> None:
+def add_framed(rows: Rows, shape: Element, label: str | None, size: tuple[int, int], track: int) -> None:
     """A shape of a track in its frame."""
     frame = to_whole(shape.attribute_number("frame"), "the number of a frame", shape.where)
     if not 0 <= frame <= FRAMES_AT_MOST:
         raise ReadError(shape.where, expected="the number of a frame, from 0", found=str(frame))
     image = f"frame_{frame:06d}"
     rows.remember_image(shape.where, image, (size[1], size[0]))
-    add_shape(rows, image, shape, label, size)
+    add_shape(rows, image, shape, label, size, track)
 
 
 def video_size(root: Element) -> tuple[tuple[int, int], int]:
@@ -195,7 +195,9 @@ def label_names(root: Element) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def add_shape(rows: Rows, image: str, shape: Element, label: str | None, size: tuple[int, int]) -> None:
+def add_shape(
+    rows: Rows, image: str, shape: Element, label: str | None, size: tuple[int, int], track: int | None = None
+) -> None:
     """A shape, or a remark on why it is none that counts."""
     if shape.tag not in READERS:
         rows.remark(f"<{shape.tag[:60]}> left out: neither box, polygon nor mask")
@@ -208,7 +210,7 @@ def add_shape(rows: Rows, image: str, shape: Element, label: str | None, size: t
     if shape.attributes.get("occluded", "0") == "1":
         flags.append("occluded")
     box, ring, runs = READERS[shape.tag](shape, *size)
-    rows.add(shape.where, image, label.strip(), box, polygon=ring and [ring], runs=runs, flags=flags)
+    rows.add(shape.where, image, label.strip(), box, polygon=ring and [ring], runs=runs, flags=flags, track=track)
 
 
 Outline = tuple[list[float], list[float] | None, tuple[NDArray[np.uint32], tuple[int, int]] | None]

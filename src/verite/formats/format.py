@@ -530,8 +530,9 @@ def check_names(where: object, names: Sequence[str]) -> None:
     """Refuse class names that are repeated, empty, too long or too many."""
     if len(names) > limit("classes"):
         raise too_many_classes(where, len(names))
+    longest = limit("class_name")
     for name in names:
-        check_name(where, name)
+        check_name(where, name, longest)
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
         raise ReadError(where, expected="each class name once", found=f"{excerpt(twice)} twice")
@@ -546,11 +547,15 @@ def too_many_classes(where: object, count: int) -> ReadError:
 HALF_PAIR = re.compile("[\ud800-\udfff]")  # of surrogates: no letter, and nothing that can be written or drawn
 
 
-def check_name(where: object, name: str) -> None:
-    """Refuse a class name that is empty, too long, or has an unpaired surrogate, which no file or figure can show."""
-    if HALF_PAIR.search(name):
+def check_name(where: object, name: str, longest: int | None = None) -> None:
+    """Refuse a class name that is empty, too long, or has an unpaired surrogate, which no file or figure can show.
+
+    `longest` is the limit, for callers with many names, who look it up once.
+    """
+    if not name.isascii() and HALF_PAIR.search(name):
         raise ReadError(where, expected="a class name of letters", found=f"half a surrogate pair in {excerpt(name)}")
-    if not 0 < len(name) <= limit("class_name"):
-        longest = f"a class name of 1 to {limit('class_name')} characters"
+    longest = limit("class_name") if longest is None else longest
+    if not 0 < len(name) <= longest:
+        expected = f"a class name of 1 to {longest} characters"
         found = f"{len(name)}, {name[:20]!r}…" if name else "an empty one"
-        raise ReadError(where, expected=longest, found=found, remedy=remedy("class_name") if name else "")
+        raise ReadError(where, expected=expected, found=found, remedy=remedy("class_name") if name else "")

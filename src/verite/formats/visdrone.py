@@ -1,7 +1,7 @@
 """VisDrone detection: `left,top,width,height,score,category,truncation,occlusion` per line, one text file per image.
 
 The lines of videos (VisDrone-VID and VisDrone-MOT, one text file per sequence) begin with `frame,track`; frames become
-images, named `SEQUENCE/0000001` like their files, and tracks are left out. In a ground truth the score is 1, or 0 where
+images, named `SEQUENCE/0000001` like their files, with track ids. In a ground truth the score is 1, or 0 where
 VisDrone's evaluation ignores the object; category 0 marks ignored regions and 11 other objects, which it ignores as
 well. In predictions the score is the confidence, and truncation and occlusion are -1.
 """
@@ -110,7 +110,7 @@ def read(path: Path, options: Options) -> Annotations:
             for frame in range(1, last + 1) if not is_pred else ():
                 rows.remember_image(file, frame_name(file.stem, frame))
     if count == VIDEO:
-        rows.notes.append("tracks left out: boxes are taken frame by frame")
+        rows.notes.append("one image per frame; verite track evaluates the tracks")
     if rows.flags["ignore"]:
         rows.notes.append(
             f"{len(rows.flags['ignore']):,} objects are ignored (score 0, ignored regions, others); "
@@ -150,15 +150,18 @@ def add_line(rows: Rows, where: str, name: str, line: str, count: int, *, is_pre
     *place, left, top, width, height, score, category, truncation, occlusion = to_numbers(words, where)
     if category not in range(len(CLASSES)):
         raise ReadError(where, expected=f"a category from 0 to {len(CLASSES) - 1}", found=excerpt(words[-3]))
-    frame = 0
+    frame, track = 0, None
     if place:
+        if place[1] != int(place[1]):
+            raise ReadError(where, expected="the id of a track, a whole number", found=excerpt(words[1]))
+        track = int(place[1])
         if not 1 <= place[0] <= MOST_FRAMES or place[0] != int(place[0]):
             raise ReadError(where, expected="the number of a frame, from 1", found=excerpt(words[0]))
         frame = int(place[0])
         name = frame_name(name, frame)
     box, label = [left, top, width, height], CLASSES[int(category)]
     if is_pred:
-        rows.add(where, name, label, box, score)
+        rows.add(where, name, label, box, score, track=track)
         return frame
     marks = {
         "ignore": score == 0 or category in IGNORED,
@@ -166,7 +169,7 @@ def add_line(rows: Rows, where: str, name: str, line: str, count: int, *, is_pre
         "truncated": truncation > 0,
         "occluded": occlusion > 0,
     }
-    rows.add(where, name, label, box, flags=[mark for mark, is_set in marks.items() if is_set])
+    rows.add(where, name, label, box, track=track, flags=[mark for mark, is_set in marks.items() if is_set])
     return frame
 
 

@@ -76,6 +76,8 @@ def recognise(probe: PathProbe) -> str | None:
     if not probe.files or probe.files[0].suffix.lower() not in SUFFIXES:
         return None
     head = probe.head
+    if "box_2d" not in head and "<loc" not in head:
+        return None
     for mark, kind in (('"bbox_2d', "bbox_2d"), ('"box_2d', "box_2d"), ("<loc_", "<loc_…>"), ("<loc", "<loc….>")):
         if mark in head.replace('\\"', '"').replace('""', '"'):
             token = "location tokens" if mark.startswith("<") else kind

@@ -23,7 +23,9 @@ from verite.formats import list_shards, read
 from verite.leaderboards.audit import AuditVerdicts, stratified_rates
 from verite.leaderboards.bootstrap import image_groups, resample_images, sampled_units
 from verite.leaderboards.candidates import CandidatePool, UnmatchedDetections, find_unmatched
+from verite.leaderboards.gold import correct_by_gold, read_gold
 from verite.leaderboards.influence import RankingInfluence, find_influence
+from verite.leaderboards.plan import make_plan
 from verite.leaderboards.result import Board, Leaderboard
 from verite.leaderboards.simulation import AnnotationErrorSimulation, count_confusions, read_confusions
 from verite.model.annotations import Annotations
@@ -111,6 +113,15 @@ class LeaderboardSettings(EvaluationSettings):
     draws: Option[int] = Count(1000, "Number of simulations and of bootstrap resamples.")
     seed: Option[int] = Whole(0, "Seed of the random numbers.")
     level: Option[float] = Level(0.95, "Confidence level of intervals, rank sets and ties.")
+    gold: Setting[Any, Any] = FileOrContent(
+        None, "Better ground truth of a random subset of the images: corrects leads, whatever the errors are.",
+        metavar="FILE", omit_default=True,
+    )  # fmt: skip
+    plan: Option[float | None] = Number(
+        None, "Plan: images, gold images and annotations to check until a lead of DELTA is decided.", metavar="DELTA",
+        is_signed=False,
+    )  # fmt: skip
+    power: Option[float] = Number(0.8, "Power of the planned test.", is_signed=False)
     interval: Option[bool] = Flag(
         False, "Insist on confidence intervals around the scores, which there are by default where they are possible.",
         is_signed=False, section="Statistics",
@@ -163,6 +174,9 @@ def leaderboard(
     draws: int = 1000,
     seed: int = 0,
     level: float = 0.95,
+    gold: Any = None,
+    plan: float | None = None,
+    power: float = 0.8,
     interval: bool = False,
     interval_images: int | str | None = None,
     audit_size: int = 100,
@@ -206,6 +220,12 @@ def leaderboard(
         The seed of the random numbers.
     level : float, default 0.95
         The confidence level of intervals, rank sets and ties.
+    gold : path or Annotations, optional
+        A better ground truth of a random subset of the images, at least 20: leads are corrected by it, which is valid
+        whatever the errors are.
+    plan, power : float, optional
+        A lead, and the power with which it is to be found: how many images, gold images and checked annotations the
+        decision between neighbours needs.
     interval : bool, default False
         Insist on confidence intervals around the scores: an error where they are not possible. Without it there are
         intervals wherever they are possible.
@@ -245,8 +265,8 @@ def leaderboard(
         protocol = protocol_of_scores(metrics)
     settings = LeaderboardSettings(
         protocol=protocol, on=on, sigmas=sigmas, metrics=metrics, missing_from=missing_from, confusion=confusion,
-        resample=resample, draws=draws, seed=seed, level=level, interval=interval, interval_images=interval_images,
-        audit_size=audit_size, threads=threads, checks=checks,
+        resample=resample, draws=draws, seed=seed, level=level, gold=gold, plan=plan, power=power, interval=interval,
+        interval_images=interval_images, audit_size=audit_size, threads=threads, checks=checks,
     )  # fmt: skip
     with use_threads(settings.threads):
         several = truth if predictions is None else predictions
@@ -312,6 +332,7 @@ def rank_results(
                 found = f"found none: {name!r} has no {metrics[-1]}"
                 raise DataError(f"{path}: expected objects that count, {found}")
     simulation = LeaderboardSimulation(names, given, metrics, errors, audit, settings)
+    gold = None if settings.gold is None else read_gold(settings.gold, simulation.truth)
     samples = simulation.simulate()
     units = sampled_units(simulation.truth.images, simulation.groups).count if simulation.resamples else None
     intervals, no_interval = simulation.score_intervals(units)
@@ -330,8 +351,15 @@ def rank_results(
             is_grouped=is_grouped,
             intervals=intervals.get(metric, ()),
         )
+    board = boards[metrics[0]]
+    corrected = None if gold is None else correct_by_gold(*gold, given, board, settings.seed)
+    plan = None
+    if settings.plan is not None:
+        plan = make_plan(board, simulation, corrected, settings.plan, settings.power)
     return Leaderboard(
         boards=boards,
+        gold=corrected,
+        plan=plan,
         protocol=given[0].protocol,
         signatures={metric: simulation.signature(metric) for metric in metrics},
         errors=simulation.errors,

@@ -26,8 +26,10 @@ if TYPE_CHECKING:
     from verite.annotation_errors.detection import Detection
     from verite.leaderboards.audit import CheckedOdds
     from verite.leaderboards.candidates import CandidatePool
+    from verite.leaderboards.gold import GoldCorrection
     from verite.leaderboards.influence import RankingInfluence
     from verite.leaderboards.leaderboard import LeaderboardSettings, LeaderboardSimulation
+    from verite.leaderboards.plan import Plan
     from verite.model.annotations import Annotations
     from verite.signature import Signature
     from verite.statistics.half_samples import ScoreInterval
@@ -290,6 +292,10 @@ class Leaderboard(Display):
         Findings of the checks, with the name of the detector.
     simulation : LeaderboardSimulation, optional
         Everything that further simulations need.
+    gold : GoldCorrection, optional
+        Leads by the first score, corrected by gold images.
+    plan : Plan, optional
+        What the decision between neighbours by the first score needs.
 
     Examples
     --------
@@ -315,6 +321,8 @@ class Leaderboard(Display):
     no_interval: str = ""
     findings: list[tuple[str, Any]] = field(default_factory=list)
     simulation: LeaderboardSimulation | None = None
+    gold: GoldCorrection | None = None
+    plan: Plan | None = None
 
     @property
     def board(self) -> Board:
@@ -465,6 +473,8 @@ class Leaderboard(Display):
                 found |= {f"pairs{end}": self.pair_table(metric), f"places{end}": self.place_table(metric)}
         if self.influence:
             found["audit"] = audit_table(self.audit)
+        if self.gold is not None:
+            found["gold"] = self.gold.table()
         return found
 
     def shown_table(self, metric: str) -> Table:
@@ -511,6 +521,8 @@ class Leaderboard(Display):
             table = self.shown_table(metric)
             parts.append(Table(table.head, table.rows, title=metric) if len(self.boards) > 1 else table)
             parts += self.describe_ranking(board)
+        for more in (self.gold, self.plan):
+            parts += more.contents() if more is not None else []
         cuts = describe_cuts({name: [found for whose, found in self.findings if whose == name] for name in self.names})
         return [*parts, *self.notes, *cuts, self.signature]
 
@@ -689,6 +701,12 @@ class Leaderboard(Display):
             "version": __version__,
             "truth": {"path": self.truth.source.path, "digest": digest_for(self.signature, self.truth)},
         }
+        if self.gold is not None:
+            document["gold"] = self.gold.to_dict()
+            chances = dict(zip(self.gold.names, self.gold.p_first, strict=True))
+            document["detectors"] = [one | {"p_first_gold": chances[one["name"]]} for one in document["detectors"]]
+        if self.plan is not None:
+            document["plan"] = self.plan.to_dict()
         if len(self.boards) > 1:
             document["metrics"] = {
                 metric: {"signature": str(self.signatures[metric]), **self.board_dict(metric)} for metric in self.boards

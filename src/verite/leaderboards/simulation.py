@@ -327,13 +327,7 @@ class AnnotationErrorSimulation:
     def rates(self, kind: str, sample: int) -> Floats:
         """Return the rate of every annotation and, for missing objects, of every candidate behind them (unscaled)."""
         errors, number = self.errors, ERROR_KINDS.index(kind)
-        given = errors.jitter[0] if kind == "jitter" else getattr(errors, kind)
-        if isinstance(given, tuple):
-            wrong, checked = given
-            rng = generator(self.seed, sample, RATE_STREAM + KIND_STEP * number)
-            common = float(rng.beta(wrong + 0.5, checked - wrong + 0.5))
-        else:
-            common = float(given)
+        common = errors.sample_rate(kind, sample, generator(self.seed, sample, RATE_STREAM + KIND_STEP * number))
         factor, own = self.relative_rates[kind]
         found = np.where(np.isnan(own), common, own) * factor
         mean = errors.mean(kind)
@@ -345,15 +339,10 @@ class AnnotationErrorSimulation:
             found = found * (by_group / mean)[group]
         return np.minimum(found, 1.0)
 
-    def has_fixed_rates(self, kind: str) -> bool:
-        """Return whether the rates of a kind are the same in every simulation."""
-        given = self.errors.jitter[0] if kind == "jitter" else getattr(self.errors, kind)
-        return self.errors.shared is None and not isinstance(given, tuple)
-
     @cached_property
     def fixed_samplers(self) -> dict[str, BernoulliSampler]:
         """Samplers of the kinds of errors whose rates never change."""
-        kinds = (kind for kind in ("spurious", "label", "jitter") if self.has_fixed_rates(kind))
+        kinds = (kind for kind in ("spurious", "label", "jitter") if self.errors.has_fixed_rate(kind))
         return {kind: BernoulliSampler.of(self.rates(kind, 0)) for kind in kinds}
 
     def sample_errors(self, kind: str, sample: int, stream: int) -> NDArray[np.bool_]:
@@ -394,7 +383,9 @@ class AnnotationErrorSimulation:
         if "jitter" in self.active:
             displaced = np.flatnonzero(self.sample_errors("jitter", sample, JITTER_STREAM) & ~spurious & ~relabelled)
             normal = generator(self.seed, sample, OFFSET_STREAM).standard_normal((len(displaced), 4))
-            boxes = displace_boxes(self.truth.regions.boxes[rows[displaced]], normal * self.errors.jitter[1])
+            boxes = displace_boxes(
+                self.truth.regions.boxes[rows[displaced]], normal * self.errors.jitter_deviation(sample)
+            )
         removed = np.concatenate([rows[spurious], rows[moved], rows[displaced]])
         detectable, undetected = self.sample_missing(sample)
         added = np.concatenate([rows[moved], len(self.truth) + detectable])
@@ -406,7 +397,7 @@ class AnnotationErrorSimulation:
         nothing = np.zeros(0, np.int64)
         if "missing" not in self.active:
             return nothing, nothing
-        is_fixed = self.has_fixed_rates("missing")
+        is_fixed = self.errors.has_fixed_rate("missing")
         detectable, undetected = self.fixed_missing_samplers if is_fixed else self.missing_samplers(sample)
         found = detectable.sample(generator(self.seed, sample, DETECTABLE_STREAM))
         if self.pool is not None and any(kind == "missing" for kind, _ in self.known):
@@ -435,7 +426,9 @@ class AnnotationErrorSimulation:
         rates, count = self.rates("missing", sample), len(self.rows)
         if self.pool is None or not len(self.pool):
             return rates[:0]
-        return scale_probabilities(rates[count:] * self.pool.weight, self.errors.lit * float(rates[:count].sum()))
+        return scale_probabilities(
+            rates[count:] * self.pool.weight, self.errors.lit_share(sample) * float(rates[:count].sum())
+        )
 
     @cached_property
     def object_table(self) -> Annotations:

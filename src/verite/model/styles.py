@@ -273,15 +273,23 @@ def csv_text(rows: Iterable[Iterable[object]]) -> str:
     return "".join(",".join(map(quote_csv, row)) + "\n" for row in texts)
 
 
+MUST_BE_QUOTED = re.compile('[,"\r\n]')
+
+
 def quote_csv(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if any(letter in text for letter in ',"\r\n') else text
+    return '"' + text.replace('"', '""') + '"' if MUST_BE_QUOTED.search(text) else text
 
 
 def csv_cell(value: Any, safe: bool) -> str:
     """A value as a program reads it; a text that a spreadsheet would compute gets a quote before it, if asked for."""
+    kind = type(value)
+    if kind is int or (kind is float and not isnan(value)):  # most cells of large tables
+        return repr(value)
     if value is None or (isinstance(value, float) and isnan(value)):
         return ""
-    text = (repr(float(value)) if isinstance(value, Bar) else str(value)).encode("utf-8", "backslashreplace").decode()
+    text = repr(float(value)) if isinstance(value, Bar) else str(value)
+    if not text.isascii():
+        text = text.encode("utf-8", "backslashreplace").decode()
     return f"'{text}" if safe and is_formula(value) else text
 
 
@@ -302,7 +310,8 @@ def is_formula(value: Any) -> bool:
 
 def has_formulas(table: Table) -> bool:
     """Whether a spreadsheet would compute a cell of this table."""
-    return any(is_formula(value) for row in (table.head, *table.all_rows) for value in row)
+    rows = (table.head, *table.all_rows)
+    return any(isinstance(value, str) and is_formula(value) for row in rows for value in row)
 
 
 # HTML

@@ -20,6 +20,7 @@ REGISTRY = {
     "semantic": "verite.protocols.semantic",
     "f1": "verite.protocols.f1",
     "track": "verite.protocols.track",
+    "miss-rate": "verite.protocols.miss_rate",
 }
 
 

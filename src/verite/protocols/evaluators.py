@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
@@ -34,6 +35,7 @@ from verite.protocols.protocol import signature_with_settings
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from inspect import Signature
 
 Item = Mapping[str, Any]
@@ -493,6 +495,40 @@ class BatchEvaluator(Generic[R]):
         """Remove all images, for example at the start of an epoch."""
         given = {"layout": self.layout, "labels": self.names, "keep": self.keep, "duplicates": self.duplicates}
         self.__init__(**given, **self.settings)  # type: ignore[misc]
+
+    def compute_async(self, *, name: str | None = None) -> Future[R]:
+        """Start to compute the results of all images so far in a background thread, while training goes on.
+
+        The evaluator may be updated or reset at once: what is computed is what was collected before. Matching and
+        accumulation run without Python's global lock.
+
+        Parameters
+        ----------
+        name : str, optional
+            Name of the detector.
+
+        Returns
+        -------
+        concurrent.futures.Future
+            ``future.result()`` waits for the results, or raises what :meth:`compute` would raise.
+        """
+        from concurrent.futures import Future
+        from threading import Thread
+
+        frozen = copy(self)
+        frozen.waiting, frozen.parts = list(self.waiting), list(self.parts)
+        frozen.seen, frozen.findings = set(self.seen), list(self.findings)
+        future: Future[R] = Future()
+        future.set_running_or_notify_cancel()
+
+        def work() -> None:
+            try:
+                future.set_result(frozen.compute(name=name))
+            except BaseException as error:
+                future.set_exception(error)
+
+        Thread(target=work, name="verite", daemon=True).start()
+        return future
 
     def compute(self, *, name: str | None = None, gather: Callable[[bytes], Sequence[bytes]] | None = None) -> R:
         """Return the results of all images so far; more may be added afterwards.

@@ -212,8 +212,8 @@ class TrackResults(Results):
 
 @protocol(
     TrackSettings,
-    files="TRUTH and PRED are files or folders with track ids: MOTChallenge text (one file per sequence), COCO JSON "
-    "with track_id, CVAT, KITTI tracking, or tables with a track column",
+    files="TRUTH and PRED are files or folders with track ids: MOTChallenge or VisDrone text (a file per sequence) or "
+    "CVAT for video",
     examples="""
 verite track MOT17/train results/
 verite track gt.txt tracker.txt
@@ -279,8 +279,8 @@ def check_tracks(side: Annotations, what: str) -> None:
     """Raise `DataError` if objects have no track ids."""
     if len(side) and (side.track is None or (side.track < 0).all()):
         raise DataError(
-            f"{side.source.path or what}: expected a track id for each object, found none; tracks are in MOTChallenge "
-            "text, CVAT and Datumaro tracks, KITTI tracking, COCO JSON with track_id, and tables with a column track"
+            f"{side.source.path or what}: expected a track id for each object, found none; tracks are read from "
+            "MOTChallenge and VisDrone text and CVAT for video"
         )
 
 

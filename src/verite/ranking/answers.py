@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from verite.annotation_errors.model import ErrorModel, fingerprint
 from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.ranking.sheets import resolve_confusion
+from verite.statistics.mcnemar import mcnemar_exact
 
 Kind = Literal["binary", "labels", "found"]
 Wrong = Literal["reverses", "vanishes"]
@@ -92,6 +93,16 @@ class AnswerTable:
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    @property
+    def units(self) -> str:
+        """What a paired test of two algorithms takes as independent."""
+        return "items"
+
+    def paired_p(self, one: int, two: int) -> float | None:
+        """Return the p-value that two algorithms are equally good on further items: McNemar's exact test."""
+        first, second = (self.answers[i] == self.truth for i in (one, two))
+        return mcnemar_exact(int((first & ~second).sum()), int((second & ~first).sum()))
 
     @property
     def digest(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import log
+from math import log, sqrt
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from verite.errors import BadParameter, DataError
 from verite.ranking.answers import Where, check_items, describe_moves, digest_of, numbered_item
 from verite.ranking.montecarlo import ErrorEffects
 from verite.ranking.sheets import resolve_confusion
+from verite.statistics.intervals import student_tails
 from verite.statistics.rankings import keeps_order
 
 Array = NDArray[np.float64]
@@ -108,6 +109,21 @@ class ScoreTable:
 
     def __len__(self) -> int:
         return len(self.truth)
+
+    @property
+    def units(self) -> str:
+        """What a paired test of two algorithms takes as independent."""
+        return "items"
+
+    def paired_p(self, one: int, two: int) -> float | None:
+        """Return the p-value that two algorithms have the same expected loss: a paired t test over the items."""
+        count = len(self.truth)
+        if self.soft is not None or count < 2:
+            return None
+        own = losses(self)[[one, two]][:, np.arange(count), self.truth]
+        difference = own[0] - own[1]
+        spread = float(difference.std(ddof=1)) / sqrt(count)
+        return student_tails(abs(float(difference.mean())) / spread, count - 1) if spread else 1.0
 
     @property
     def digest(self) -> str:

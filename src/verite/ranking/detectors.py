@@ -17,6 +17,8 @@ from verite.model.annotations import Annotations
 from verite.model.comparison import check_comparable, distinct_names
 from verite.model.results import Matches, Results, system_name
 from verite.ranking.answers import AnswerTable, Wrong
+from verite.statistics.intervals import student_tails
+from verite.statistics.mcnemar import sign_flip_exact
 
 if TYPE_CHECKING:
     from verite.evaluation.prepare import Checks
@@ -57,6 +59,8 @@ class DetectionTable(AnswerTable):
         The score. For all but recall, a prediction that matched a spurious annotation is a false positive.
     claims : tuple of int, optional
         The number of predictions of each detector that count.
+    image_claims : tuple of arrays, optional
+        The same for each image, for a test over images.
 
     Examples
     --------
@@ -73,6 +77,7 @@ class DetectionTable(AnswerTable):
     matched: str = ""  # the signature of the evaluation that said what was found, unless it is Pascal VOC's
     by: By = "recall"
     claims: tuple[int, ...] | None = None  # predictions of each detector that count, found or not
+    image_claims: tuple[NDArray[np.int64], ...] | None = None  # the same for each image
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -139,6 +144,42 @@ class DetectionTable(AnswerTable):
         return detections_of_results(results, confidence=confidence, iou=least, wrong=wrong, by=by, is_default=True)
 
     @property
+    def units(self) -> str:
+        """What a paired test of two detectors takes as independent."""
+        return "images"
+
+    def paired_p(self, one: int, two: int) -> float | None:
+        """Return the p-value that two detectors are equally good on further images.
+
+        For recall the exact sign-flip test of the differences of detected objects per image. Precision, F1 and accuracy
+        are ratios: to first order, each is a sum over images of their residuals from the common ratio (t test).
+        """
+        images = self.columns["image"]
+        size = int(images.max()) + 1
+        if self.by == "recall":
+            difference = self.answers[one].astype(np.int64) - self.answers[two]
+            return sign_flip_exact(np.bincount(images, difference, size).round().astype(np.int64))
+        if self.image_claims is None:
+            return None
+        size = max(size, len(self.image_claims[0]))
+        objects = np.bincount(images, minlength=size)
+        residuals = np.zeros(size)
+        for sign, i in ((1, one), (-1, two)):
+            found, claims = np.bincount(images, self.answers[i], size), np.zeros(size)
+            claims[: len(self.image_claims[i])] = self.image_claims[i]
+            part, whole = {
+                "precision": (found, claims),
+                "f1": (2 * found, claims + objects),
+                "accuracy": (found, claims + objects - found),
+            }[self.by]
+            if not whole.sum():
+                return None
+            ratio = part.sum() / whole.sum()
+            residuals += sign * ((part - ratio * whole) / whole.sum() + ratio / size)
+        spread = float(np.sqrt(((residuals - residuals.mean()) ** 2).sum() * size / (size - 1))) if size > 1 else 0.0
+        return student_tails(abs(float(residuals.sum())) / spread, size - 1) if spread else 1.0
+
+    @property
     def about(self) -> dict[str, object]:
         """The settings for a signature."""
         matched = {"matched": f"({self.matched})"} if self.matched else {}
@@ -190,6 +231,7 @@ def detections_of_results(
     if not len(asked):
         raise DataError(f"{truth.source.path or 'truth'}: expected objects that count, found none")
 
+    claims = count_counted_preds(evaluated, taken, floor)
     labels = np.array(truth.labels.all_names)[truth.label[asked]]
     images = tuple(truth.images.name(i) for i in truth.image[asked].tolist())
     return DetectionTable(
@@ -211,19 +253,21 @@ def detections_of_results(
         wrong=wrong,
         matched="" if is_default else str(first.signature),
         by=by,
-        claims=count_counted_preds(evaluated, taken, floor),
+        claims=None if claims is None else tuple(int(one.sum()) for one in claims),
+        image_claims=claims,
     )
 
 
 def count_counted_preds(
     evaluated: list[Results], taken: list[Matches], floor: float | ClassThresholds
-) -> tuple[int, ...] | None:
-    """Return how many predictions above the threshold count, for each detector; None where that is not known."""
+) -> tuple[NDArray[np.int64], ...] | None:
+    """Return how many predictions of each image count above the threshold, by detector; None where it is not known."""
     numbers = []
     for result, one in zip(evaluated, taken, strict=True):
         if one.counted_pred is None:
             return None
-        numbers.append(int(np.count_nonzero(one.counted_pred & above_threshold(result.pred, floor))))
+        images = result.pred.image[one.counted_pred & above_threshold(result.pred, floor)]
+        numbers.append(np.bincount(images, minlength=len(result.truth.images)))
     return tuple(numbers)
 
 

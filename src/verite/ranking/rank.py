@@ -316,6 +316,10 @@ HOW = (
 
 ORDERS_ONLY = "these are probabilities of orders; scores under an assumed error rate do not estimate true scores"
 
+FALSE_POSITIVES_KEPT = (
+    "false positives that are objects missing from the ground truth are not in the model, only spurious annotations are"
+)
+
 SCATTERED = (
     "errors are assumed to be scattered at random, which overstates stability where they come in groups (a class, a "
     "source)"
@@ -423,11 +427,14 @@ def ranking(problem: RankingProblem, table: AnswerTable | ScoreTable, found: Ass
     whole = (
         found.standings[0].whole if found.standings[0] is not None else (1.0 if found.whole_certain else float("nan"))
     )
+    caveats = [ORDERS_ONLY] if not problem.model.is_scattered else [SCATTERED, ORDERS_ONLY]
+    is_ratio = isinstance(table, DetectionTable) and table.by != "recall"
+    caveats += [FALSE_POSITIVES_KEPT] if is_ratio else []
     return Ranking(
         signature=signature,
         model=str(problem.model),
         assumption=table.assume(problem.model),
-        caveat=ORDERS_ONLY if not problem.model.is_scattered else f"{SCATTERED}; {ORDERS_ONLY}",
+        caveat="; ".join(caveats),
         kind=table.kind,
         items=problem.items,
         score=table.score,
@@ -446,5 +453,6 @@ def ranking(problem: RankingProblem, table: AnswerTable | ScoreTable, found: Ass
         whole_interval=None if isnan(whole) else whole_interval(found),
         rank_intervals=rank_intervals(found),
         table=table,
+        has_largest_epsilon=not is_ratio,
         curve_of=found.curves.kept_of,
     )

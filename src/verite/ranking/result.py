@@ -23,6 +23,7 @@ from verite.statistics.multiple_comparisons import PairwiseSignificance, format_
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
 MAX_PAIRS = 15  # shown without being asked; of more, neighbours alone
+MAX_TESTS = 4  # paired tests of neighbours that are printed
 MAX_RANK_COLUMNS = 10  # algorithms up to which every place has a column
 
 
@@ -34,6 +35,14 @@ class Recorded(Protocol):
 
     @property
     def digest(self) -> str: ...
+
+    @property
+    def units(self) -> str: ...
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+
+    def paired_p(self, one: int, two: int) -> float | None: ...
 
 
 @dataclass(frozen=True)
@@ -183,6 +192,7 @@ class Ranking(Display):
     whole_interval: tuple[float, float] | None = None
     rank_intervals: Array | None = None  # algorithms × places × 2
     table: Recorded | None = None
+    has_largest_epsilon: bool = True  # whether an order that no rate up to 0.5 breaks is worth saying
     all_pairs: bool = False  # shown in the text even if there are many
     published: tuple[str, dict[str, float]] | None = None  # detectors by average precision, as contests publish it
     curve_of: Callable[[str, str], Callable[[float], float] | None] | None = None
@@ -267,7 +277,8 @@ class Ranking(Display):
             "score": self.score,
             "order": list(self.order),
             "scores": self.scores,
-            "pairs": [pair.to_dict() for pair in self.pairs],
+            "pairs": [{**pair.to_dict(), "p_paired": self.paired_p(pair)} for pair in self.pairs],
+            "units": "items" if self.table is None else self.table.units,
             "ranks": {name: {str(k): float(self.ranks[j, k - 1]) for k in places} for j, name in enumerate(self.order)},
             "expected_rank": self.expected_rank,
             "whole_order": self.whole,
@@ -351,7 +362,7 @@ class Ranking(Display):
                 for (key, value), side in zip(values.items(), sides, strict=True)
             ]
             errors = [ABSENT if v is None else f"{v:,}" for v in (pair.errors_to_tie, pair.errors_to_reverse)]
-            rows.append((*shown, *errors, pair.certain, rate(pair.largest_epsilon)))
+            rows.append((*shown, *errors, pair.certain, self.show_rate(pair.largest_epsilon)))
         bound = f"certain (≤ {self.pairs[0].bound:,} errors)"
         heads = ("kept", "tie", "reversed", "errors to tie", "to reverse", bound, f"≥ {self.level:g} up to ε")
         names = [f"{p.first} {'=' if p.tied else '>'} {p.second}" for p in self.shown_pairs]
@@ -405,7 +416,8 @@ class Ranking(Display):
             *self.hidden_line(),
             self.whole_line(),
         ]
-        if self.whole_epsilon is not None:
+        is_shown = self.has_largest_epsilon or (self.whole_epsilon is not None and self.whole_epsilon[0] < 0.5)
+        if self.whole_epsilon is not None and is_shown:
             least, most = self.whole_epsilon
             span = f"ε = {rate(least)}" if rate(least) == rate(most) else f"an ε between {rate(least)} and {rate(most)}"
             lines.append(f"It holds with probability {self.level:g} up to {span}.")
@@ -421,7 +433,29 @@ class Ranking(Display):
             f"Statistically tied: {format_group(run, self.order)} (order not kept {self.certainty})."
             for run in self.not_told_apart()
         ]
+        lines.append(self.sampling_line())
         return [*lines, *self.published_line(), f"How: {self.how()}.", self.signature]
+
+    def show_rate(self, largest: float | None) -> str:
+        """Format the largest rate of a pair; a dash where errors of the model can hardly break any order."""
+        return ABSENT if largest is not None and largest >= 0.5 and not self.has_largest_epsilon else rate(largest)
+
+    def paired_p(self, pair: AlgorithmPair) -> float | None:
+        """Return the p-value that two algorithms are equally good on further items or images; None if not known."""
+        if self.table is None or len(set(self.table.names)) < len(self.table.names):
+            return None
+        return self.table.paired_p(*(self.table.names.index(name) for name in (pair.first, pair.second)))
+
+    def sampling_line(self) -> str:
+        """What is not covered: the choice of items, with the paired test of neighbours over them."""
+        units = "items" if self.table is None else self.table.units
+        tests = [
+            f"{pair.first} and {pair.second} p = {p:.2g}"
+            for pair in self.neighbours
+            if (p := self.paired_p(pair)) is not None
+        ]
+        shown = ", ".join(tests[:MAX_TESTS]) + (" …" if len(tests) > MAX_TESTS else "")
+        return f"Not covered: the choice of {units}." + (f" Paired test over {units}: {shown}." if tests else "")
 
     def how(self) -> str:
         """How the probabilities were computed, grouped by method."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from verite.leaderboards.result import Board, Leaderboard
+    from verite.leaderboards.score_tables import ScoreLeaderboard
 
 FACTORS = (0.25, 0.5, 1.0, 2.0, 4.0)  # times the assumed error rates
 SIMULATIONS_PER_FACTOR = 200
@@ -44,7 +45,20 @@ def save_leaderboard(leaderboard: Leaderboard, folder: Path, format: str = "png"
     return saved
 
 
-def plot_gaps(leaderboard: Leaderboard, board: Board) -> Figure:
+def save_scores(leaderboard: ScoreLeaderboard, folder: Path, format: str = "png") -> list[Path]:
+    """Save every plot of a leaderboard of a table of scores in a folder, and return their paths."""
+    makers = {"gaps": plot_gaps, "pairs": plot_pairs, "places": plot_places}
+    saved = []
+    for name, make in makers.items():
+        figure = make(leaderboard, leaderboard.board)
+        figure.set_label(str(leaderboard.signature))
+        take_literally(figure)
+        saved.append(folder / f"{name}.{format}")
+        write_atomically(saved[-1], render(figure, format))
+    return saved
+
+
+def plot_gaps(leaderboard: Leaderboard | ScoreLeaderboard, board: Board) -> Figure:
     """Plot each detector's lead over the next with its bootstrap confidence interval (forest plot)."""
     rows = [(i, gap) for i, gap in enumerate(board.gaps) if gap is not None]
     figure, axes = open_axes(6.8, 1.5 + 0.34 * max(len(rows), 1))
@@ -63,7 +77,7 @@ def plot_gaps(leaderboard: Leaderboard, board: Board) -> Figure:
     return figure
 
 
-def plot_pairs(leaderboard: Leaderboard, board: Board) -> Figure:
+def plot_pairs(leaderboard: Leaderboard | ScoreLeaderboard, board: Board) -> Figure:
     """Plot how often the detector of the row ranks above that of the column, under both sources or the only one."""
     source = "both" if "both" in board.probabilities else next(iter(board.probabilities))
     size = len(board.names)
@@ -76,7 +90,7 @@ def plot_pairs(leaderboard: Leaderboard, board: Board) -> Figure:
     return figure
 
 
-def plot_places(leaderboard: Leaderboard, board: Board) -> Figure:
+def plot_places(leaderboard: Leaderboard | ScoreLeaderboard, board: Board) -> Figure:
     """Plot how often each detector had each rank; frames are the confidence sets for ranks."""
     from matplotlib.patches import Rectangle
 

@@ -136,6 +136,11 @@ def report(
     """
     if not isinstance(protocol, str) or protocol not in REGISTRY:
         raise BadParameter(f"protocol: expected one of {', '.join(REGISTRY)}, found {protocol!r}")
+    if protocol == "miss-rate":
+        raise BadParameter(
+            "protocol: expected one whose scores are better the higher they are, found 'miss-rate'; the report of coco "
+            "has the log-average miss rate among its operating points"
+        )
     images = None if images is None else path_of(images, "images")
     own = ReportSettings(
         title=title, pictures=pictures, budget=budget, picture_budget=picture_budget, draws=draws, errors=errors
