@@ -92,6 +92,17 @@ nb::dict to_python(const SampleFit& fit) {
     found["right"] = fit.right;
     found["wrong"] = fit.wrong;
     found["surer"] = fit.surer;
+    nb::dict gained;
+    for (std::size_t layout = 0; layout < fit.gained.size(); ++layout)
+        gained[other_layouts[layout]] = fit.gained[layout];
+    found["gained"] = gained;
+    found["found"] = fit.found;
+    found["reach"] = nb::make_tuple(fit.reach[0], fit.reach[1]);
+    found["at_reach"] = fit.at_reach;
+    found["beyond_reach"] = fit.beyond_reach;
+    found["objects"] = fit.objects;
+    found["most_in_image"] = fit.most_in_image;
+    found["images_predicted"] = fit.images_predicted;
     return found;
 }
 

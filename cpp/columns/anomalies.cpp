@@ -27,6 +27,11 @@ void look_at_box(const Surveyed& side, std::size_t row, const AnomalyRules& rule
         else
             found.zero_size.add(row);
     }
+    if (width < 1 && height < 1 && width > 0 && height > 0 && at[0] >= 0 && at[1] >= 0 &&
+        at[0] + width <= rules.fraction && at[1] + height <= rules.fraction) [[unlikely]]
+        found.fractions.add(row);
+    if (!side.crowd.empty() && side.crowd[row]) [[unlikely]]
+        found.crowd.add(row);
     if (!side.sizes.empty()) {
         const auto image = static_cast<std::size_t>(side.image[row]);
         const double across = side.sizes[2 * image], down = side.sizes[2 * image + 1];

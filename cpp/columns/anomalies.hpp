@@ -61,6 +61,7 @@ struct AnomalyRules {
     double most_area = 1e300;  // of a box; the areas of larger ones overflow where they are added
     double rounding = 1e-6;    // a width this far below zero is rounding
     double leaves = 0.1;       // a box is outside when it leaves its image by more than this part of the side
+    double fraction = 1.5;     // a box that ends before this many pixels may be in fractions of its image
     double small_area = 0.01;  // a stated area below this part of the box is no area of the object ...
     double least_box = 100;    // ... in boxes of at least this area in square pixels
     double large_area = 1.01;  // a stated area above this multiple of the box, one pixel wider and higher, is no area
@@ -74,8 +75,10 @@ struct AnomalyRules {
 };
 
 struct AnomalyCounts {
-    Tally not_finite, negative, zero_size, outside;              // boxes
-    Tally beyond;                                                // boxes that lie entirely outside of their image
+    Tally not_finite, negative, zero_size, outside;  // boxes
+    Tally beyond;                                    // boxes that lie entirely outside of their image
+    Tally fractions;  // boxes whose numbers are all at most 1.5, with sides below one pixel, in images of pixels
+    Tally crowd;      // ground truth that stands for a crowd
     Tally no_area, small_area, large_area;                       // stated areas of ground truth
     Tally unscored, confidence_not_finite, above_one, constant;  // confidences
     Tally cut;  // predictions just above a confidence below which there is suddenly none
@@ -91,6 +94,8 @@ struct AnomalyCounts {
         visit("zero_size", &AnomalyCounts::zero_size);
         visit("outside", &AnomalyCounts::outside);
         visit("beyond", &AnomalyCounts::beyond);
+        visit("fractions", &AnomalyCounts::fractions);
+        visit("crowd", &AnomalyCounts::crowd);
         visit("no_area", &AnomalyCounts::no_area);
         visit("small_area", &AnomalyCounts::small_area);
         visit("large_area", &AnomalyCounts::large_area);

@@ -52,6 +52,37 @@ struct Seen {
     std::vector<std::pair<double, bool>> scored{};                   // confidence of each prediction, and is it right?
 };
 
+// The four numbers of a prediction as corners under another layout; see `other_layouts`.
+Corners read_as(const Surveyed& side, std::size_t row, std::size_t layout) {
+    const double* n = &side.numbers[4 * row];
+    switch (layout) {
+        case 0:
+            return {n[0], n[1], n[0] + n[2], n[1] + n[3]};
+        case 1:
+            return {n[0], n[1], n[2], n[3]};
+        case 2:
+            return {n[0] - n[2] / 2, n[1] - n[3] / 2, n[0] + n[2] / 2, n[1] + n[3] / 2};
+        case 3:
+            return {n[1], n[0], n[1] + n[3], n[0] + n[2]};
+        default:
+            return {n[1], n[0], n[3], n[2]};
+    }
+}
+
+// Does some prediction have this box precisely, if its numbers are read in another layout?
+void try_other_layouts(const Surveyed& pred, std::span<const std::size_t> preds, const Corners& box,
+                       const FitRules& rules, SampleFit& fit) {
+    const std::size_t own = pred.is_corners ? 1 : 0;
+    for (std::size_t layout = 0; layout < fit.gained.size(); ++layout) {
+        if (layout == own) continue;
+        const auto fits = [&](std::size_t row) {
+            const Corners other = read_as(pred, row, layout);
+            return other.right > other.left && other.bottom > other.top && box_iou_of(box, other) >= rules.precise;
+        };
+        fit.gained[layout] += std::ranges::any_of(preds, fits);
+    }
+}
+
 void look(const Surveyed& truth, const Surveyed& pred, std::span<const std::size_t> truths,
           std::span<const std::size_t> preds, const FitRules& rules, SampleFit& fit, Seen& seen) {
     std::vector<Corners> boxes;
@@ -63,7 +94,10 @@ void look(const Surveyed& truth, const Surveyed& pred, std::span<const std::size
         for (std::size_t p = 0; p < boxes.size(); ++p)
             if (const double overlap = box_iou_of(box, boxes[p]); overlap > best) best = overlap, by = p;
         fit.precise += best >= rules.precise;
-        if (best < rules.found) continue;
+        if (best < rules.found) {
+            try_other_layouts(pred, preds, box, rules, fit);
+            continue;
+        }
         ++fit.found;
         fit.agreeing += truth.label[row] == pred.label[preds[by]];
         seen.taken_for.emplace_back(truth.label[row], pred.label[preds[by]]);
@@ -192,6 +226,30 @@ void count_unpredicted(const Surveyed& truth, const Surveyed& pred, std::size_t 
     }
 }
 
+// How far predictions reach, how many objects lie beyond, and how many predictions an image has at most.
+void measure_reach(const Surveyed& truth, const Surveyed& pred, std::size_t images, SampleFit& fit) {
+    std::vector<std::uint32_t> counts(images, 0);
+    for (std::size_t row = 0; row < pred.count(); ++row) {
+        const Corners box = corners_of(pred, row);
+        const auto many = ++counts[static_cast<std::size_t>(pred.image[row])];
+        fit.images_predicted += many == 1;
+        fit.most_in_image = std::max<std::size_t>(fit.most_in_image, many);
+        if (!std::isfinite(box.right + box.bottom)) continue;
+        fit.reach[0] = std::max(fit.reach[0], box.right);
+        fit.reach[1] = std::max(fit.reach[1], box.bottom);
+    }
+    for (std::size_t row = 0; row < pred.count(); ++row) {
+        const Corners box = corners_of(pred, row);
+        fit.at_reach += std::abs(box.right - fit.reach[0]) < 1e-3 || std::abs(box.bottom - fit.reach[1]) < 1e-3;
+    }
+    for (std::size_t row = 0; row < truth.count(); ++row) {
+        if (!truth.crowd.empty() && truth.crowd[row]) continue;
+        const Corners box = corners_of(truth, row);
+        ++fit.objects;
+        fit.beyond_reach += (box.left + box.right) / 2 > fit.reach[0] || (box.top + box.bottom) / 2 > fit.reach[1];
+    }
+}
+
 }  // namespace
 
 SampleFit sample_fit(const Surveyed& truth, const Surveyed& pred, std::size_t images, const FitRules& rules) {
@@ -213,6 +271,7 @@ SampleFit sample_fit(const Surveyed& truth, const Surveyed& pred, std::size_t im
     }
     compare_confidences(seen.scored, fit);
     count_unpredicted(truth, pred, images, fit);
+    measure_reach(truth, pred, images, fit);
     fit.exchanges = find_exchanges(seen.taken_for, rules);
     fit.is_good = !pred.confidence.empty() && fit.possible > 0 &&
                   static_cast<double>(fit.precise) >= rules.share * static_cast<double>(fit.possible) &&

@@ -2,6 +2,7 @@
 // have been misread; and signs of exchanged classes, missing non-maximum suppression and reversed confidences.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -45,7 +46,19 @@ struct SampleFit {
     std::size_t right = 0, wrong = 0;  // true and false positives of the sample
     // Pairs of a true and a false positive in which the true positive is more confident; half where they are equal.
     double surer = 0;
+    // Objects without a match whose box some prediction has precisely if its four numbers are read in another layout,
+    // by layout (see `other_layouts`): part of a file may be written in another one than the rest.
+    std::array<std::size_t, 5> gained{};
+    // The farthest right and bottom edges of predictions, how many lie exactly on one of them, and how many objects
+    // have their centre beyond: predictions may be in coordinates of tiles, or clipped to another size.
+    double reach[2] = {0, 0};
+    std::size_t at_reach = 0, beyond_reach = 0, objects = 0;
+    std::size_t most_in_image = 0, images_predicted = 0;  // predictions of the image that has most, and images with any
 };
+
+// The layouts of `SampleFit::gained`, for boxes read as left, top, width, height or as corners: the other of the two,
+// centre and size, and the same with y before x.
+inline constexpr std::array<const char*, 5> other_layouts = {"xywh", "xyxy", "cxcywh", "yxhw", "yxyx"};
 
 // Crowds are ignored; `images` is the number of images. Without confidences is_good is false.
 SampleFit sample_fit(const Surveyed& truth, const Surveyed& pred, std::size_t images, const FitRules& rules = {});

@@ -221,15 +221,6 @@ def one_cell_off_on_a_shelf(rng):
 
 
 @adversary
-def mirrored(rng):
-    """A flip that was not undone: wrong, but none of the readings."""
-    data = draw_set(rng, recall=rng.uniform(0.5, 1))
-    boxes, width = data.pred.boxes, data.sizes[data.pred.image, 0]
-    boxes = np.stack([width - boxes[:, 2], boxes[:, 1], width - boxes[:, 0], boxes[:, 3]], 1)
-    return replace(data, pred=replace(data.pred, boxes=boxes))
-
-
-@adversary
 def words_on_a_page(rng):
     """Wide and low boxes in lines, poorly detected."""
     count = int(rng.integers(5, 60))

@@ -50,6 +50,8 @@ def test_a_mapping_that_loses_a_class_explains_nothing():
 def test_ids_with_gaps_may_have_been_counted_from_0_or_1():
     found = dict(classes.mappings(np.array([4, 1, 2])))
     assert list(found) == ["+1", "-1", "index from 0", "index from 1"]
+    coco = dict(classes.mappings(np.array([1, 13])))["index from 0 of COCO"]
+    assert coco(np.array([0, 10, 11, 79, 80])).tolist() == [1, 11, 13, 90, -1]
     ids = np.array([0, 1, 2, 3])
     assert found["+1"](ids).tolist() == [1, 2, 3, 4]
     assert found["-1"](ids).tolist() == [-1, 0, 1, 2]

@@ -379,7 +379,8 @@ def test_widths_do_not_move_with_the_left_edge():
 
 def mirrored(plain, turned):
     """Is the angle said to turn the other way, with these overlaps?"""
-    answers = iter([np.array(plain), np.array(turned)])
+    others = np.zeros(len(plain))  # with exchanged sides, and with both
+    answers = iter([np.array(plain), np.array(turned), others, others])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rotated, "quads_of", lambda regions: np.zeros((len(plain), 4, 2)))
         patch.setattr(rotated, "nearest", lambda pair: [(i, i) for i in range(len(plain))])
@@ -572,9 +573,10 @@ def test_every_other_layout_of_both_sides_is_tried_and_shifts_with_each():
     side = group(apart(5), layout="xywh")
     layouts = ["xyxy", "cxcywh", "yxhw", "yxyx"]
     plain = [(one, layout, "abs", 0) for one in ("pred", "truth") for layout in layouts]
-    assert tried(side, {0: side}) == plain
+    flips = [("pred", "xywh", flip, 0) for flip in ("up", "hanging", "mirrored", "exchanged")]
+    assert tried(side, {0: side}) == [*plain, *flips]
     shifted = [("pred", layout, "abs", 1) for layout in ("xywh", *layouts)]
-    assert tried(side, {0: side, 1: side}, shifts=(0, 1)) == [*plain[:4], *shifted, *plain[4:]]
+    assert tried(side, {0: side, 1: side}, shifts=(0, 1)) == [*plain[:4], *shifted, *plain[4:], *flips]
 
 
 def test_fractions_are_tried_for_small_numbers_in_images_of_known_size():

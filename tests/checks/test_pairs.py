@@ -41,6 +41,14 @@ FIT = {
     "right": 0,
     "wrong": 0,
     "surer": 0.0,
+    "gained": {"xyxy": 0, "cxcywh": 0},
+    "found": 0,
+    "reach": (0.0, 0.0),
+    "at_reach": 0,
+    "beyond_reach": 0,
+    "objects": 0,
+    "most_in_image": 0,
+    "images_predicted": 0,
 }
 
 
@@ -113,13 +121,13 @@ def test_sides_are_swapped_where_the_ground_truth_alone_has_confidences():
     assert not pair(sure, plain.where(nothing)).count("exchanged")
 
 
-def test_clones_are_half_of_what_was_looked_at_and_one_at_least():
+def test_clones_are_a_tenth_of_what_was_looked_at_and_one_at_least():
     def clones(clones, looked_at, asked=20):
         return pair(clones=clones, looked_at=looked_at, asked=asked).count("clones")
 
-    assert clones(5, 10) == 5
-    assert clones(5, 11) == 0
-    assert clones(5, 10, asked=19) == 0
+    assert clones(5, 50) == 5
+    assert clones(5, 51) == 0
+    assert clones(5, 50, asked=19) == 0
     assert pair(clones=0, looked_at=0, asked=20).count("clones") == 0
 
 
@@ -209,7 +217,7 @@ def test_ids_as_texts_are_reported_with_both():
     assert (found.count, found.examples, found.fix) == (
         2,
         ("'7'", "'8'"),
-        "write image ids without quotation marks: 7",
+        "write image ids as numbers, without quotation marks: 7",
     )
 
 
@@ -345,8 +353,8 @@ def test_predictions_of_another_class_are_not_paired():
 
 
 def test_an_angle_is_mirrored_about_the_centre():
-    # Five slim boxes that go down to the right, found as ones that go up to the right about the same centre.
-    down = np.array([[20.0, 30], [30, 40], [29, 41], [19, 31]])
+    # Five slim boxes that go down to the right by one in two, found as ones that go up about the same centre.
+    down = np.array([[20.0, 30], [36, 38], [35.5, 39], [19.5, 31]])
     middle = down.mean(axis=0)
     up = np.stack([down[:, 0], 2 * middle[1] - down[:, 1]], axis=1)
     for pred, is_told in ((up, True), (down, False)):

@@ -80,10 +80,10 @@ def test_shards_are_known_by_their_suffix(tmp_path, name, is_so):
 @pytest.mark.parametrize(
     ("text", "title"),
     [
-        ('{"asset": {}, "regions": []}', "a VoTT asset"),
-        ('{"asset": {}}', None),
-        ('[{"labels": [{"box2d": {}}]}]', "BDD100K JSON"),
-        ('text with "labels" and "box2d"', None),
+        ('{"shapes": [], "tracks": []}', "CVAT's own document of a task"),
+        ('{"shapes": []}', None),
+        ('{"annotations": [{"datasetId": ""}]}', "Dataloop JSON"),
+        ('text with "annotations" and "datasetId"', None),
         ("GIF89a", "an image"),
     ],
 )

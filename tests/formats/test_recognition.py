@@ -15,14 +15,16 @@ from verite.formats.format import PathProbe
 FILES = {
     **dict.fromkeys(("coco", "coco_results", "coco_rotated", "datumaro", "json_lines", "label_studio"), "*/*"),
     **dict.fromkeys(("lvis", "parquet", "results_object", "via"), "*/*"),
+    **dict.fromkeys(("azure_ml", "createml", "kaggle", "labelbox", "sagemaker", "scalabel"), "*/*"),
     "data_yaml": "*/*.yaml",
+    "vision_language": "models/*",  # the answers of one model each; good/ is a folder of files per image
 }
 GOOD = [
     (path, format)
     for folder, format in FORMATS.items()
     for path in sorted((DATA / folder).glob(FILES.get(folder, "*")))
     if "broken" not in path.parts and path.name != "broken.json"
-]
+] + [(DATA / "vision_language" / "good", "vision-language")]
 
 
 def test_every_format_has_samples():

@@ -280,31 +280,57 @@ BETTER = 0.1  # by how much the mean IoU must grow
 
 
 def find_mirrored_angles(pair: Pair) -> Iterator[Finding]:
-    """Find rotated boxes whose IoU with the ground truth is far higher with the opposite angle (V431)."""
+    """Find rotated boxes whose IoU with the ground truth is far higher with another angle or exchanged sides.
+
+    The opposite angle (V431), width and height exchanged (V118), and both are tried; the best is named, and its remedy
+    printed, only if it beats the others clearly.
+    """
     truth, pred = quads_of(pair.truth.regions), quads_of(pair.pred.regions)
     if truth is None or pred is None:
         return
     matches = np.array(list(nearest(pair)), dtype=np.int64).reshape(-1, 2)
     first, second = truth[matches[:, 0]], pred[matches[:, 1]]
-    other = second.copy()
-    other[..., 1] = 2 * second.mean(axis=1)[:, None, 1] - second[..., 1]
-    flat = [np.ascontiguousarray(quads.reshape(-1, 8)) for quads in (first, second, other)]
-    plain, turned = _core.quad_iou(flat[0], flat[1]), _core.quad_iou(flat[0], flat[2])
+    tried = {"as read": second, "opposite": mirrored(second), "exchanged": quarter_turned(second)}
+    tried["both"] = mirrored(tried["exchanged"])
+    flat = np.ascontiguousarray(first.reshape(-1, 8))
+    overlaps = {name: _core.quad_iou(flat, np.ascontiguousarray(q.reshape(-1, 8))) for name, q in tried.items()}
+    plain = overlaps.pop("as read")
+    best = max(overlaps, key=lambda name: float(overlaps[name].sum()))
+    turned = overlaps[best]
     differ = np.abs(plain - turned) > TURNED_IOU
     if differ.sum() < FEWEST_PAIRS or turned[differ].mean() < plain[differ].mean() + BETTER:
         return
     better = int((turned > plain)[differ].sum())
     if better < MOSTLY * differ.sum():
         return
-    yield Finding(
-        "V431",
-        "error",
-        f"angles have the opposite direction: mean IoU {plain[differ].mean():.2f} as read, "
-        f"{turned[differ].mean():.2f} with predictions rotated the other way ({int(differ.sum()):,} pairs)",
-        better,
-        (),
-        f"add {opposite_angle_option(pair)}",
-    )
+    rivals = [float(overlap[differ].mean()) for name, overlap in overlaps.items() if name != best]
+    is_clear = float(turned[differ].mean()) >= max(rivals) + TURNED_IOU
+    evidence = f"mean IoU {plain[differ].mean():.2f} as read, {turned[differ].mean():.2f}"
+    count = f"({int(differ.sum()):,} pairs)"
+    if best == "opposite":
+        code, message = "V431", f"angles have the opposite direction: {evidence} with predictions rotated the other way"
+        remedy = f"add {opposite_angle_option(pair)}"
+    else:
+        also = " and the angle reversed" if best == "both" else ""
+        code, message = "V118", f"rotated boxes have width and height exchanged: {evidence} with them exchanged{also}"
+        remedy = f"write width before height, as the angle is that of the width{also and '; reverse the angle'}"
+    if not is_clear:
+        remedy = "compare how both files define width, height and angle: several readings fit about as well"
+    yield Finding(code, "error", f"{message} {count}", better, (), remedy)
+
+
+def mirrored(quads: Floats) -> Floats:
+    """Return rotated boxes with the opposite angle: reflected at the horizontal through their centres."""
+    other = quads.copy()
+    other[..., 1] = 2 * quads.mean(axis=1)[:, None, 1] - quads[..., 1]
+    return other
+
+
+def quarter_turned(quads: Floats) -> Floats:
+    """Return rotated boxes with width and height exchanged: rotated by 90° around their centres."""
+    centre = quads.mean(axis=1, keepdims=True)
+    offset = quads - centre
+    return np.asarray(centre + np.stack([-offset[..., 1], offset[..., 0]], axis=-1))
 
 
 def opposite_angle_option(pair: Pair) -> str:

@@ -134,6 +134,8 @@ SHARE = 0.15  # of the overlapping pairs that must agree in class under another 
 
 HALF = 0.5  # ... and if predictions have one class only
 
+NEARLY, FEW_PAIRS = 0.8, 3  # share of predicted classes, of three pairs each, that a shift must explain to be advised
+
 
 def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
     """Find shifted class ids (V201), ids without gaps (V202), and classes unknown to the ground truth (V203)."""
@@ -213,6 +215,7 @@ class Mapping:
     before: int  # pairs that agree as read
     pairs: int
     examples: tuple[str, ...]
+    classes: tuple[int, int] = (1, 1)  # predicted classes most of whose pairs agree, and all with enough pairs
 
 
 def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, explanation: Hypothesis) -> Mapping | None:
@@ -238,8 +241,20 @@ def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, expl
             least = SHARE if len(used) > 1 or len(theirs) == 1 else HALF
             if len(hits) >= least * len(one) and is_explained(hits, before, used, mapped(used), theirs):
                 shown = pair_examples(truth, pred, sample.truth.rows[one], rows[other])
-                found.append(Mapping(name, len(hits), before, len(one), shown))
+                agreeing = agreeing_classes(given, wanted == mapped(given))
+                found.append(Mapping(name, len(hits), before, len(one), shown, agreeing))
     return max(found, key=lambda mapping: mapping.agree, default=None)
+
+
+def agreeing_classes(given: Ints, agrees: NDArray[np.bool_]) -> tuple[int, int]:
+    """Count the predicted classes of at least three pairs in which most pairs agree, and all of them.
+
+    A shift that is right explains every class; positions in a list with gaps look shifted only up to the first gap.
+    """
+    ids, place, counts = np.unique(given, return_inverse=True, return_counts=True)
+    right = np.bincount(place[agrees], minlength=len(ids))
+    is_many = counts >= FEW_PAIRS
+    return int((is_many & (2 * right > counts)).sum()), int(is_many.sum())
 
 
 def is_explained(hits: Ints, before: int, used: Ints, mapped: Ints, theirs: Ints) -> bool:
@@ -268,11 +283,18 @@ def class_numbers(truth: Annotations, pred: Annotations) -> tuple[Ints, Ints] | 
     return None
 
 
+# COCO's 80 class ids of the 91: what positions 0 to 79 stand for.
+COCO_GAPS = (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)
+COCO_IDS = tuple(id for id in range(1, 91) if id not in COCO_GAPS)
+
+
 def mappings(theirs: Ints) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
     """Yield common mistakes in class ids, as functions from the ids as written to the correct ones."""
     yield "+1", lambda ids: ids + 1
     yield "-1", lambda ids: ids - 1
     ordered = np.sort(theirs)
+    if len(ordered) and ordered[-1] > COCO_GAPS[0] and np.isin(ordered, COCO_IDS).all():  # COCO's, numbered as all 80
+        yield "index from 0 of COCO", lambda ids: id_at(np.array(COCO_IDS), ids)
     if len(ordered) and ordered[-1] - ordered[0] >= len(ordered):  # gaps
         for start in (0, 1):
             yield f"index from {start}", lambda ids, start=start: id_at(ordered, ids - start)  # type: ignore[misc]
@@ -304,21 +326,29 @@ def mapping_finding(pred: Annotations, mapping: Mapping) -> Finding:
     name = mapping.name
     evidence = f"{mapping.before} of {mapping.pairs} overlapping pairs agree in class as read, {mapping.agree}"
     if name.startswith("index"):
+        what = (
+            "COCO's 80 positions instead of its 91 ids"
+            if name.endswith("COCO")
+            else f"positions from {name[-1]}, without the gaps of the ground truth's ids"
+        )
         return Finding(
             "V202",
             "error",
-            f"class ids look like positions from {name[-1]}, without the gaps of the ground truth's ids: {evidence} "
-            "if read so",
+            f"class ids look like {what}: {evidence} if read so",
             len(pred),
             mapping.examples,
             "write the ground truth's category ids instead of positions in the list of classes",
         )
     takes_option = "labels" in pred.source.by_number or pred.source.format == "yolo"
+    fix: Fix | str = Fix("pred", (("label_offset", int(name)),)) if takes_option else f"add {name} to the class numbers"
+    agreeing, all_classes = mapping.classes
+    if agreeing < NEARLY * all_classes:
+        fix = f"compare the class lists of both files: {name} fits {agreeing} of {all_classes} predicted classes only"
     return Finding(
         "V201",
         "error",
         f"class ids look shifted by {-int(name):+d}: {evidence} with {name}",
         len(pred),
         mapping.examples,
-        Fix("pred", (("label_offset", int(name)),)) if takes_option else f"add {name} to the class numbers",
+        fix,
     )

@@ -17,6 +17,7 @@ from verite.errors import excerpt
 from verite.model.annotations import Annotations
 
 Ints = NDArray[np.int64]
+NEARLY = 0.9  # share of images that must be unknown before ids are called positions
 NO_WORSE = 0.98  # share of the summed IoU that must remain under shifted ids
 DIGITS = 18  # of an id that fits 64 bits
 
@@ -49,7 +50,9 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             f"image ids look shifted by {-shift:+d}: {evidence}",
             len(pred),
             tuple(f"image {name} is not in the ground truth" for name in names),
-            Fix("pred", (("image_offset", shift),)),
+            Fix("pred", (("image_offset", shift),))
+            if takes_offset(pred)
+            else f"add {shift} to the image ids of the predictions",
         )
     elif len(unknown) and truth.images.ids is not None and are_ids_as_texts(names, truth.images.ids):
         yield Finding(
@@ -59,15 +62,15 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             f"the ground truth has numbers such as {names[0]}",
             count,
             tuple(excerpt(name) for name in names),
-            f"write image ids without quotation marks: {names[0]}",
+            f"write image ids as numbers, without quotation marks: {int(names[0])}",
         )
-    elif len(unknown) == len(used) and are_consecutive(pred, used, known):
+    elif len(unknown) >= NEARLY * len(used) and are_consecutive(pred, used, known):
         last = int(np.asarray(pred.images.ids)[used].max())
         yield Finding(
             "V213",
             "error",
-            f"all {count:,} predictions are on images that the ground truth does not have, with ids up to {last:,} "
-            f"like positions in its list of {known:,} images",
+            f"{'all ' if count == len(pred) else ''}{count:,} predictions are on images that the ground truth does not "
+            f"have, with ids up to {last:,} like positions (index for id) in its list of {known:,} images",
             count,
             tuple(excerpt(name) for name in names),
             "write the image ids of the ground truth instead of consecutive numbers",
@@ -83,6 +86,11 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             tuple(excerpt(name) for name in names),
             "name images as the ground truth does, or remove these predictions",
         )
+
+
+def takes_offset(pred: Annotations) -> bool:
+    """Whether the reader of these predictions accepts `image_offset`, so that the printed fix is not refused."""
+    return pred.images.ids is not None and speaks_by_id(pred, "images")
 
 
 def are_consecutive(pred: Annotations, used: Ints, known: int) -> bool:

@@ -36,7 +36,7 @@ from verite.checks.evidence import (
     turns,
     wins,
 )
-from verite.checks.readings import NAMES, READINGS, SCALED, Measure, Reading
+from verite.checks.readings import FLIPS, NAMES, READINGS, SCALED, Measure, Reading
 from verite.checks.sample import Sample, SampledObjects
 from verite.checks.scaling import USUAL, estimate, round_off
 from verite.model.layouts import Floats
@@ -55,6 +55,8 @@ USUALLY = 0.02  # relative distance of a resized side to a common one
 
 # Prior penalties: each further change, a change of the ground truth, y before x, ...
 CHANGED, TRUTHS, SWAPPED = 0.1, 0.005, 0.015
+
+FLIPPED = 0.02  # a flipped axis, or exchanged sides
 
 # ... a scale, each less common measure, another layout as well, a scale of the ground truth.
 ESTIMATED, UNUSUAL, RELAID, TRUTHS_SCALE = 0.03, 0.02, 0.03, 0.06
@@ -80,6 +82,11 @@ def plain_readings(sample: Sample) -> Iterator[Tried]:
                     + SWAPPED * (reading.layout in ("yxhw", "yxyx"))
                 )
                 yield side, reading, shift, 1 - penalty
+    own = sample.pred.reading
+    if own.measure == "abs" and likely_measure(sample.pred) == "abs" and sample.truth.is_sized:
+        for measure in FLIPS:
+            if measure != "exchanged" or own.layout in ("xywh", "cxcywh"):
+                yield "pred", Reading(own.layout, measure), 0, 1 - FLIPPED
 
 
 def likely_measure(group: SampledObjects) -> Measure:

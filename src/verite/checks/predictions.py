@@ -12,7 +12,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from verite import _core
 from verite.checks.check import EXAMPLES, Finding
+from verite.checks.evidence import Hypothesis, find_overlapping, relative_to_images
 from verite.checks.sample import Pair, Side
 from verite.checks.values import confidence_examples
 from verite.errors import excerpt
@@ -52,15 +54,66 @@ def find_confident_truth(pair: Pair) -> Iterator[Finding]:
 def find_missing_nms(pair: Pair) -> Iterator[Finding]:
     """Find duplicate predictions, as a detector without non-maximum suppression writes them (V311)."""
     fit = pair.fit
+    doubled, matched = doubled_objects(pair)
+    if doubled < DOUBLED * matched or recur_elsewhere(pair):
+        return  # large boxes that overlap by chance
     yield Finding(
         "V311",
         "warning",
         f"{fit['clones']:,} of {fit['looked_at']:,} sampled predictions duplicate a higher-confidence one of the same "
-        "class (IoU ≥ 0.85) and count as false positives",
+        f"class (IoU ≥ 0.85) and count as false positives: {doubled:,} of {matched:,} matched objects have several",
         fit["clones"],
         (),
-        "was NMS skipped, or were the files of several runs concatenated?",
+        "was NMS skipped, between tiles or at all, or were the files of several runs concatenated?",
     )
+
+
+DOUBLED = 0.1  # share of the matched objects that several predictions match, for V311
+
+AS_SURE = 0.9  # part of the confidence that the second of them has: both are views of one object
+
+CLONE, SAME = 0.85, 0.999  # IoUs between which two predictions are one before non-maximum suppression
+
+
+def recur_elsewhere(pair: Pair) -> bool:
+    """Whether predictions coincide with those of other images half as often as with others of their own image.
+
+    Boxes that fill the image do, and those of still scenes: then duplicates are no evidence of missing suppression.
+    """
+    sample = pair.sample
+    if sample is None or sample.pred.images < 2:
+        return False
+    own = sample.pred
+    other = own.turn(1)
+    boxes, moved = relative_to_images(own.corners(), own.sizes), relative_to_images(other.corners(), other.sizes)
+    labels = pair.pred.label
+    offsets, which, overlap = _core.box_candidates(boxes, own.image, moved, other.image, 0.0, CLONE)
+    by = np.repeat(np.arange(len(moved)), np.diff(offsets))
+    same = (labels[own.rows[which]] == labels[other.rows[by]]) & (overlap >= CLONE)
+    elsewhere = len(np.unique(which[same]))
+    return bool(2 * elsewhere * pair.fit["looked_at"] >= pair.fit["clones"] * len(own))
+
+
+def doubled_objects(pair: Pair) -> tuple[int, int]:
+    """Count sampled objects that two predictions match which are nearly the same, and all that are matched."""
+    sample = pair.sample
+    if sample is None or pair.pred.confidence is None:
+        return 0, 0
+    boxes, confidence = sample.pred.corners(), np.asarray(pair.pred.confidence)[sample.pred.rows]
+    which, by, _ = find_overlapping(sample, Hypothesis("pred", sample.pred.reading, 0, np.zeros(0), 0))
+    same = pair.truth.label[sample.truth.rows[which]] == pair.pred.label[sample.pred.rows[by]]
+    which, by = which[same], by[same]
+    # Two predictions may be of two objects that nearly coincide: those on one object only are evidence.
+    alone = np.bincount(by, minlength=len(boxes))[by] == 1
+    which, by = which[alone], by[alone]
+    doubled, matched = 0, np.unique(which)
+    for t in matched.tolist():
+        mine, sure = boxes[by[which == t]], confidence[by[which == t]]
+        if len(mine) > 1:
+            overlaps = np.triu(_core.box_iou(mine, mine), 1)
+            is_as_sure = np.minimum.outer(sure, sure) >= AS_SURE * np.maximum.outer(sure, sure)
+            doubled += bool(np.any((overlaps >= CLONE) & (overlaps < SAME) & is_as_sure))
+    return doubled, len(matched)
 
 
 def find_reversed_confidences(pair: Pair) -> Iterator[Finding]:

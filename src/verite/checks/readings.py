@@ -20,9 +20,25 @@ from verite.model.layouts import Floats, keep_layout, spell_as, to_corners
 # frame   pixels of a fixed size to which every image was stretched
 # longest pixels of the image after its longer side was resized to a common length
 # padded  the same, and then centred on a square ("letterbox")
-Measure = Literal["abs", "rel", "factor", "frame", "longest", "padded"]
+# up      pixels with the y axis upward from the lower edge of the image; a box begins at its lower edge ...
+# hanging ... or at its upper edge
+# mirrored pixels from the right edge of the image, as of images that were flipped for augmentation
+# exchanged pixels, width and height in each other's place
+Measure = Literal["abs", "rel", "factor", "frame", "longest", "padded", "up", "hanging", "mirrored", "exchanged"]
 MEASURES: tuple[Measure, ...] = ("abs", "rel", "factor", "frame", "longest", "padded")
 SCALED = MEASURES[2:]
+FLIPS: dict[Measure, str] = {
+    "up": "with the y axis upward",
+    "hanging": "with the y axis upward, from the upper edge of the box",
+    "mirrored": "in images mirrored from left to right",
+    "exchanged": "with width and height exchanged",
+}
+FLIP_FIXES: dict[Measure, str] = {
+    "up": "write y downward: top = image height - y - box height",
+    "hanging": "write y downward: top = image height - y",
+    "mirrored": "undo the horizontal flip: left = image width - x - box width",
+    "exchanged": "write width before height",
+}
 
 
 @dataclass(frozen=True)
@@ -48,7 +64,19 @@ class Reading:
 
     def corners(self, numbers: Floats, sizes: Floats) -> Floats:
         """Convert numbers of a file, [box, 4], to corners in pixels of images of these sizes, [box, 2]."""
+        if self.measure == "exchanged":
+            numbers = numbers[:, [0, 1, 3, 2]]
         boxes = to_corners(*keep_layout(numbers, self.layout))
+        if self.measure in FLIPS:
+            left, top, right, bottom = boxes.T
+            width, height = sizes.T
+            if self.measure == "mirrored":
+                left, right = width - right, width - left
+            elif self.measure == "up":
+                top, bottom = height - bottom, height - top
+            elif self.measure == "hanging":
+                top, bottom = height - top, height - top + (bottom - top)
+            return np.stack([left, top, right, bottom], axis=1)
         if self.measure == "abs":
             return np.ascontiguousarray(boxes)
         if self.image_size is not None:
@@ -85,6 +113,8 @@ class Reading:
                 return f"{NAMES[self.layout]}, {self.unit[0]:.4g} times as large as the image's"
             case "frame":
                 return f"{NAMES[self.layout]} in images stretched to {self.unit[0]:.6g} x {self.unit[1]:.6g}"
+            case "up" | "hanging" | "mirrored" | "exchanged":
+                return f"{NAMES[self.layout]} {FLIPS[self.measure]}"
             case "longest":
                 return f"{NAMES[self.layout]} in images whose longer side is {self.unit[0]:.6g}"
         return f"{NAMES[self.layout]} in images padded to {self.unit[0]:.6g} x {self.unit[1]:.6g}"
@@ -159,6 +189,8 @@ def as_read(annotations: Annotations) -> Reading:
 
 def code_of(was: Reading, found: Reading) -> str:
     """Return the code of the mistake: boxes in format `found` were read as `was`."""
+    if found.measure in FLIPS:
+        return "V118"
     if found.measure in SCALED:
         return "V105"
     if found.measure != was.measure:
@@ -171,6 +203,8 @@ def code_of(was: Reading, found: Reading) -> str:
 
 def fix_of(side: SideName, format: str, was: Reading, found: Reading) -> Fix | str:
     """Return the arguments that read a file in format `found`, or advice where no argument does."""
+    if found.measure in FLIPS:
+        return FLIP_FIXES[found.measure]
     coords = found.coords
     takes_size = format in ("text", "yolo")
     if coords is None or (found.image_size is not None and not takes_size):

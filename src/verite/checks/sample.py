@@ -49,7 +49,15 @@ MANY = 0.1  # share of images with objects that may have no prediction
 
 TWICE = 2.0  # times the number expected by chance: images without predictions are not independent
 
-CLONES, FEWEST_IMAGES = 0.5, 20  # share of predictions that duplicate another one, and images, for V311
+CLONES, FEWEST_IMAGES = 0.1, 20  # share of predictions that duplicate another one, and images, for V311
+
+BEYOND = 0.02  # share of objects beyond the reach of all predictions, for V117
+
+CROWDS, FEWEST_CROWDS = 0.1, 20  # share and number of crowds, for V224; COCO has 1 %
+
+FEWEST_FRACTIONS = 3  # boxes in fractions, for V116
+
+FEWEST_GAINED, GAINED = 6, 0.02  # objects, and their share, matched in another layout before images are looked at
 
 FEWEST_JUDGED = 20  # true positives, and false positives, before their confidences are compared
 
@@ -91,6 +99,9 @@ class Side:
         is_relative = side.unit == "rel"
         found = _core.count_anomalies(side.columns, side.images.table, self.is_truth, is_relative, thread_count())
         counted = {name: Tally(count, tuple(rows)) for name, (count, rows) in found.items()}
+        crowds, fractions, none = counted["crowd"], counted["fractions"], Tally(0, ())
+        counted["crowd"] = crowds if crowds.count >= max(FEWEST_CROWDS, CROWDS * len(side)) else none
+        counted["fractions"] = fractions if fractions.count >= FEWEST_FRACTIONS else none
         return {**counted, "flaws": Tally(len(side.source.flaws), ()), "poses": Tally(self.odd_poses, ())}
 
     @property
@@ -147,6 +158,9 @@ class Pair:
             "exchanged": is_exchanged and objects > 0,
             "both_confident": truth.columns.has_confidence and pred.columns.has_confidence and len(truth) > 0,
             "clones": fit["clones"] if are_unsuppressed(fit) else 0,
+            "mixed": may_be_mixed(fit),
+            "unreached": fit["beyond_reach"] if are_unreached(fit, objects) else 0,
+            "single": fit["most_in_image"] == 1 and fit["images_predicted"] >= FEWEST_IMAGES,
             "reversed": is_reversed(fit["right"], fit["wrong"], fit["surer"]),
             "mirrored": self.mirrored[1] if has_poses else 0,
             "rotated": truth.source.has_angles or pred.source.has_angles,
@@ -190,8 +204,24 @@ def are_read_by_default(truth: Annotations, pred: Annotations) -> bool:
 
 
 def are_unsuppressed(fit: dict[str, Any]) -> bool:
-    """Whether at least half of the sampled predictions duplicate a higher-confidence one: NMS was skipped."""
+    """Whether a tenth of the sampled predictions duplicate a higher-confidence one: NMS may have been skipped."""
     return fit["asked"] >= FEWEST_IMAGES and fit["clones"] >= max(1, CLONES * fit["looked_at"])  # type: ignore[no-any-return]
+
+
+def are_unreached(fit: dict[str, Any], count: int) -> bool:
+    """Whether so many objects lie beyond the reach of all predictions that some would reach them (V117).
+
+    With a share q of the objects there, n predictions stay before it by chance with probability (1 - q)^n.
+    """
+    share = fit["beyond_reach"] / max(fit["objects"], 1)
+    is_many = fit["beyond_reach"] >= FEWEST_GAINED and share >= BEYOND
+    return bool(is_many and -count * log(max(1e-9, 1 - share)) >= NATS)
+
+
+def may_be_mixed(fit: dict[str, Any]) -> bool:
+    """Whether enough objects match precisely in another layout, and not as read, to look at single images (V115)."""
+    most = max(fit["gained"].values())
+    return bool(most >= FEWEST_GAINED and most >= GAINED * (most + fit["found"]))
 
 
 def is_reversed(right: int, wrong: int, surer: float) -> bool:

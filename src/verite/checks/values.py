@@ -22,9 +22,8 @@ def find_annotators(side: Side) -> Iterator[Finding]:
         f"{len(found.counts)} annotators ({found.key!r}) are pooled in one ground truth of {len(side.annotations):,} "
         f"objects: {found.images:,} images have several annotators, so an object may count once per annotator"
     )
-    fix = (
-        f"write one file per annotator, with the objects of one {found.key} and the images it annotated, or merge them"
-    )
+    name = found.counts[0][0]
+    fix = f"evaluate against one annotator: --annotator {found.key}={name} (annotator='{found.key}={name}' in Python)"
     yield Finding("V223", "warning", message, found.images, tuple(counts[:EXAMPLES]), fix, "truth")
 
 

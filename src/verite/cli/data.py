@@ -11,6 +11,7 @@ from verite.cli.help import Command, command
 from verite.cli.options import (
     INPUT,
     READING,
+    ClassNameSettings,
     DatasetSettings,
     OutputSettings,
     SourceSettings,
@@ -38,7 +39,7 @@ class InspectSettings(Settings):
 
 
 @command(
-    params=options_for(InspectSettings, *READING, OutputSettings),
+    params=options_for(InspectSettings, *READING, ClassNameSettings, OutputSettings),
     epilog="""\b
 Examples:
   verite inspect instances_val.json
@@ -112,7 +113,7 @@ class ConvertCommand(Command):
 
 @command(
     cls=ConvertCommand,
-    params=options_for(ConvertSettings, SourceSettings, DatasetSettings),
+    params=options_for(ConvertSettings, SourceSettings, DatasetSettings, ClassNameSettings),
     epilog="""\b
 Examples:
   verite convert instances_val.json Annotations/ --to voc

@@ -337,6 +337,19 @@ class DatasetSettings(Settings):
         None, "Grey value (0 to 1) from which a pixel belongs to the object.", kind="number", metavar="SHARE",
         section=FILES, is_rare=True,
     )  # fmt: skip
+    annotator: Option[str | None] = Setting(
+        None, "Ground truth of one annotator, of a file that has several.", metavar="COLUMN=NAME", section=FILES,
+        is_rare=True,
+    )  # fmt: skip
+
+
+class ClassNameSettings(Settings):
+    """The class of a table without a column of classes, for commands that evaluate no choice of classes."""
+
+    class_name: Option[str | None] = Setting(
+        None, "Class of all objects, for tables without a column of classes.", names=["class"], metavar="NAME",
+        section=FILES, is_rare=True,
+    )  # fmt: skip
 
 
 class PairSettings(Settings):
@@ -415,6 +428,9 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
     """Return the format that the options name for one side, and how they say to read it."""
     from verite.formats.format import Options
 
+    # The only class that is evaluated is also that of a table without a column of classes.
+    labels: tuple[str, ...] = tuple(given.get("labels") or ())
+    class_name = given.get("class_name") or (labels[0] if len(labels) == 1 else None)
     options = Options.of(
         boxes=given[f"{side}_boxes"],
         coords=given[f"{side}_coords"],
@@ -429,6 +445,8 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
         masks=given[f"{side}_masks"] or given.get("masks"),
         mask_threshold=given.get("mask_threshold"),
         map=given.get("map"),
+        class_name=class_name,
+        annotator=given.get("annotator") if side != "pred" else None,
         like=like,
         side=side,
     )

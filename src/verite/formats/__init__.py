@@ -47,6 +47,8 @@ def read(
     masks: str | None = None,
     mask_threshold: float | None = None,
     map: str | PathLike[str] | Mapping[str, str | None] | None = None,
+    class_name: str | None = None,
+    annotator: str | None = None,
     field: str | None = None,
 ) -> Annotations:
     """Read ground truth or predictions from a file, a folder or an object in memory.
@@ -101,6 +103,10 @@ def read(
     map : path or mapping, optional
         Names of classes and the classes they stand for, ``{"kitten": "cat", "shadow": ""}`` or a CSV file with the
         columns from and to; an empty class is ignored. It belongs to both sides of an evaluation.
+    class_name : str, optional
+        Class of all objects of a table without a column of classes.
+    annotator : str, optional
+        ``"COLUMN=NAME"`` keeps the objects of one annotator, ``"COLUMN"`` names the column (or COCO key) of annotators.
     field : str, optional
         Field of a FiftyOne dataset with the detections, such as ``"ground_truth"``; of mmdetection's samples
         ``"gt_instances"`` instead of ``"pred_instances"``.
@@ -156,6 +162,8 @@ def read(
         masks=masks,
         mask_threshold=mask_threshold,
         map=map,
+        class_name=class_name,
+        annotator=annotator,
         field=field,
         like=like,
     )

@@ -20,7 +20,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing
 from verite.files import PACKED, check_file, translate_core_errors
-from verite.formats.annotators import annotators_of_file, has_key, with_annotators
+from verite.formats.annotators import annotations_of_one, annotators_of_file, has_key, with_annotators
 from verite.formats.format import Format, Options, PathProbe, check_name, check_names, too_many_classes
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
 from verite.formats.polygons import ring_area
@@ -339,10 +339,14 @@ ABOUT_WHOLE_BODY = (
 KEPT = ("xywh", "xyxy")  # layouts of boxes that stay as they are
 
 
+# Keys of other documents that have annotations: Segment Anything, Dataloop, Label Studio's editor.
+FOREIGN = ('"stability_score"', '"datasetId"', '"from_name"')
+
+
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is a COCO document: a JSON object with one of its sections near the beginning."""
     start = probe.head.lstrip()
-    if probe.is_folder or not start.startswith("{"):
+    if probe.is_folder or not start.startswith("{") or any(key in start for key in FOREIGN):
         return None
     keys = [key for key in SECTIONS if f'"{key}"' in start]
     return f"a JSON object with {' and '.join(keys)}" if keys else None
@@ -359,6 +363,12 @@ def read(path: Path, options: Options) -> Annotations:
 
 def read_whole(path: Path, options: Options) -> Annotations:
     """Read a COCO document strictly, and note COCO-WholeBody keypoints and several annotators per image."""
+    if options.annotator is not None and options.side != "pred":
+        from verite.formats.memory import read_object
+
+        found = read_object(annotations_of_one(path, options.annotator), replace(options, annotator=None))
+        why = f"the objects of the annotator {options.annotator}"
+        return found.with_source(replace(found.source, path=str(path), format="coco", why=why))
     file = open_coco(path)
     if file.is_results and options.like is not None:  # `--format coco` for both sides
         from verite.formats.coco_results import results
@@ -528,6 +538,6 @@ FORMAT = Format(
     read=read,
     write=write,
     preserves=PRESERVES,
-    options=frozenset({"angle", "boxes", "coords", "image_offset", "label_offset"}),
+    options=frozenset({"angle", "annotator", "boxes", "coords", "image_offset", "label_offset"}),
     suffixes=(".json",),
 )

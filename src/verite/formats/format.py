@@ -142,11 +142,13 @@ HEAD = 65_536
 
 # The options that a format may use, and those that the command line takes once for both sides.
 OPTION_NAMES = ("boxes", "coords", "angle", "image_size", "images", "names", "label_offset", "image_offset", "columns",
-                "split", "masks", "mask_threshold", "field")  # fmt: skip
+                "split", "masks", "mask_threshold", "class_name", "annotator", "field")  # fmt: skip
 
 OFFSETS = ("label_offset", "image_offset")
 
-BOTH_SIDES = ("image_size", "images", "names", "split", "columns", "mask_threshold")
+BOTH_SIDES = ("image_size", "images", "names", "split", "columns", "mask_threshold", "class_name", "annotator")
+
+OTHER_SPELLINGS = {"class_name": "class"}  # options whose name on the command line is another one
 
 # What the pixels of mask pictures may be, and what that makes of them.
 MASKS = {
@@ -178,6 +180,8 @@ class Options:
     split: str | None = None  # which part of a data set: train, val or test
     masks: str | None = None  # what the pixels of mask pictures are: a name out of MASKS
     mask_threshold: float | None = None  # share of white from which a grey pixel belongs to the object
+    class_name: str | None = None  # the class of all objects of a table without a column of classes
+    annotator: str | None = None  # the column of annotators, or COLUMN=NAME for the objects of one of them
     class_map: ClassMap | None = None  # names of classes and the classes they stand for
     field: str | None = None  # which field of a framework's object holds the objects
     like: Annotations | None = None  # the truth: its images give sizes, its labels names
@@ -208,7 +212,7 @@ class Options:
     @property
     def given(self) -> tuple[str, ...]:
         """Names of the options that differ from their defaults; `like` and `side` do not count."""
-        said = {name: getattr(self, name) for name in OPTION_NAMES}
+        said = {name: getattr(self, name) for name in OPTION_NAMES if name != "class_name"}  # used where it is needed
         return tuple(name for name, value in said.items() if value is not None and (name not in OFFSETS or value))
 
     def spell(self, name: str, value: object) -> str:
@@ -220,10 +224,10 @@ class Options:
         if self.side is None:
             return f"{name}={value!r}"
         side = f"{self.side}-" if self.side and name not in BOTH_SIDES else ""
-        return f"--{side}{name.replace('_', '-')} {value}"
+        return f"--{side}{OTHER_SPELLINGS.get(name, name).replace('_', '-')} {value}"
 
     def __post_init__(self) -> None:
-        for name in ("boxes", "coords", "angle", "masks", "field"):
+        for name in ("boxes", "coords", "angle", "masks", "class_name", "annotator", "field"):
             if not isinstance(getattr(self, name), (str, type(None))):
                 raise BadParameter(f"{name}: expected a word, found {excerpt(getattr(self, name))}")
         for name in OFFSETS:
@@ -318,6 +322,13 @@ class PathProbe:
     def head(self) -> str:
         """The first 64 KiB of the file, or of the first file of the folder, as text."""
         return head_of(self.files[0]) if self.files else ""
+
+    @cached_property
+    def document_heads(self) -> list[str]:
+        """How the first three documents (JSON, JSON lines, a manifest) of a path begin; other files are skipped."""
+        suffixes = (".json", ".jsonl", ".ndjson", ".manifest")
+        files = [p for p in self.files if p.suffix.lower() in suffixes or not self.is_folder]
+        return [head_of(p).lstrip() for p in files[:3]]
 
     @cached_property
     def lines(self) -> list[list[str]]:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from verite.errors import UNLABELLED, ReadError, excerpt
 from verite.files import write_atomically
 from verite.formats.cvat import image_runs, runs, segments, transpose
+from verite.formats.exports import records_in
 from verite.formats.format import Format, Options, PathProbe
 from verite.formats.json_documents import check_finite, decode
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring
@@ -160,9 +161,12 @@ class Task(msgspec.Struct):
 
 
 def recognise(probe: PathProbe) -> str | None:
-    """Return why a path is Label Studio JSON or JSON-MIN."""
-    start = "" if probe.is_folder else probe.head.lstrip()
-    if not start.startswith("["):
+    """Return why a path is Label Studio JSON, the editor's JSON of one task (or a folder of them), or JSON-MIN."""
+    start = next(iter(probe.document_heads), "")
+    has_results = '"result"' in start and ('"data"' in start or '"from_name"' in start)
+    if start.startswith("{"):
+        return "JSON of a task with data and annotations" if has_results else None
+    if probe.is_folder or not start.startswith("["):
         return None
     if '"data"' in start and re.search(r'"(annotations|completions|predictions)"\s*:', start):
         return "a JSON array of tasks with data and annotations"
@@ -177,15 +181,29 @@ def is_small(start: str) -> bool:
 def read(path: Path, options: Options) -> Annotations:
     """Read the annotations of all tasks; the predictions, if no task has annotations."""
     head = PathProbe(path).head
-    is_min = is_small(head) and '"data"' not in head
-    tasks = small_tasks(path) if is_min else decode(path, list[Task])
+    is_min = not path.is_dir() and is_small(head) and '"data"' not in head
+    if is_min:
+        placed = [(f"{path}: [{i}]", task) for i, task in enumerate(small_tasks(path))]
+    else:
+        files = PathProbe(path).with_suffix(".json") if path.is_dir() else [path]
+        placed = [found for file in files for found in records_in(file, Task)]
+    tasks = [task for _, task in placed]
     is_truth = any(task.drawn for task in tasks) or not any(task.predictions for task in tasks)
     rows = Rows(path, options)
-    for i, task in enumerate(tasks):
+    # The editor writes no sizes: then all coordinates are fractions, and the sizes come from elsewhere.
+    shown = [(where, task.data, result_of(task, is_truth=is_truth)) for where, task in placed]
+    has_sizes = all(image_size(where, data, results)[0] for where, data, results in shown if results)
+    for where, task in placed:
         with rows.errors:
-            read_task(rows, f"{path}: [{i}]", task, is_truth=is_truth)
+            read_task(rows, where, task, is_truth=is_truth, has_sizes=has_sizes)
     why = "what annotators drew" if is_truth else "what models proposed, as nobody drew anything"
-    return rows.annotations("label-studio", layout="xyxy", why=why)
+    return rows.annotations("label-studio", layout="xyxy", coords="abs" if has_sizes else "rel", why=why)
+
+
+def result_of(task: Task, *, is_truth: bool) -> list[Result]:
+    """Return the results of the first annotation, or of the first prediction."""
+    drawn = task.drawn if is_truth else task.predictions
+    return drawn[0].result if drawn else []
 
 
 def small_tasks(path: Path) -> list[Task]:
@@ -202,7 +220,8 @@ def small_tasks(path: Path) -> list[Task]:
     return tasks
 
 
-def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool) -> None:
+def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool, has_sizes: bool) -> None:
+    """Add the image of a task and its shapes, in pixels, or in fractions where sizes are missing."""
     drawn = task.drawn if is_truth else task.predictions
     rows.remark("annotations of the same task left out", where, max(0, len(drawn) - 1))
     results = drawn[0].result if drawn else []
@@ -218,14 +237,17 @@ def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool) -> None:
         if not isinstance(labels, list) or not labels or not isinstance(labels[0], str):
             rows.errors.add(UNLABELLED, "no label", place, "")
             continue
-        if not width:
-            raise ReadError(place, expected="original_width and original_height", found="none")
+        needs_size = result.type == BRUSH or bool(result.value.get("rotation"))
+        if not width and needs_size:
+            remedy = "export the project as JSON, which has them"
+            raise ReadError(place, expected="original_width and original_height", found="none", remedy=remedy)
         score = result.score if result.score is not None else drawn[0].score
         confidence = None if is_truth else math.nan if score is None else score
         if result.type == BRUSH:
             add_brush(rows, place, (name, labels[0], confidence), result, (height, width))
             continue
-        ring = READERS[result.type](result.value, width / 100, height / 100, place)
+        across, down = (width / 100, height / 100) if has_sizes else (0.01, 0.01)
+        ring = READERS[result.type](result.value, across, down, place)
         is_box = SHAPE_TYPES[result.type] == "rectangle" and not result.value.get("rotation")
         rows.add(place, name, labels[0], bounds_of_rings([ring]), confidence, polygon=None if is_box else [ring])
 
@@ -259,7 +281,10 @@ def image_name(rows: Rows, where: str, data: dict[str, Any]) -> str:
     if found is None:
         found = data.get("image") if isinstance(data.get("image"), str) else None
     if not found:
-        raise ReadError(f"{where}.data", expected="the path of an image", found=excerpt(str(data)))
+        remedy = (
+            "tasks with several images each are not read" if any(isinstance(v, list) for v in data.values()) else ""
+        )
+        raise ReadError(f"{where}.data", expected="the path of an image", found=excerpt(str(data)), remedy=remedy)
     name = bare(found)
     if "/upload/" in found and UPLOADED.match(name.rpartition("/")[2]):
         rows.remark("names without the eight characters that an upload puts before them")

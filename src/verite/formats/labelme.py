@@ -55,7 +55,7 @@ def recognise(probe: PathProbe) -> str | None:
     start = PathProbe(files[0]).head.lstrip()
     # The embedded picture may come before everything else and fill the whole beginning.
     keys = [key for key in ("shapes", "imagePath", "imageData") if f'"{key}"' in start]
-    if not start.startswith("{") or not keys:
+    if not start.startswith("{") or not keys or '"tracks"' in start:  # CVAT's own documents have both
         return None
     return f"{'JSON files' if probe.is_folder else 'a JSON file'} with {' and '.join(keys)}"
 

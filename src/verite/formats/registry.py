@@ -21,6 +21,18 @@ from verite.limits import DEFAULTS, environment_name
 # The module of each format's record (or module:name), in the order of recognition: the most specific format first.
 REGISTRY = {
     "vision-language": "verite.formats.vision_language",
+    "darwin": "verite.formats.darwin",
+    "scalabel": "verite.formats.scalabel",
+    "sagemaker": "verite.formats.sagemaker",
+    "labelbox": "verite.formats.labelbox",
+    "superannotate": "verite.formats.superannotate",
+    "createml": "verite.formats.createml",
+    "supervisely": "verite.formats.supervisely",
+    "azure-ml": "verite.formats.azure_ml",
+    "vott": "verite.formats.vott",
+    "kili": "verite.formats.kili",
+    "mmdet": "verite.formats.mmdet",
+    "cityscapes-polygons": "verite.formats.cityscapes_polygons",
     "panoptic": "verite.formats.panoptic",
     "lvis": "verite.formats.lvis",
     "datumaro": "verite.formats.datumaro",
@@ -34,8 +46,10 @@ REGISTRY = {
     "via": "verite.formats.via",
     "labelme": "verite.formats.labelme",
     "cvat": "verite.formats.cvat",
+    "labelme-xml": "verite.formats.labelme_xml",
     "voc": "verite.formats.voc",
     "voc-results": "verite.formats.voc:VOC_RESULTS",
+    "kaggle": "verite.formats.kaggle",
     "imagenet-loc": "verite.formats.imagenet_loc",
     "openimages-predictions": "verite.formats.openimages:CHALLENGE_PREDICTIONS",
     "openimages-labels": "verite.formats.openimages:IMAGE_LABELS",
@@ -56,6 +70,28 @@ REGISTRY = {
     "cityscapes": "verite.formats.cityscapes",
     "mask-pictures": "verite.formats.mask_images",
 }
+
+
+# Of the formats of platforms, a word that their files have: modules of the others are not imported.
+MARKS = {
+    "darwin": ("slots", "original_filename", "darwin"),
+    "scalabel": ("box2d", "poly2d", '"index"'),
+    "sagemaker": ("source-ref",),
+    "labelbox": ("DataRow ID", "Labeled Data", "data_row", "dataRow"),
+    "superannotate": ("className",),
+    "createml": ("coordinates",),
+    "supervisely": ("classTitle",),
+    "azure-ml": ("image_url",),
+    "vott": ('"asset',),
+    "kili": ("jsonResponse",),
+    "mmdet": ('"bboxes"', '"scores"'),
+    "cityscapes-polygons": ("imgHeight",),
+}
+
+
+def may_be(name: str, probe: PathProbe) -> bool:
+    """Tell whether a path may be of a format, by the words in its first documents."""
+    return name not in MARKS or any(mark in head for head in probe.document_heads for mark in MARKS[name])
 
 
 def format_named(name: str) -> Format:
@@ -112,6 +148,8 @@ def recognise(path: Path, options: Options) -> tuple[Format, str]:
     if not probe.is_folder and path.stat().st_size == 0:
         raise ReadError(path, expected="annotations", found="an empty file")
     for name in REGISTRY:
+        if not may_be(name, probe):
+            continue
         format = format_named(name)
         why = format.recognise(probe)
         if why:
@@ -200,6 +238,11 @@ def has_keys(*keys: str) -> Callable[[PathProbe], bool]:
     return lambda probe: probe.head.lstrip()[:1] in ("{", "[") and all(f'"{key}"' in probe.head for key in keys)
 
 
+def has_columns(*names: str) -> Callable[[PathProbe], bool]:
+    """Return a test: does the first line of a text have all of these words?"""
+    return lambda probe: all(name in probe.head.partition("\n")[0] for name in names)
+
+
 def has_suffix(*suffixes: str) -> Callable[[PathProbe], bool]:
     """Return a test: does one of the first 50 files have one of these suffixes, as a numbered shard or not?"""
     return lambda probe: any(
@@ -227,10 +270,16 @@ UNSUPPORTED = (
     Unsupported("a pointer of Git LFS", begins("version https://git-lfs."), "get the file itself: git lfs pull"),
     Unsupported("Python's notation", begins("[{'", "{'"), "write JSON: json.dump, not str"),
     Unsupported("a spreadsheet", has_suffix("xlsx", "xls", "ods"), "save it as CSV"),
+    Unsupported("a NIfTI volume", has_suffix("nii", r"nii\.gz"), VOLUMES),
+    Unsupported(
+        "weights or results of PyTorch",
+        has_suffix("pth", "pt"),
+        "Detectron2 writes coco_instances_results.json beside instances_predictions.pth: name that; or load it where "
+        "it is trusted, and hand it to verite.read",
+    ),
     Unsupported("a zip file of another name", begins("PK\x03\x04"), "let its name end in .zip"),
     Unsupported("a gzip file of another name", begins("\x1f\ufffd\x08"), "let its name end in .gz"),
     Unsupported("TFRecord", has_suffix("tfrecord", "tfrecords", "record"), "write the examples as COCO JSON first"),
-    Unsupported("a NIfTI volume", has_suffix("nii", r"nii\.gz"), VOLUMES),
     Unsupported(
         "a NumPy array file",
         begins("\ufffdNUMPY"),
@@ -238,17 +287,22 @@ UNSUPPORTED = (
     ),
     Unsupported("HDF5", begins("\ufffdHDF"), "load it, and hand its columns to verite.read"),
     Unsupported("a MATLAB file", begins("MATLAB 5.0 MAT-file"), "load it, and hand its columns to verite.read"),
+    Unsupported("a pickle", has_suffix("pkl", "pickle"), "load it where it is trusted, and hand it to verite.read"),
     Unsupported(
-        "a pickle", has_suffix("pkl", "pickle", "pth", "pt"), "load it where it is trusted, and hand it to verite.read"
+        "Segment Anything's masks (SA-1B), which have no classes",
+        has_keys("predicted_iou", "stability_score"),
+        "give each mask a class, and write COCO JSON",
     ),
-    Unsupported("VoTT JSON", has_keys("assets", "tags")),
-    Unsupported("a VoTT asset", has_keys("asset", "regions")),
-    Unsupported("Supervisely JSON", has_keys("objects", "classTitle")),
-    Unsupported("Cityscapes polygons", has_keys("imgHeight", "imgWidth", "objects")),
-    Unsupported("BDD100K JSON", has_keys("labels", "box2d")),
-    Unsupported("CreateML JSON", has_keys("annotations", "coordinates")),
-    Unsupported("a SageMaker manifest", has_keys("source-ref")),
-    Unsupported("Labelbox JSON", has_keys("data_row")),
+    Unsupported(
+        "Dataloop JSON", has_keys("annotations", "datasetId"), "export the dataset as COCO or YOLO: dl.Converter"
+    ),
+    Unsupported(
+        "CVAT's own document of a task",
+        has_keys("shapes", "tracks"),
+        "export the task as CVAT for images 1.1 or COCO 1.0",
+    ),
+    Unsupported("MTurk results", has_columns("AssignmentId", "WorkerId"), "parse the column of answers, and write CSV"),
+    Unsupported("MPII poses", has_keys("act", "annolist"), "convert them to COCO keypoints, as MMPose provides them"),
     Unsupported(
         "an image", begins("\ufffdPNG", "\ufffd\ufffd\ufffd\ufffd\x00\x10JFIF", "GIF8"), "name its annotations"
     ),

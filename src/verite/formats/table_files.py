@@ -24,6 +24,7 @@ from verite.formats.tables import (
     IMAGE,
     KNOWN,
     LABEL,
+    OTHER_NAMES,
     TABLE_OPTIONS,
     UNREADABLE,
     box_columns,
@@ -126,13 +127,15 @@ def recognise(probe: PathProbe) -> str | None:
 
     With some of them the reader can say which one is missing.
     """
-    found = header_columns(probe, KNOWN)
+    found = header_columns(probe, [*KNOWN, *OTHER_NAMES])
+    found |= {OTHER_NAMES[name]: i for name, i in found.items() if name in OTHER_NAMES}
     needed = (any(name in found for name in IMAGE), any(name in found for name in LABEL))
     if all(needed) and (box_columns(found) or BOX in found):
-        return f"a CSV file with the columns {', '.join(found)}"
+        return f"a CSV file with the columns {', '.join(name for name in found if name not in OTHER_NAMES)}"
     some = sum(needed) + any(name in found for name in (*BOX_SIDES, BOX))
     if probe.path.suffix.lower() not in SUFFIXES or probe.is_folder or some < 2:
         return None
+    found = {name: i for name, i in found.items() if name not in OTHER_NAMES}
     return f"a CSV file with some of the columns of a table: {', '.join(found)}"
 
 
@@ -144,7 +147,8 @@ def read(path: Path, options: Options) -> Annotations:
     _, header = next(lines, (1, []))
     wanted = {theirs: ours for ours, theirs in (options.columns or {}).items()}
     who = [name.strip() for name in header if COLUMN.fullmatch(name.strip())]
-    at = find_columns(header, [*KNOWN, *wanted, *who])
+    who += [options.annotator.partition("=")[0]] if options.annotator is not None else []
+    at = find_columns(header, [*KNOWN, *OTHER_NAMES, *wanted, *who, "name"])
     cells: dict[str, list[str]] = {name: [] for name in at}
     numbers = []
     for number, line in lines:
@@ -153,7 +157,9 @@ def read(path: Path, options: Options) -> Annotations:
             numbers.append(number)
             for name, i in at.items():
                 cells[name].append(line[i].strip())
-    others = {name.strip(): ["" for _ in next(iter(cells.values()), [])] for name in header if name.strip() not in at}
+    known = set(at.values())
+    blanks = ["" for _ in next(iter(cells.values()), [])]
+    others = {name.strip(): blanks for i, name in enumerate(header) if i not in known}
     has_commas = separator_in(file) != ","  # between whole numbers and fractions, as spreadsheets of half of Europe
     columns = {
         name: [value or None for value in values]

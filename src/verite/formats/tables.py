@@ -4,8 +4,9 @@ Required are an image (`image_id`, `image` or `file_name`), a class (`category_i
 y, width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers; `BOXES` lists all). Optional: `score` or
 `confidence`, `area`, `id`, `image_width` and `image_height`, `segmentation` (polygons, or COCO's RLE), `mask`
 (compressed RLE) with `mask_height` and `mask_width`, `keypoints` (x, y, visibility, …), and the flags (`iscrowd` for
-`crowd`). Other names are mapped by the option `columns`. A row with an image, but neither class nor box, is an image
-without objects.
+`crowd`). `OTHER_NAMES` has what known tools call them; other names are mapped by the option `columns`. A row of a
+class that never has a box is an image without objects ("No finding"). A table without a column of classes needs the
+option `class_name`, or a ground truth of one class; that of RSNA, which has a column `Target`, is read as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
-from verite.formats.annotators import annotators_of_columns, with_annotators
+from verite.formats.annotators import annotators_of_columns, choose_annotator, with_annotators
 from verite.formats.format import HALF_PAIR, Options, check_name, check_names
 from verite.formats.polygons import check_mask_size, check_ring, parse_runs
 from verite.formats.rows import build, name_class_numbers, size_images
@@ -59,6 +60,32 @@ BOXES = (
     ("cxcywh", ("cx", "cy", "width", "height")),
     ("cxcywh", ("x_center", "y_center", "width", "height")),
 )
+
+# What tools and competitions call our columns, in small letters: RSNA (Kaggle), VinBigData, mosquitos, YOLOv5, VOC.
+OTHER_NAMES = {
+    "patientid": "image",
+    "img_fname": "image",
+    "img_name": "image",
+    "image_filename": "image",
+    "img_w": "image_width",
+    "img_h": "image_height",
+    "class_label": "label",
+    "classname": "label",
+    "bbx_xtl": "x1",
+    "bbx_ytl": "y1",
+    "bbx_xbr": "x2",
+    "bbx_ybr": "y2",
+    "xtl": "x1",
+    "ytl": "y1",
+    "xbr": "x2",
+    "ybr": "y2",
+    "bbox_x": "x",
+    "bbox_y": "y",
+    "bbox_w": "width",
+    "bbox_h": "height",
+}
+
+ONE_CLASS, TARGET = "object", "target"  # the class of RSNA's table, whose column `Target` is 1 where there is a box
 
 BOX_SIDES = tuple(dict.fromkeys(side for _, sides in BOXES for side in sides))
 
@@ -178,7 +205,18 @@ def is_pose(points: NDArray[np.float64]) -> bool:
 MOST_ID = 2**63 - 1  # what a column of ids holds
 
 TABLE_OPTIONS = frozenset(
-    {"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset", "columns"}
+    {
+        "annotator",
+        "boxes",
+        "class_name",
+        "coords",
+        "image_size",
+        "images",
+        "names",
+        "label_offset",
+        "image_offset",
+        "columns",
+    }
 )
 
 
@@ -210,6 +248,14 @@ def read_columns(
     """
     columns, notes = rename(name, given, options)
     table = ColumnRows(name, columns, options, rows)
+    if options.annotator is not None and options.side != "pred":
+        column = options.annotator.partition("=")[0]
+        if column not in columns:
+            near = did_you_mean(column, columns)
+            raise BadParameter(f"annotator: expected a column ({list_names(columns)}), found {column!r}{near}")
+        column, who = choose_annotator(options.annotator, columns[column])
+        table = table.take(np.flatnonzero([str(one) == who for one in columns[column]]))
+        columns = table.columns
     errors = errors or ErrorCollector()
     while True:
         try:
@@ -236,9 +282,17 @@ class WrongRows(Exception):  # noqa: N818 - never leaves this module
 def rename(name: str, given: Columns, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Rename columns as the option `columns` says; returns the columns and notes.
 
-    On the command line the option holds for both sides, so a side that has the usual name already keeps it.
+    On the command line the option holds for both sides, so a side that has the usual name already keeps it. Names of
+    `OTHER_NAMES` are renamed where ours is missing; `name` beside a numeric class is the class's, as YOLOv5 writes it.
     """
     columns, notes = dict(given), []
+    taken = set((options.columns or {}).values())
+    for theirs in [name for name in columns if isinstance(name, str) and name.casefold() in OTHER_NAMES]:
+        ours = OTHER_NAMES[theirs.casefold()]
+        if ours not in columns and theirs not in taken:
+            columns[ours] = columns.pop(theirs)
+    if "name" in columns and "class" in columns and "name" not in taken and any(key in columns for key in IMAGE):
+        columns["class_name"] = columns.pop("name")
     for ours, theirs in (options.columns or {}).items():
         if ours not in KNOWN:
             near = did_you_mean(ours, KNOWN)
@@ -275,7 +329,12 @@ class ColumnRows:
         """Return annotations of all rows that are objects; the others are images without objects."""
         image, images = self.image_table(options)
         kept = np.flatnonzero(~self.are_bare())
-        return self.take(kept).objects(options, format, images, image[kept])
+        found = self.take(kept).objects(options, format, images, image[kept])
+        if not any(key in self.columns for key in LABEL):
+            name, option = found.labels.name(0), options.spell("class_name", "NAME")
+            note = f"no column of classes: all objects are {excerpt(name)}; {option} gives another name"
+            found = found.with_source(replace(found.source, notes=(*found.source.notes, note)))
+        return found
 
     def objects(self, options: Options, format: str, images: Images, image: NDArray[np.int32]) -> Annotations:
         """Return annotations with every row an object of these images."""
@@ -302,12 +361,20 @@ class ColumnRows:
         )
 
     def are_bare(self) -> NDArray[np.bool_]:
-        """Mark rows that have neither class nor box: images without objects."""
+        """Mark rows that are images without objects: without box, and without class or of one that never has a box."""
         told = [key for key in (*LABEL, *BOX_SIDES, BOX) if key in self.columns]
         bare = np.full(self.count, bool(told))
         for key in told:
             if bare.any():
                 bare &= are_absent(self.columns[key])
+        _, sides = box_columns(self.columns) or ("", (BOX,) if BOX in self.columns else ())
+        label = next((key for key in LABEL if key in self.columns), None)
+        if label is None or not sides:
+            return bare
+        boxless = np.logical_and.reduce([are_absent(self.columns[side]) for side in sides])
+        if boxless.any() and not boxless.all():
+            classes = np.array([str(value) for value in self.columns[label]], dtype=object)
+            bare |= boxless & ~np.isin(classes, np.unique(classes[~boxless].astype(str)).tolist())
         return bare
 
     def take(self, kept: NDArray[np.int64]) -> ColumnRows:
@@ -470,6 +537,8 @@ class ColumnRows:
 
     def label_table(self, options: Options) -> tuple[NDArray[np.int32], Labels]:
         """Return the class index of each row and the classes."""
+        if not any(key in self.columns for key in LABEL):
+            return np.zeros(self.count, dtype=np.int32), Labels([self.only_class(options)])
         ids, names = self.keys(LABEL)
         position, numbers, known = distinct(ids, names)
         self.check_pairs("class", position, ids, names, known)
@@ -480,6 +549,18 @@ class ColumnRows:
         if known is not None:
             return position, Labels(known, numbers + options.label_offset)
         return name_class_numbers(numbers[position], options, self.refuse)
+
+    def only_class(self, options: Options) -> str:
+        """Return the class of all objects of a table without a column of classes."""
+        if options.class_name is not None:
+            check_name("class name", options.class_name)
+            return options.class_name
+        if options.like is not None and len(options.like.labels) == 1:
+            return options.like.labels.name(0)
+        if any(str(key).casefold() == TARGET for key in self.columns):
+            return ONE_CLASS
+        self.need(LABEL)
+        raise AssertionError("no column of classes")
 
     def check_classes(self, position: NDArray[np.int32], known: list[str]) -> None:
         """Refuse invalid class names, with the rows that have them."""

@@ -2,7 +2,7 @@
 
 Rectangles, polygons, circles and ellipses are read, the round ones as polygons of 64 corners; points and lines are
 skipped and counted. VIA has no field for the class: it is the region attribute that all regions have, or the first of
-the usual names (`label`, `class`, `name`, `type`, `category`).
+the usual names (`label`, `class`, `name`, `type`, `category`). Without any attribute all regions are of one class.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from typing import Any
 import msgspec
 
 from verite.errors import UNLABELLED, ReadError, excerpt
-from verite.formats.format import Format, Options, PathProbe, check_ends
+from verite.formats.format import FRAMES, Format, Options, PathProbe, check_ends
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, decode_bytes, write_json
 from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.sizes import check_order, need_pixels
 from verite.formats.table_files import header_columns, read_csv_table
+from verite.formats.tables import ONE_CLASS
 from verite.formats.text_lines import is_plain_number
 from verite.model.annotations import Annotations
 from verite.model.regions import POLYGON
@@ -66,13 +67,20 @@ def read(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options)
     is_table = not path.is_dir() and not PathProbe(path).head.lstrip().startswith("{")
     regions = list(table_regions(path, rows) if is_table or path.is_dir() else document_regions(path, rows))
-    attribute = class_attribute(path, [region for _, _, region in regions if kind_of(region) in READERS])
+    shapes = [region for _, _, region in regions if kind_of(region) in READERS]
+    has_classes = any(region.region_attributes for region in shapes)
+    attribute = class_attribute(path, shapes) if has_classes else ""
+    only = options.class_name or ONE_CLASS
+    if shapes and not has_classes:
+        rows.notes.append(
+            f"no attributes: all regions are {excerpt(only)}; {options.spell('class_name', 'NAME')} renames"
+        )
     for where, image, region in regions:
         kind = kind_of(region)
         if kind not in READERS:
             rows.remark(f"shapes of type {excerpt(kind)} left out")
             continue
-        label = class_of(region, attribute)
+        label = class_of(region, attribute) if has_classes else only
         if not label:
             rows.errors.add(UNLABELLED, f"no {attribute} to say their class", where, "")
             continue
@@ -243,6 +251,7 @@ FORMAT = Format(
     write=write,
     preserves=PRESERVES,
     requires=frozenset({"boxes from left to right"}),
+    options=FRAMES | {"class_name"},
     suffixes=(".json", ".csv"),
     sides=("truth",),
 )
