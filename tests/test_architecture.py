@@ -31,7 +31,7 @@ FLOORS = (
     {"studies", "leaderboards", "ranking"},
     {"analysis"},
     {"reporting"},
-    {"reproductions"},
+    {"reproductions", "judge"},
     {"compat", "scale"},
     {"cli"},
     {"__main__"},

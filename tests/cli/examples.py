@@ -21,6 +21,7 @@ from tests.formats.samples import DATA as SAMPLES
 from verite.cli import run
 from verite.cli import verite as program
 from verite.formats import write
+from verite.judge.plan import make_plan, save_plan, study_candidates
 
 DATA = Path(str(files("verite") / "data"))
 DEMO, COMPETITIONS = DATA / "demo", DATA / "competitions"
@@ -114,6 +115,31 @@ def write_truths(home: Path) -> None:
         shutil.copytree(home / "photos", home / name)
     names = "\n".join(f"  {i}: {name}" for i, name in enumerate(truth.labels.all_names))
     (home / "data.yaml").write_text(f"path: .\nval: images\nnames:\n{names}\n")
+
+
+def write_tables(home: Path) -> None:
+    """Runs of one detector, and tables of numbers, grades, features and confusions."""
+    predictions = json.loads((DEMO / "hawk.json").read_text())
+    (home / "runs").mkdir(exist_ok=True)
+    for cut in (0.2, 0.5, 0.8):
+        kept = [one for one in predictions if one["score"] >= cut]
+        (home / "runs" / f"conf={cut}.json").write_text(json.dumps(kept))
+    (home / "runs.csv").write_text("conf,file\n0.2,runs/conf=0.2.json\n0.5,runs/conf=0.5.json\n")
+    (home / "numbers.csv").write_text("item,truth,A,B\n1,10,11,13\n2,20,19,18\n3,30,31,32\n")
+    (home / "grades.csv").write_text("item,truth,A,B\n1,low,low,middle\n2,high,high,high\n")
+    (home / "features.csv").write_text("class,x,y\ncat,0,0\ndog,0,1\ncar,3,4\n")
+    (home / "confusion.csv").write_text("class,cat,dog\ncat,8,2\ndog,1,9\n")
+    (home / "other.txt").write_text("animal\n  cat\n  dog\nperson\n")
+    plan = make_plan(study_candidates(0), pairs=6)
+    (home / "study").mkdir(exist_ok=True)
+    save_plan(plan, home / "study")
+    for judge in (0, 1):
+        rows = [f"{plan.id},{t.id},{t.left},{t.right},{t.answer or t.names[judge]},900" for t in plan.trials]
+        votes = "\n".join(["plan,pair,left,right,choice,ms", *rows])
+        (home / "study" / f"votes-{judge}.csv").write_text(votes + "\n")
+    links = [f"https://example.org/{kind}/1_cat0_IoU0.{iou}.png" for kind, iou in (("large", 7), ("small", 5))]
+    head = "WorkerId,Input.imageLink1,Input.imageLink2,Answer.detection1.1,Answer.detection2.2"
+    (home / "choices.csv").write_text(f"{head}\na,{','.join(links)},true,false\nb,{','.join(links)},false,true\n")
 
 
 def write_poses(home: Path) -> None:
@@ -226,6 +252,7 @@ def make_world(home: Path) -> None:
     write_poses(home)
     write_pictures(home)
     write_competitions(home)
+    write_tables(home)
     for sequence in ("a", "b"):
         copy_all({DATA / "tracks" / "gt.txt": f"MOT17/train/{sequence}/gt/gt.txt gt.txt",
                   DATA / "tracks" / "hawk.txt": f"results/{sequence}.txt tracker.txt a.txt",

@@ -39,11 +39,13 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("reconcile", "reconcile", "Find out why two tools report different AP"),
         ("report", "report", "Write one self-contained HTML report"),
         ("draw", "draw", "Draw TP, FP and FN on the images"),
+        ("coherence", "coherence", "Contrast of predictions without ground truth"),
     ),
     "Compare": (
         ("compare", "compare", "Compare two results; fail CI on a regression"),
         ("leaderboard", "leaderboard", "How sure is a ranking of detectors by AP?"),
         ("rank", "rank", "The same, exactly, for tables of answers"),
+        ("sweep", "sweep", "A score against a parameter of the detector"),
         ("agree", "agree", "Annotators: agreement, error rates, ceiling"),
     ),
     "Data": (
@@ -54,7 +56,8 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
     "Research": (
         ("study", "study", "Measure the properties of a metric"),
         ("metrics", "study", "List the localization metrics"),
-        ("class-distance", "scene_score", "Learn distances between classes from images"),
+        ("class-distance", "scene_score", "Distances between classes, from data"),
+        ("judge", "judge", "Ask people which localization is better"),
     ),
     "Scale": (
         ("partial", "parts", "Evaluate one shard of a dataset"),

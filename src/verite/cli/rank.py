@@ -82,8 +82,19 @@ class AnswerSettings(RankSettings):
     """Settings of tables of answers and of detectors, which apply to one kind each."""
 
     kind: Option[str | None] = Choice(
-        None, "Kind of answers in the table.", ("binary", "labels", "confidences"), default_text="detected"
+        None,
+        "Kind of answers in the table.",
+        ("binary", "labels", "confidences", "numbers", "grades", "places"),
+        default_text="detected",
     )
+    sigma: Option[float | None] = Number(
+        None, "Numbers: standard deviation of the annotations.", least=0, default_text="none"
+    )
+    grades: Option[str | None] = Setting(None, "Grades: their names from lowest to highest.", metavar="LOW,...,HIGH")
+    scores: Option[str | None] = Setting(
+        None, "Published scores instead of a table: range of P(kept).", metavar="A=0.85,B=0.84"
+    )
+    items: Option[int | None] = Count(None, "With --scores: number of items.", default_text="none")
     labels: Option[str | None] = Setting(None, "All labels, if some occur nowhere in the table.", metavar="A,B,...")
     confusion: Option[str | None] = Setting(
         None, "Table recorded,LABEL...: the true labels of wrong annotations.", kind="path"
@@ -145,11 +156,14 @@ Examples:
   verite rank table.csv --at-most 20
   verite rank confidences.csv --epsilon 0.1 --loss logloss --zero 1e-6
   verite rank truth.json a.json b.json c.json --epsilon 0.05 --confidence 0.3 --iou 0.5
+  verite rank --scores A=0.85,B=0.84 --items 10000 --epsilon 0.1
+  verite rank numbers.csv --kind numbers --sigma 2
+  verite rank grades.csv --kind grades --grades low,middle,high --epsilon 0.1
 A table has the columns item[,interpretation],truth,NAME... with 0 and 1 or labels in them, or
 item,label,truth,NAME... with a confidence for every label and truth 1 on the true one.
 Exit status: 0 success, 1 data error, 2 usage error.""",
 )
-@click.argument("paths", type=INPUT, nargs=-1, required=True, metavar="TABLE | TRUTH PRED PRED...")
+@click.argument("paths", type=INPUT, nargs=-1, metavar="TABLE | TRUTH PRED PRED...")
 def rank(paths: tuple[str, ...], **given: Any) -> None:
     """Rank algorithms by accuracy, with exact probabilities.
 
@@ -161,6 +175,11 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
     from verite.cli.output import emit, note
 
     quiet = given["quiet"] or given["as_json"]
+    if given["scores"] or given["kind"] in ("numbers", "grades", "places"):
+        emit(rank_otherwise(paths, given), given)
+        return
+    if not paths:
+        raise click.UsageError("Missing argument 'TABLE | TRUTH PRED PRED...'")
     if given["calibrate"]:
         emit(calibration_of(paths, given), given)
         return
@@ -170,6 +189,29 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
         save_all(ranking, Path(given["output"]), given)
         note(f"results in {given['output']}", quiet=quiet)
     emit(replace(ranking, all_pairs=given["all_pairs"]), given)
+
+
+def rank_otherwise(paths: tuple[str, ...], given: dict[str, Any]) -> Any:
+    """Rank from published scores, or on numbers, grades and places."""
+    from verite.ranking.published_scores import parse_scores, rank_published
+    from verite.ranking.values import rank_values, read_values
+
+    epsilon = (given["epsilon"] or {}).get("epsilon")
+    if given["scores"]:
+        if paths:
+            raise click.UsageError(f"--scores: expected no table, found {paths[0]}")
+        if given["items"] is None or epsilon is None:
+            raise click.UsageError("--scores: expected --items N and --epsilon E")
+        return rank_published(parse_scores(given["scores"]), given["items"], epsilon)
+    if len(paths) != 1:
+        raise click.UsageError(f"--kind {given['kind']}: expected one table, found {len(paths)} files")
+    size = given["sigma"] if given["kind"] == "numbers" else epsilon
+    if size is None:
+        option = "--sigma S" if given["kind"] == "numbers" else "--epsilon E"
+        raise click.UsageError(f"--kind {given['kind']}: expected {option}")
+    grades = [name.strip() for name in (given["grades"] or "").split(",") if name.strip()]
+    table = read_values(paths[0], given["kind"], grades)
+    return rank_values(table, size, draws=min(given["draws"], 20_000), seed=given["seed"])
 
 
 def model_of(given: dict[str, Any]) -> ErrorModel:

@@ -22,9 +22,10 @@ from verite.cli.options import (
 )
 from verite.model.tables import Display
 from verite.scene.score import SceneScoreSettings
-from verite.settings import Count, Flag, Number, Option, Setting, Settings, Whole
+from verite.settings import Choice, Count, Flag, Number, Option, Setting, Settings, Whole
 
 if TYPE_CHECKING:
+    from verite.scene.class_distances import ClassDistances
     from verite.scene.scene_score import SceneScoreResults
 
 
@@ -218,6 +219,20 @@ class LearningSettings(DistanceSettings):
     points: Option[int] = Count(400, "SIFT points per image.")
     ratio: Option[float] = Number(0.8, "Lowe's ratio test: nearest against second nearest descriptor.")
     seed: Option[int] = Whole(0, "Seed of the sampled pairs.")
+    images: Option[str | None] = Setting(
+        None, "A dataset's images: distances of the colour histograms of its objects.", kind="path"
+    )
+    kind: Option[str | None] = Choice(
+        None,
+        "What FILE is: supercategories (COCO), features (a class and numbers per row, or .npy), or a matrix of "
+        "confusion or similarity.",
+        ("supercategories", "features", "confusion", "similarity"),
+        long="from",
+        default_text="a matrix, a taxonomy or a dataset",
+    )
+    other: Option[str | None] = Setting(
+        None, "Another taxonomy: print the graph edit distance of both.", long="compare", kind="path", metavar="FILE"
+    )
 
 
 @command(
@@ -227,15 +242,20 @@ class LearningSettings(DistanceSettings):
 Examples:
   verite class-distance voc                                  the shipped taxonomy of the 20 VOC classes
   verite class-distance classes.txt -o distances.csv         path lengths in a taxonomy of your own
+  verite class-distance truth.json --images photos/          colours of the objects of a dataset
+  verite class-distance confusion.csv --from confusion
+  verite class-distance features.csv --from features
+  verite class-distance classes.txt --compare other.txt      graph edit distance of two taxonomies
   verite class-distance images/ -o distances.csv             learned: a folder of images per class
   verite class-distance cat/ dog/ car/ --pairs 200 -o distances.csv --plot distances.png
   verite scene-score truth.json pred.json --distance distances.csv""",
 )
 @click.argument("sources", type=INPUT, nargs=-1, required=True, metavar="IMAGES...|FILE|voc")
 def class_distance(sources: tuple[str, ...], **given: Any) -> None:
-    """Show distances between classes from 0 to 1: from a taxonomy, a matrix, or learned from images.
+    """Show distances between classes from 0 to 1: from a taxonomy, a matrix, a dataset, or learned from images.
 
-    A folder of images is a class, a folder of such folders is several (needs verite[vision]).
+    A dataset with --images: colour histograms of its objects. A folder of images is a class, a folder of such folders
+    is several; these are compared by SIFT points (needs verite[vision]).
     """
     from verite.cli.output import can_draw, emit, keep_table, note
     from verite.errors import BadParameter
@@ -245,7 +265,16 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
     plot = Path(given["plot"]) if given["plot"] else None
     if plot is not None and plot.suffix[1:] not in ("png", "svg", "pdf"):
         raise BadParameter(f"plot: expected a name ending in .png, .svg or .pdf, found {plot.name!r}")
-    if len(sources) == 1 and (sources[0] in SHIPPED or not Path(sources[0]).is_dir()):
+    if given["other"]:
+        from verite.scene.dataset_distances import edit_distance
+        from verite.scene.taxonomy import read_taxonomy
+
+        edits = edit_distance(read_taxonomy(sources[0]), read_taxonomy(given["other"]))
+        click.echo(f'{{"edit_distance": {edits}}}' if given["as_json"] else f"graph edit distance: {edits}")
+        return
+    if given["images"] or given["kind"]:
+        found = distances_of_data(sources, given)
+    elif len(sources) == 1 and (sources[0] in SHIPPED or not Path(sources[0]).is_dir()):
         found = class_distances(sources[0], symmetric=not given["asymmetric"])
     else:
         from verite.scene.descriptors import images_by_class, learn_distances
@@ -264,3 +293,23 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
         write_atomically(plot, render(plot_distances(found), plot.suffix[1:]))
         note(f"saved {plot}", quiet=quiet)
     emit(found, given)
+
+
+def distances_of_data(sources: tuple[str, ...], given: dict[str, Any]) -> ClassDistances:
+    """Return class distances from a dataset, supercategories, features, a confusion matrix or similarities."""
+    from verite.formats import read
+    from verite.scene import dataset_distances as data
+
+    if len(sources) != 1:
+        raise click.UsageError(f"class-distance: expected one file, found {len(sources)}")
+    if given["images"]:
+        if given["kind"]:
+            raise click.UsageError(f"--images: expected no --from {given['kind']}")
+        return data.from_dataset(read(sources[0]), given["images"])
+    if given["kind"] == "supercategories":
+        return data.from_supercategories(sources[0])
+    if given["kind"] == "features":
+        return data.read_features(sources[0])
+    names, matrix = data.read_square(sources[0])
+    make = data.from_confusion if given["kind"] == "confusion" else data.from_similarity
+    return make(names, matrix, source=f"{given['kind']}-{Path(sources[0]).stem}")

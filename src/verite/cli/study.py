@@ -15,7 +15,7 @@ from verite.cli.options import INPUT, FolderSettings, OneOf, OutputSettings, Plo
 from verite.errors import BadParameter, did_you_mean
 from verite.evaluation.settings import THREADS
 from verite.progress import begin
-from verite.settings import Choice, Count, Flag, Names, Number, Option, Setting, Texts, Whole
+from verite.settings import Choice, Count, Flag, Names, Number, Option, Setting, Settings, Texts, Whole
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -112,11 +112,22 @@ def card_names() -> Iterable[str]:
     return catalogue().cards
 
 
+class AdviceSettings(Settings):
+    """Settings of `verite metrics`."""
+
+    advise: Option[str | None] = Choice(
+        None,
+        "Which metric should I use? Advice for boxes, contours, masks or points.",
+        ("box", "contour", "mask", "point"),
+    )
+
+
 @command(
-    params=options_for(OutputSettings),
+    params=options_for(AdviceSettings, OutputSettings),
     epilog="""\b
 Examples:
   verite metrics
+  verite metrics --advise box
   verite metrics gce
   verite metrics "hausdorff(quantile=0.95)"
   verite metrics voc_ap
@@ -128,6 +139,13 @@ def metrics(name: str | None, **given: Any) -> None:
     from verite.cli.output import emit
     from verite.metrics.cards import card, catalogue
 
+    if given["advise"]:
+        from verite.reproductions.advice import Advice
+
+        if name:
+            raise click.UsageError(f"--advise: expected no NAME, found {name!r}")
+        emit(Advice(given["advise"]), given)
+        return
     allow_local_modules([name] if name else [])
     emit(card(name) if name else catalogue(), given)
 

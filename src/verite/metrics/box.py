@@ -96,6 +96,26 @@ def robin_cor(p: Pairs) -> Array:
 
 
 @localization(
+    on="box", bounds=(0, 1), best=0, empty=WORST, cite=f"{ROBIN}; used jointly: Hemery et al., 2009 and 2010",
+    variants={"mean": "mean of the three", "max": "largest of the three"},
+)  # fmt: skip
+def robin(p: Pairs, *, variant: str = "mean") -> Array:
+    """The three Robin metrics of position, size and shape jointly.
+
+    (robin_loc + robin_com + robin_cor) / 3
+
+    Alone each ignores an alteration: robin_loc scale, the others translation. Their mean ignores none.
+
+    >>> import verite as vt
+    >>> vt.metric("robin")([0, 0, 4, 4], [4, 0, 8, 4]), vt.metric("robin(variant='max')")([0, 0, 4, 4], [4, 0, 8, 4])
+    (0.16666666666666666, 0.5)
+    """
+    parts = np.stack([robin_loc(p), robin_com(p), robin_cor(p)])
+    joint: Array = parts.max(axis=0) if variant == "max" else parts.mean(axis=0)
+    return joint
+
+
+@localization(
     on="box", bounds=(0, inf), best=0, symmetric=True, unit="px", aliases=["center_distance"], points=True,
     empty=Empty(truth="diagonal", pred="diagonal", both=0),
     cite="Hemery et al., GRETSI 2009: the measure left where a result is only a point",
