@@ -214,8 +214,7 @@ def align_with_truth(annotations: Annotations, options: Options) -> Annotations:
 
 def only_images(annotations: Annotations, rows: Sequence[int]) -> Annotations:
     """Return annotations with these images alone, which must have all objects."""
-    import numpy as np
-
+    from verite.arrays import np
     from verite.model.images import Images
 
     images = annotations.images
