@@ -373,12 +373,12 @@ def measure_plan(worlds: int, step: float) -> None:
         drawn = [each.draw_scores(["AP"], weights)[:, 0] for each in results]
         return gap, float(np.std(drawn[0] - drawn[1], ddof=1))
 
-    true = float(np.mean([lead(4000)[0] for _ in range(30)]))
+    true = float(np.mean([lead(8000)[0] for _ in range(60)]))
     pilots = np.array([lead(300, 100) for _ in range(20)])
     deviation = float(pilots[:, 1].mean())
     print(f"plan: true lead {true:.4f}, standard deviation on 300 images {deviation:.4f}")
     for images in (300, 1200, 2400):
-        found = np.array([lead(images, 60) for _ in range(worlds)])
+        found = np.array([lead(images, 100) for _ in range(worlds)])
         actual = np.mean(np.abs(found[:, 0]) > 1.96 * found[:, 1])
         print(
             f"  {images:5d} images: foretold {power_of(true, deviation * np.sqrt(300 / images)):.2f}, is {actual:.2f}"

@@ -26,7 +26,8 @@ from leaderboard_data import ensure_ten
 import verite as vt
 from verite.annotation_errors import Detection
 from verite.evaluation.evaluation import Changes
-from verite.leaderboards.influence import find_flips
+from verite.leaderboards.audit import AuditVerdicts
+from verite.leaderboards.influence import find_influence
 from verite.leaderboards.leaderboard import LeaderboardSettings, LeaderboardSimulation
 from verite.leaderboards.result import Board
 from verite.leaderboards.simulation import AnnotationErrorSimulation
@@ -94,7 +95,6 @@ def measure_one(truth_path: Path, paths: list[Path], name: str, peers: str | Non
     memory = measure_memory(truth, preds)
     results = [vt.coco(truth, pred, threads=1) for pred in preds]
     one = results[0]
-    settings = LeaderboardSettings(draws=100, threads=1)
     asked = one.evaluation.outcomes().is_asked
     changes = AnnotationErrorSimulation(
         truth, asked, Detection(spurious=0.01, label=0.005, jitter=(0.005, 0.1)), 0
@@ -119,7 +119,9 @@ def measure_one(truth_path: Path, paths: list[Path], name: str, peers: str | Non
     print(line)
     print(f"{name}, memory beyond the files: {memory:.1f} MB a detector")
     board = Board("AP", ("a", "b"), np.array([r["AP"].value for r in results[:2]]), {})
-    spent = cpu(lambda: find_flips(board, results[:2], truth, asked, Detection(), settings, None), 1) / 2
+    spent = (
+        cpu(lambda: find_influence(board, results[:2], truth, asked, Detection(), 100, None, AuditVerdicts(), 0), 1) / 2
+    )
     print(f"{name}, records to flip: {spent:.1f} s CPU a detector", flush=True)
 
 

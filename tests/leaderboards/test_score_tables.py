@@ -113,6 +113,15 @@ def test_gaps_in_a_table_are_an_error_unless_something_is_said() -> None:
     assert worst.scores.values[2, 0] == 0.1
 
 
+def test_wrong_scores_are_documented_errors() -> None:
+    with pytest.raises(vt.DataError, match="found 0"):
+        vt.score_leaderboard({})
+    with pytest.raises(vt.BadParameter, match="list of numbers"):
+        vt.score_leaderboard({"a": [10**400, 1], "b": [1, 1]})
+    with pytest.raises(vt.DataError, match="finite scores, found inf of 'b' for '1'"):
+        vt.score_leaderboard({"a": [0.1] * 6, "b": [0.1, np.inf, 0.1, 0.1, 0.1, 0.1]})
+
+
 def test_results_of_any_protocol_are_tables_of_their_images() -> None:
     names = [f"i{i}" for i in range(30)]
     truth = vt.Annotations.of(names, ["cat"] * 30, [[0, 0, 50, 50]] * 30)

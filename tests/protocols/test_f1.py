@@ -163,6 +163,7 @@ def test_numbers_by_hand() -> None:
     # At 0.5: TP 2, FP 1, FN 1; at 0.75: TP 1, FP 2, FN 2.
     assert found["precision"].value == pytest.approx((2 / 3 + 1 / 3) / 2)
     assert found["F1@0.50"].value == pytest.approx(2 / 3)
+    assert [one["accuracy"] for one in found.details()["thresholds"]] == [2 / 4, 1 / 5]
     assert found["F1@0.75"].value == pytest.approx(1 / 3)
     # Cats: F1 2/3 and 0; dogs: 2/3 and 2/3.
     assert found["macro_F1"].value == pytest.approx(((2 / 3 + 2 / 3) / 2 + (0 + 2 / 3) / 2) / 2)

@@ -112,6 +112,10 @@ class CaseScores:
             There is a gap and none of this is chosen, or nothing is left.
         """
         gaps = np.isnan(self.values)
+        if np.isinf(self.values).any():
+            row, column = (int(found[0]) for found in np.nonzero(np.isinf(self.values)))
+            found = f"{self.values[row, column]:g} of {self.systems[column]!r} for {self.cases[row]!r}"
+            raise DataError(f"{self.path}: expected finite scores, found {found}")
         if not gaps.any():
             return self
         if missing == "stop":
@@ -412,7 +416,7 @@ def read_scores(given: Any, settings: ScoreSettings) -> CaseScores:
     """Read scores from a table, several tables, a mapping from systems, or results."""
     if isinstance(given, (str, PathLike)):
         return read_table(given, settings)
-    if isinstance(given, Mapping) and all(isinstance(one, Results) for one in given.values()):
+    if isinstance(given, Mapping) and given and all(isinstance(one, Results) for one in given.values()):
         return scores_of_results(given, settings)
     if isinstance(given, Mapping):
         return scores_of_columns(given, settings)
@@ -429,7 +433,7 @@ def scores_of_columns(given: Mapping[Any, Any], settings: ScoreSettings) -> Case
     """Take scores by system, all in the same order of cases."""
     try:
         columns = [np.asarray(values, dtype=np.float64).reshape(-1) for values in given.values()]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadParameter(f"scores: expected a list of numbers for each system, found {excerpt(given)}") from None
     if len({len(column) for column in columns}) > 1:
         lengths = ", ".join(str(len(column)) for column in columns)

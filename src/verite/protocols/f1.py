@@ -183,6 +183,12 @@ class Tally:
         return 2 * self.tp / total if total else nan
 
     @property
+    def accuracy(self) -> float:
+        """TP / (TP + FP + FN), the "AP" of microscopy at one threshold; nan without predictions and objects."""
+        total = self.tp + self.fp + self.fn
+        return self.tp / total if total else nan
+
+    @property
     def mean_iou(self) -> float:
         """Mean IoU of the matches; nan without any."""
         return self.iou / self.tp if self.tp else nan
@@ -418,7 +424,7 @@ class F1Results(MeanResults):
         return Table.of("IoU", names, columns)
 
     def threshold_table(self) -> Table:
-        """Return TP, FP, FN, precision, recall, F1 and mean IoU at every IoU threshold."""
+        """Return TP, FP, FN, precision, recall, F1, TP / (TP + FP + FN) and mean IoU at every IoU threshold."""
         columns: dict[str, list[Any]] = {
             "TP": [one.tp for one in self.tallies],
             "FP": [one.fp for one in self.tallies],
@@ -426,6 +432,7 @@ class F1Results(MeanResults):
             "precision": [one.precision for one in self.tallies],
             "recall": [one.recall for one in self.tallies],
             "F1": [one.f1 for one in self.tallies],
+            "TP/(TP+FP+FN)": [one.accuracy for one in self.tallies],
             "mean IoU": [one.mean_iou for one in self.tallies],
         }
         return Table.of("IoU", [f"{t:.2f}" for t in self.settings.iou], columns)
@@ -520,6 +527,7 @@ class F1Results(MeanResults):
                 "tp": tally.tp,
                 "fp": tally.fp,
                 "fn": tally.fn,
+                "accuracy": tally.accuracy,
                 "mean_iou": tally.mean_iou,
             }
             for t, tally in zip(self.settings.iou, self.tallies, strict=True)

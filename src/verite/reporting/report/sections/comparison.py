@@ -2,8 +2,8 @@
 
 Shown for several detectors, for every pair of them. Classes are listed by the difference of their score, with 95 %
 confidence intervals from the paired bootstrap over images. Whether two detectors detect different objects is tested by
-McNemar's exact test on the objects that only one of them detects, each at the confidence of its best F1; it assumes
-independent objects. The objects that only one of them detects are shown as crops by the script.
+the exact sign-flip test of the objects that only one of them detects, with images as units, each detector at the
+confidence of its best F1. The objects that only one of them detects are shown as crops by the script.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from verite.reporting.report.section import PairSection, ReportInputs, pairs_of
 from verite.reporting.report.sections.confusion import matrix_cell
 from verite.reporting.report.sections.error_costs import type_name
 from verite.statistics.intervals import difference_interval
-from verite.statistics.mcnemar import mcnemar_exact
+from verite.statistics.mcnemar import sign_flip_exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,7 +59,7 @@ DIGITS = 5  # decimals of stored differences
 class Detections:
     """How many objects both, one or neither of two detectors detect, each at its best F1.
 
-    `p` is the p value of McNemar's exact test.
+    `p` is the p-value of the exact sign-flip test over images.
     """
 
     iou: float
@@ -146,7 +146,9 @@ def build(inputs: ReportInputs) -> ComparisonData:
             Pair(
                 first=a,
                 second=b,
-                detections=detections_of(detectors[0].overlay.iou, detected[a], detected[b], int(counted.sum())),
+                detections=detections_of(
+                    detectors[0].overlay.iou, detected[a], detected[b], int(counted.sum()), results[a].truth.image
+                ),
                 outcomes=cross(outcomes[a], outcomes[b]),
                 differences=with_intervals(values, samples, a, b),
                 classes=classes,
@@ -192,10 +194,10 @@ def with_intervals(
     return found
 
 
-def detections_of(iou: float, one: NDArray[Any], two: NDArray[Any], total: int) -> Detections:
-    """Count the objects that both, one or neither of two detectors detect."""
+def detections_of(iou: float, one: NDArray[Any], two: NDArray[Any], total: int, image: NDArray[Any]) -> Detections:
+    """Count the objects that both, one or neither of two detectors detect; `image` is that of each object."""
     both, first_only, second_only = (int(some.sum()) for some in (one & two, one & ~two, two & ~one))
-    p = mcnemar_exact(first_only, second_only)
+    p = sign_flip_exact(np.bincount(image, one.astype(np.int64) - two).round())  # images as units, not objects
     return Detections(iou, both, first_only, second_only, total - both - first_only - second_only, p)
 
 
@@ -284,7 +286,7 @@ def threshold_chart(document: ReportDocument, first: Detector, second: Detector)
 
 
 def render_detections(document: ReportDocument, pair: Pair, first: Detector, second: Detector) -> Markup:
-    """Render which of the two detect an object, at the confidence of each one's best F1, with McNemar's test."""
+    """Render which of the two detect an object, at the confidence of each one's best F1, with its test."""
     one, names = pair.detections, shorten_apart([first.name, second.name], 24)
     shares = [
         ("both", one.both, "c-two"),
@@ -305,7 +307,7 @@ def render_detections(document: ReportDocument, pair: Pair, first: Detector, sec
         element("p", at),
         share_bar(shares, total),
         table("Objects by the detectors that detect them.", [], rows, is_captioned=False, class_="slim"),
-        element("p", f"{word} (exact McNemar test, {p}; assumes independent objects).", class_="note"),
+        element("p", f"{word} (exact sign-flip test over images, {p}).", class_="note"),
     )
 
 
