@@ -6,13 +6,37 @@ The functions take axes of matplotlib's object API and import nothing of it, so 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Okabe and Ito's colours, which readers of every kind of colour vision can distinguish.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+
+# One palette for the report and all figures. Error types have fixed colours, detectors have none of their own.
+
+
+class Shades(NamedTuple):
+    """A colour on light and on dark paper."""
+
+    light: str
+    dark: str
+
+
+INK, QUIET_INK, PAPER = "#14181f", "#5f6775", "#ffffff"
+
+SCORE_COLOUR = Shades("#2468bd", "#5a9ee8")
+
+# Of TIDE's error types, in the order of bars.
+ERROR_COLOURS = {
+    "localization": Shades("#e39a1c", "#e3a545"),
+    "missed": Shades("#a3abb8", "#6c7686"),
+    "class": Shades("#c94f86", "#e583ae"),
+    "background": Shades("#3aa58a", "#56c2a6"),
+    "duplicate": Shades("#8b76d6", "#a996f2"),
+    "both": Shades("#9c7b52", "#c3a177"),
+}
 
 MOST_OF_NAME = 24  # letters of a detector's name in a title
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
@@ -51,3 +53,16 @@ def test_bar_charts_grow_with_their_classes(systems):
     results = many(80)
     axes = results.plot("classes") if systems == 1 else vt.compare(*[results] * systems).plot()
     assert axes.figure.get_figheight() > 12
+
+
+def test_several_detectors_are_compared_in_plots_of_their_own(tmp_path):
+    from verite.reporting.comparison_plots import save_comparison
+
+    demo = Path(vt.__file__).parent / "data" / "demo"
+    results = [vt.coco(demo / "truth.json", demo / f"{name}.json") for name in ("mole", "hawk", "magpie")]
+    saved = save_comparison(results, tmp_path, "svg")
+    assert [path.name for path in saved] == ["compare-pr.svg", "compare-ap.svg", "compare-classes.svg"]
+    for path in saved:
+        text = path.read_text()
+        assert all(name in text for name in ("hawk", "magpie", "mole"))
+    assert f"{results[1]['AP'].value:.3f}" in (tmp_path / "compare-ap.svg").read_text()

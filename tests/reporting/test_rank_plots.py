@@ -106,7 +106,7 @@ def test_what_is_not_known_is_not_shown_as_a_number():
     ranking = vt.rank(vt.AnswerTable.of(*table_2()), vt.annotation_errors.AtMost(1))
     shown = [text.get_text() for text in plot_ranks(ranking).axes[0].texts]
     assert shown.count("?") == 7
-    assert format_cell(0.0) == ""
+    assert format_cell(0.0) == "0"
     assert format_cell(1e-5) == "<.01"
 
 

@@ -18,7 +18,7 @@ from verite import __version__
 from verite.analysis.comparison import DetectorPair, audit_comparison, influence_of_truths, merge_suspicions
 from verite.analysis.confusion import BEST_F1
 from verite.analysis.confusion import LRP as LRP_THRESHOLDS
-from verite.analysis.errors import F1Errors
+from verite.analysis.errors import TYPES, F1Errors
 from verite.analysis.matches import AnalysisMatches
 from verite.analysis.part import Document, ImageBootstrap, describe_ignored, find_groups
 from verite.analysis.parts import (
@@ -36,7 +36,7 @@ from verite.hooks import hook
 from verite.model.comparison import Comparison, distinct_names
 from verite.model.results import Results, describe_cuts, digest_for
 from verite.model.tables import Part, Table, Verbatim, show_cell
-from verite.plotting import MOST_OF_NAME, label_rows, shorten_apart
+from verite.plotting import ERROR_COLOURS, MOST_OF_NAME, SCORE_COLOUR, label_rows, shorten_apart
 from verite.progress import begin
 from verite.protocols import protocol_named
 from verite.settings import call_signature
@@ -66,7 +66,8 @@ if TYPE_CHECKING:
 
 MOST_COLUMNS = 24  # of a table on the screen
 MOST_PAIRS = 3  # of detectors that are all compared on the screen
-SEGMENT_COLOURS = ("0.25", "#56B4E9", "#E69F00", "#CC79A7", "#F0E442", "#009E73", "#D55E00")  # AP, then error types
+# Of AP, then of the error types, as in the report.
+SEGMENT_COLOURS = (SCORE_COLOUR.light, *(ERROR_COLOURS[kind].light for kind in TYPES))
 DEPRECATED_KEYS = ("errors.deviation.bias", "suspicious.probability", "comparison.flips_of_signs")  # for one version
 NARROWEST_LABELLED = 0.05  # bar segment that has room for its number
 

@@ -39,6 +39,7 @@ MATCHING = ("same-first", "label-free")
 MISSED, NOTHING = "missed", "nothing there"  # the last column and the last row
 SHOWN = 10  # confusions in words, of this part alone
 SHOWN_IN_SUMMARY = 3
+SMALLEST_FIGURES = 4.5  # points of the counts in a plot; a larger matrix is a heat map without counts
 MOST_IN_JSON = 100
 PLOTTED_CLASSES = 100
 
@@ -322,13 +323,19 @@ class Confusion(AnalysisPart):
         """Draw the matrix, ground truth by row and prediction by column, shaded by the share of the row."""
         chosen = self.plotted_classes()
         shares = np.nan_to_num(self.by_truth())[np.ix_(chosen, chosen)]
-        axes.imshow(np.sqrt(shares), cmap="Blues", vmin=0, vmax=1, aspect="equal")
+        # Correct cells blue, all others orange, as in the report: missed objects must not look like detected ones.
+        correct = np.eye(len(chosen), dtype=np.bool_)
+        correct[-1, -1] = False
+        for cells, colours in ((correct, "Blues"), (~correct, "Oranges")):
+            axes.imshow(np.ma.masked_array(np.sqrt(shares), ~cells), cmap=colours, vmin=0, vmax=1, aspect="equal")
         labels = [self.labels[k] for k in chosen[:-1]]
+        letters = 8 if len(chosen) <= 50 else 6
         for set_ticks, last, turn in ((axes.set_xticks, MISSED, 90), (axes.set_yticks, "background", 0)):
-            set_ticks(np.arange(len(chosen)), [*shorten_apart(labels, 20), last], rotation=turn, fontsize=8)
+            set_ticks(np.arange(len(chosen)), [*shorten_apart(labels, 20), last], rotation=turn, fontsize=letters)
         matrix = self.matrix[np.ix_(chosen, chosen)]
-        size = min(11, max(5, 90 / len(matrix)))
-        for i, j in zip(*np.nonzero(matrix), strict=True):
+        size = min(11, 90 / len(matrix))
+        shown = zip(*np.nonzero(matrix), strict=True) if size >= SMALLEST_FIGURES else ()  # a heat map of many classes
+        for i, j in shown:
             colour = "white" if shares[i, j] > 0.4 else "black"
             axes.text(j, i, f"{matrix[i, j]:,}", ha="center", va="center", fontsize=size, color=colour)
         axes.set(xlabel="predicted", ylabel="ground truth")

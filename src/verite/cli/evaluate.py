@@ -171,6 +171,17 @@ def draw_plots(result: Results, home: Path, given: Given) -> None:
     save_worst(result, home / "worst", given["images"], given["plot_format"])
 
 
+def draw_comparison(results: Sequence[Results], home: Path, given: Given) -> None:
+    """Plots that compare several detectors by COCO's rules: precision-recall, AP with intervals, class by detector."""
+    from verite.protocols.coco import CocoResults
+
+    compared = [one for one in results if isinstance(one, CocoResults)]
+    if len(compared) > 1 and len(compared) == len(results):
+        from verite.reporting.comparison_plots import save_comparison
+
+        save_comparison(compared, home, given["plot_format"])
+
+
 def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object] | None = None) -> None:
     """Keep what is to be kept, and print the results or their comparison."""
     from verite.cli.output import emit, note, wants_plots
@@ -179,6 +190,8 @@ def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object]
     outcome = results[0] if len(results) == 1 else compare(results, given)
     if given["output"]:
         save_results(results, Path(given["output"]), given, plot if plot and wants_plots(given) else None)
+        if plot and wants_plots(given):
+            draw_comparison(results, Path(given["output"]), given)
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
     if pointer := point_to_analysis(results):

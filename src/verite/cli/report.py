@@ -42,6 +42,10 @@ class ReportCommandSettings(EvaluationSettings):
         None, "Checked annotations: audit.csv with verdicts, as the report exports it.", kind="input_file",
         metavar="FILE",
     )  # fmt: skip
+    card: Option[str | None] = Setting(
+        None, "Share card to write too: 1200 x 630 pixels, .png, .svg or .pdf.", kind="output_file", metavar="FILE",
+        section="Output",
+    )  # fmt: skip
     is_opened: Option[bool] = Flag(False, "Open the report in a browser.", long="open", section="Output")
     threads: Option[int | None] = THREADS
     quiet: Option[bool] = Flag(False, "Print only the path of the report.", short="-q")
@@ -85,10 +89,15 @@ def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         if given["checked"]
         else ReportSettings(**{name: given[name] for name in ReportSettings.declared})
     )
+    card = Path(given["card"]) if given["card"] and not given["checked"] else None
+    if card is not None:
+        from verite.reporting.report.card import card_format
+
+        card_format(card)
     detectors = analyse_all(evaluate(truth, pred, settings, given), asked)
     place = Path(given["checked"] or given["output"])
     changed = settings | asked | ({"audit": given["audit"]} if given["audit"] else {})
-    page = render_report(detectors, place, own, images=given["images"], changed=changed)
+    page = render_report(detectors, place, own, images=given["images"], changed=changed, card=card)
     if given["checked"]:
         check_report(given["checked"], page)
         click.echo(one_line(f"{given['checked']}: equal, every number recomputed"))

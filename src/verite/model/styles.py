@@ -14,6 +14,7 @@ from typing import Any
 
 from verite.errors import one_line
 from verite.model.tables import Bar, Part, Table, Verbatim, show_cell
+from verite.plotting import ERROR_COLOURS
 from verite.signature import Signature
 
 # What means something to HTML, and what a browser shows as nothing: controls become their pictures.
@@ -336,22 +337,35 @@ def html_table(table: Table, rows: int | None = None, columns: int | None = None
     """A table element; of more rows or columns than may be shown it says how many there are."""
     wide, longest = slice(columns), None if rows is None else LONGEST
     hidden = len(table.rows) - len(table.rows[:rows]), len(table.head) - len(table.head[wide])
-    body = [html_row(row[wide], longest) for row in table.rows[:rows]]
+    listed = worst_first(table) if hidden[0] else table.rows
+    body = [html_row(row[wide], longest) for row in listed[:rows]]
     parts = [element("caption", html_name(table.title, longest))] if table.title else []
     parts.append(element("thead", html_row(table.head[wide], longest, is_head=True)))
     parts.append(element("tbody", *body))
     if table.mean:
         parts.append(element("tfoot", html_row(table.mean[wide], longest)))
     more = [f"{count:,} more {what}" for count, what in zip(hidden, ("rows", "columns"), strict=True) if count]
-    note = [element("p", f"{' and '.join(more)}: to_frame(), to_csv()")] if more else []
+    first = "Lowest first; " if listed is not table.rows else ""
+    note = [element("p", f"{first}{' and '.join(more)}: to_frame(), to_csv()")] if more else []
     return join_elements(element("table", *parts), *note)
+
+
+def worst_first(table: Table) -> Sequence[Sequence[Any]]:
+    """The rows of a table of classes by rising score, unknown ones last; those of other tables as they are."""
+    if table.head[0] != "class" or not all(isinstance(row[1], float) for row in table.rows):
+        return table.rows
+    return sorted(table.rows, key=lambda row: (isnan(row[1]), row[1]))
 
 
 def html_row(cells: Sequence[Any], longest: int | None, *, is_head: bool = False) -> Markup:
     if is_head:
         return element("tr", *(element("th", html_name(name, longest), scope="col") for name in cells))
     first = element("th", html_name(cells[0], longest), scope="row") if cells else Markup()
-    return element("tr", first, *(element("td", html_name(value, longest)) for value in cells[1:]))
+    # The bar of an error type has its colour, as in the report.
+    shades = ERROR_COLOURS.get(cells[0]) if cells and isinstance(cells[0], str) else None
+    colour = shades.light if shades else ""
+    listed = [html_bar(value, colour) if isinstance(value, Bar) else html_name(value, longest) for value in cells[1:]]
+    return element("tr", first, *(element("td", value) for value in listed))
 
 
 def html_name(value: Any, longest: int | None = None) -> Markup:
@@ -364,9 +378,10 @@ def html_name(value: Any, longest: int | None = None) -> Markup:
     return escape(text) if text.isascii() or not isinstance(value, str) else element("bdi", text)
 
 
-def html_bar(bar: Bar) -> Markup:
-    """A picture in the colour of the text, which needs no style and no script."""
-    drawn = element("rect", width=f"{bar.share * BAR_PX:.1f}", height=10, fill="currentColor", opacity="0.6")
+def html_bar(bar: Bar, colour: str = "") -> Markup:
+    """A picture in a colour, by default that of the text, which needs no style and no script."""
+    look = {"fill": colour} if colour else {"fill": "currentColor", "opacity": "0.6"}
+    drawn = element("rect", width=f"{bar.share * BAR_PX:.1f}", height=10, **look)
     return element("svg", drawn, width=BAR_PX, height=10, role="img", aria_label=f"{bar.share:.0%}")
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verite.files import write_atomically
-from verite.plotting import COLOURS
+from verite.plotting import COLOURS, shorten_apart
 from verite.reporting.plots import render, take_literally
-from verite.reporting.rank_plots import MAX_IN_LEGEND, line_styles, open_axes, plot_heat_map, short, write_note
+from verite.reporting.rank_plots import MAX_IN_LEGEND, line_styles, open_axes, plot_heat_map, write_note
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +68,8 @@ def plot_gaps(leaderboard: Leaderboard | ScoreLeaderboard, board: Board) -> Figu
             axes.plot([low, high], [i, i], color=colour, lw=2.2, solid_capstyle="butt")
         axes.plot(value, i, marker="o" if low > 0 else "D", ms=6, color=colour, ls="none")
     axes.axvline(0, color="0.4", lw=1)
-    names = [f"{short(board.names[i], 18)} – {short(board.names[i + 1], 18)}" for i, _ in rows]
+    shown = shorten_apart(board.names, 22)
+    names = [f"{shown[i]} – {shown[i + 1]}" for i, _ in rows]
     axes.set_yticks([i for i, _ in rows], names)
     axes.set(ylim=(len(rows) - 0.4, -0.6), xlabel=f"difference of {board.metric}")
     axes.set_title("Lead over the next detector", loc="left")
@@ -82,7 +83,7 @@ def plot_pairs(leaderboard: Leaderboard | ScoreLeaderboard, board: Board) -> Fig
     source = "both" if "both" in board.probabilities else next(iter(board.probabilities))
     size = len(board.names)
     shares = np.where(np.eye(size, dtype=bool), np.nan, board.probabilities[source].wins)
-    names = [short(name, 16) for name in board.names]
+    names = shorten_apart(board.names, 22)
     figure, axes = plot_heat_map(shares, names, "PuOr", "share of simulations", extra_height=0.8)
     axes.set_xticks(range(size), names, rotation=90 if size > 4 else 0)
     axes.set_title(f"Row ranks above column, under {SOURCES[source]}", fontsize=10)
@@ -95,7 +96,7 @@ def plot_places(leaderboard: Leaderboard | ScoreLeaderboard, board: Board) -> Fi
     from matplotlib.patches import Rectangle
 
     source = "both" if "both" in board.probabilities else next(iter(board.probabilities))
-    names = [short(name, 18) for name in board.names]
+    names = shorten_apart(board.names, 22)
     figure, axes = plot_heat_map(board.probabilities[source].ranks, names, "Blues", "share of simulations")
     for i, places in enumerate(board.places):
         if places is not None:
@@ -116,9 +117,10 @@ def plot_kept(leaderboard: Leaderboard) -> Figure:
     pairs = [i for i in range(len(board.names) - 1) if board.scores[i] > board.scores[i + 1]]
     frail = sorted(pairs, key=lambda i: float(board.probabilities["errors"].wins[i, i + 1]))[:MAX_IN_LEGEND]
     figure, axes = open_axes(7.6, 4.6)
+    shown = shorten_apart(board.names, 22)
     shares = {factor: leaderboard.kept_at(factor, SIMULATIONS_PER_FACTOR) for factor in FACTORS}
     for i, (colour, dash) in zip([i for i in pairs if i in frail], line_styles(), strict=False):
-        label = f"{short(board.names[i], 16)} > {short(board.names[i + 1], 16)}"
+        label = f"{shown[i]} > {shown[i + 1]}"
         axes.plot(
             FACTORS, [shares[f][i] for f in FACTORS], color=colour, ls=dash, marker="o", ms=4, lw=1.6, label=label
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import ceil
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,7 +85,8 @@ def plot_distributions(results: LocalizationResults) -> Figure:
     for i, m in enumerate(results.metrics):
         axes = figure.add_subplot(rows, columns, i + 1)
         plot_histogram(axes, results.values[m.name], m, m.unit_with(results.settings.spacing))
-    figure.suptitle(f"{results.name}: {results.treatment}", fontsize=9)
+    title = fill(f"{results.name}: {results.treatment}", int(17 * 3.4 * columns / 1.2))
+    figure.suptitle(title, fontsize=9, x=0.01, ha="left")
     return figure
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from verite.protocols.curves import CurveResults
 
 
-DPI = 120  # of figures saved as PNG, and of images in the others
+DPI = 200  # of figures saved as PNG, and of images in the others
 
 MISSING = "no plots: expected matplotlib, found none; pip install 'verite[plots]'"
 
@@ -221,7 +221,7 @@ def stairs(curve: Curve) -> tuple[Any, Any]:
     return recall, precision
 
 
-def render(figure: Figure, format: str) -> bytes:
+def render(figure: Figure, format: str, dpi: int = DPI) -> bytes:
     """Return a figure as bytes; the same figure gives the same bytes.
 
     Dates are left out of the metadata, ids of SVG elements come from a fixed salt, and texts of SVG stay texts.
@@ -232,13 +232,15 @@ def render(figure: Figure, format: str) -> bytes:
         The figure; its label is the signature that the metadata state.
     format
         png, svg or pdf.
+    dpi
+        Dots per inch of PNG.
     """
     from matplotlib import rc_context
 
     take_literally(figure)
     out = io.BytesIO()
     with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}), without_glyph_warnings():
-        figure.savefig(out, format=format, dpi=DPI, metadata=stamp(figure)[format])
+        figure.savefig(out, format=format, dpi=dpi, metadata=stamp(figure)[format])
     return out.getvalue()
 
 

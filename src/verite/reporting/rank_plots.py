@@ -12,7 +12,7 @@ import numpy as np
 
 from verite.errors import ReadError, excerpt
 from verite.files import write_atomically
-from verite.plotting import COLOURS
+from verite.plotting import COLOURS, shorten_apart
 from verite.reporting.plots import DASHES, new_figure, render
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
             continue
         known = id(pair) in styled
         colour, dash = styled.get(id(pair), ("0.75", "-"))
-        label = f"{short(pair.first, 18)} > {short(pair.second, 18)}" if known else None
+        label = " > ".join(shorten_apart([pair.first, pair.second], 18)) if known else None
         axes.plot(rates, kept, color=colour, ls=dash, lw=1.8 if known else 0.8, label=label, zorder=3 if known else 2)
     points = list(published)
     if points:
@@ -139,7 +139,7 @@ def line_styles() -> list[tuple[str, str]]:
 
 def plot_ranks(ranking: Ranking) -> Figure:
     """Plot the probability of every rank for every algorithm as a heat map; grey where it is not known."""
-    names = [short(name) for name in ranking.order]
+    names = shorten_apart(ranking.order, 24)
     figure, axes = plot_heat_map(ranking.ranks, names, "Blues", "probability", unknown="?")
     axes.set(xlabel="rank", title="Rank probabilities")
     write_note(figure, f"{ranking.model} · {ranking.methods['ranks']}")
@@ -167,9 +167,10 @@ def plot_heat_map(
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)
     for (i, j), value in np.ndenumerate(shares) if size <= MAX_LABELLED else ():
-        is_dark = value > 0.6 if colours == "Blues" else value > 0.75 or value < 0.12
         text = unknown if isnan(value) else format_cell(float(value))
-        axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if is_dark else "0.25")
+        red, green, blue, _ = shade(0.5 if isnan(value) else value)
+        is_dark = not isnan(value) and 0.299 * red + 0.587 * green + 0.114 * blue < 0.55
+        axes.text(j, i, text, ha="center", va="center", fontsize=8, color="white" if is_dark else "0.15")
     figure.colorbar(image, ax=axes, shrink=0.8, label=label)
     return figure, axes
 
@@ -177,7 +178,7 @@ def plot_heat_map(
 def format_cell(value: float) -> str:
     """Format a probability in at most four characters."""
     if value < 0.005:
-        return "" if value == 0 else "<.01"
+        return "0" if value == 0 else "<.01"
     return "1" if value > 0.995 else f"{value:.2f}"[1:]
 
 
@@ -194,7 +195,8 @@ def plot_leaderboard(ranking: Ranking) -> Figure:
     for position, name in zip(positions.tolist(), ranking.order, strict=True):
         is_tied = position > 1 and ranking.pair(ranking.order[position - 2], name).tied
         numbers.append(numbers[-1] if is_tied else position)
-    axes.set_yticks(positions, [f"{short(n)}  {k:\u2007>2}" for n, k in zip(ranking.order, numbers, strict=True)])
+    shown = shorten_apart(ranking.order, 24)
+    axes.set_yticks(positions, [f"{name}  {k:\u2007>2}" for name, k in zip(shown, numbers, strict=True)])
     low, high = min(values), max(values)
     span = (high - low) or max(abs(high), 1.0) * 0.1
     axes.set_xlim(low - 0.08 * span, high + 0.08 * span)
@@ -239,9 +241,3 @@ def write_note(figure: Figure, text: str) -> None:
     room = 0.2 / figure.get_size_inches()[1]
     figure.get_layout_engine().set(rect=(0, room, 1, 1 - room))  # type: ignore[union-attr,call-arg]
     figure.text(0.99, 0.01, text, ha="right", va="bottom", fontsize=7, color="0.4")
-
-
-def short(name: str, limit: int = 24) -> str:
-    """Shorten a name; long ones lose their middle, since they often differ at the end."""
-    half = limit // 2
-    return name if len(name) <= limit else f"{name[:half]}…{name[half + 1 - limit :]}"

@@ -8,6 +8,7 @@ import pytest
 import verite as vt
 from tests.reporting.report.browser import IN_BROWSER, Shown
 from tests.reporting.report.pages import SYSTEMS, TRUTH
+from verite.annotation_errors.detection import Detection
 from verite.leaderboards.audit import read_rows
 from verite.reporting.draw import Overlay
 
@@ -77,7 +78,8 @@ def test_marks_are_copied_as_an_audit_table(browser, pages, tmp_path):
         assert shown.page.evaluate(selected) == len(text)
     (tmp_path / "audit.csv").write_text(text)
     assert [row.verdict for row in read_rows(tmp_path / "audit.csv")] == ["wrong", "right", "unsure"]
-    vt.leaderboard(TRUTH, SYSTEMS, audit=tmp_path / "audit.csv", draws=5)
+    rates = Detection(spurious=0.02, label=0.02)
+    vt.leaderboard(TRUTH, SYSTEMS, errors=rates, audit=tmp_path / "audit.csv", draws=5)
 
 
 def test_tables_sort_and_state_the_order(browser, pages):

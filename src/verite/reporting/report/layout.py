@@ -17,7 +17,7 @@ from zlib import compress
 
 from verite.model.styles import Markup, element, escape, join_elements
 from verite.model.tables import Table
-from verite.plotting import shorten
+from verite.plotting import ERROR_COLOURS, SCORE_COLOUR, shorten
 from verite.reporting.report.crops import HATCHES
 
 if TYPE_CHECKING:
@@ -229,6 +229,11 @@ OLD = "This browser cannot decompress the objects of the report: the numbers are
 
 LEVEL = 6  # of compression; 9 takes four times as long for one byte in a hundred
 
+# Error types by the short name of their colour in report.css.
+COLOUR_CLASSES = {
+    "localization": "loc", "missed": "miss", "class": "cls", "background": "bkg", "duplicate": "dup", "both": "both",
+}  # fmt: skip
+
 SCRIPTS = ("base", "counts", "objects", "viewer", "sheet", "pair", "page")  # files of the script, in this order
 
 # Buttons of the image viewer by their keyboard shortcut.
@@ -265,7 +270,9 @@ def assemble_page(
     detectors = document.detectors
     # The signature is printed on every sheet.
     spelled = "".join(one if one.isascii() and one.isalnum() else f"\\{ord(one):x} " for one in detectors[0].signature)
-    style = f'{read_resource("report.css")}@page{{@bottom-left{{content:"{spelled}"}}}}'
+    colours = {"fill": SCORE_COLOUR} | {short: ERROR_COLOURS[kind] for kind, short in COLOUR_CLASSES.items()}
+    palette = "".join(f"--{key}:light-dark({one.light},{one.dark});" for key, one in colours.items())
+    style = f':root{{{palette}}}{read_resource("report.css")}@page{{@bottom-left{{content:"{spelled}"}}}}'
     source = "".join(read_resource(f"script/{file}.js") for file in SCRIPTS)
     script = "\n".join(line for line in map(str.strip, source.splitlines()) if line and not line.startswith("//"))
     policy = (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from verite.reporting.report.confidence_counts import ConfidenceCounts
     from verite.reporting.report.document import Json
 
-RESERVED = 90_000  # bytes for script, style, header and the layout of the objects
+RESERVED = 130_000  # bytes for script, style, header and the layout of the objects
 
 MOST_OUTLINED = 2000  # objects that are traced beside those of the images shown in the report: about a second
 
@@ -252,12 +252,14 @@ class Packer:
             columns |= count_columns(name, counts.by_image(images, is_true_positive))
         columns |= confusion_by_threshold(counts)
         matched = counts.overlay.matches.matched_pred[self.order]
-        # The last threshold at which the object is matched, or matched or the target of an error, from 1; 0 for none.
-        columns["found"] = (np.append(counts.step, -1)[matched] + 1).astype(np.uint8)
-        columns["found+"] = np.append(choice_bits(counts), 0)[matched].astype(np.uint8)
+        # The last threshold at which the object is matched, from 1; 0 for none. As an object that is matched or the
+        # target of an error is mostly matched, only differences to this are stored of the second pair of columns.
+        found = (np.append(counts.step, -1)[matched] + 1).astype(np.uint8)
+        chosen_found = np.append(choice_bits(counts), 0)[matched].astype(np.uint8)
         last, chosen = counts.attributed
-        columns["near"] = (last[self.order] + 1).astype(np.uint8)
-        columns["near+"] = ((1 << np.arange(len(chosen))) @ chosen)[self.order].astype(np.uint8)
+        near = (last[self.order] + 1).astype(np.uint8)
+        chosen_near = ((1 << np.arange(len(chosen))) @ chosen)[self.order].astype(np.uint8)
+        columns |= {"found": found, "found+": chosen_found, "near": near ^ found, "near+": chosen_near ^ chosen_found}
         return columns
 
     def prediction_columns(self, counts: ConfidenceCounts, rows: NDArray[Any], lines: dict[int, list[Ring]]) -> Columns:

@@ -71,6 +71,7 @@ def report(
     picture_budget: int = 8_000_000,
     draws: int = 200,
     errors: str | None = None,
+    card: str | PathLike[str] | None = None,
     **settings: Any,
 ) -> Path:
     """Write a self-contained HTML report: summary, scores, error analysis, ranking, and provenance.
@@ -105,6 +106,8 @@ def report(
         Number of bootstrap resamples and simulations for the reliability of the ranking; 0 for none.
     errors
         Annotation errors to simulate, such as "missing=0.05,spurious=0.02"; by default none.
+    card
+        Share card to write too: an image of 1200 × 630 pixels with the result and the cost bars (.png, .svg or .pdf).
     **settings
         Settings of the protocol (`on`, `iou`, `labels`, `checks`, …) and of `vt.analyse` (`confidence`, `matching`,
         `slice`, `prior`, `only`, …); `inspect.signature(vt.report)` lists those of the analysis.
@@ -142,6 +145,11 @@ def report(
             "has the log-average miss rate among its operating points"
         )
     images = None if images is None else path_of(images, "images")
+    if card is not None:
+        from verite.reporting.report.card import card_format
+
+        card = path_of(card, "card")
+        card_format(card)  # refused before a large file is read
     own = ReportSettings(
         title=title, pictures=pictures, budget=budget, picture_budget=picture_budget, draws=draws, errors=errors
     )
@@ -155,7 +163,8 @@ def report(
     named = found if isinstance(found, dict) else {None: found}
     results = [chosen(known, pred, **{"name": name, **settings} if name else settings) for name, pred in named.items()]
     changed = settings | analysis | ({} if audit is None else {"audit": audit})
-    page = render_report(analyse_all(results, analysis), Path(output), own, images=images, changed=changed)
+    detectors = analyse_all(results, analysis)
+    page = render_report(detectors, Path(output), own, images=images, changed=changed, card=card)
     write_atomically(output, page)
     return Path(output)
 
@@ -264,6 +273,7 @@ def render_report(
     *,
     images: Any = None,
     changed: Mapping[str, Any] | None = None,
+    card: Path | None = None,
 ) -> str:
     """Return the report as HTML text.
 
@@ -282,6 +292,8 @@ def render_report(
         Folder with the images; None: folders beside the ground truth are searched.
     changed
         Settings of protocol and analysis that are not the defaults, and the audit table.
+    card
+        Share card to write.
 
     Raises
     ------
@@ -293,6 +305,10 @@ def render_report(
     ranked = sorted(detectors, key=lambda d: -np.nan_to_num(next(iter(d.results.scores.values())).value, nan=-1.0))
     stated = {key: value for key, value in (changed or {}).items() if key not in NOT_STATED}
     document = build_document(tuple(ranked), shown_images, settings, stated)
+    if card is not None:
+        from verite.reporting.report.card import save_card
+
+        save_card(document, card)
     drawn = [section.draw(document, shown_images) for section in all_sections() if section.wanted(document)]
     unreadable, links = sorted(set(shown_images.unreadable)), shown_images.inner_links
     parts = pack_parts(drawn)

@@ -51,7 +51,11 @@ const report = canUnpack && await (await inflate("#verite")).json();
 const {systems, images, words, truth: {labels, asked: objectCounts}, packed: {scale, layout}} = report || {systems: [], images: {}, truth: {labels: []}, packed: {}};
 const nameOf = label => shown(labels[label]), imageName = image => shown(images.names[image]), systemName = i => shown(systems[i].name);
 const truths = report && await unpack("#objects", layout), ready = [], loaded = [];
-const load = i => loaded[i] ??= unpack(`#objects-${i}`, systems[i].packed.layout).then(data => ready[i] = data);
+const load = i => loaded[i] ??= unpack(`#objects-${i}`, systems[i].packed.layout).then(data => {
+	// Of attributed objects only the difference to matched ones is stored.
+	for (const end of ["", "+"]) data["near" + end].forEach((bits, j) => data["near" + end][j] = bits ^ data["found" + end][j]);
+	return ready[i] = data;
+});
 
 // One tab stop for a grid of buttons; arrow keys move inside it
 function rove(box, query) {

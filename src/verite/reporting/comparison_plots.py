@@ -1,0 +1,135 @@
+"""Plots that compare detectors by COCO results: precision-recall curves of all, AP with intervals, class × detector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from verite.files import write_atomically
+from verite.leaderboards.bootstrap import bootstrap_scores
+from verite.plotting import COLOURS, shorten_apart
+from verite.reporting.coco_plots import frame, mean_curves
+from verite.reporting.plots import line_style, new_figure, render, take_literally
+from verite.statistics.intervals import difference_interval
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from verite.protocols.coco import CocoResults
+
+RESAMPLES = 200  # of the images
+MOST_CLASSES = 100  # rows of the map of classes and detectors, those that differ most
+NAMED = 28  # letters of a name
+
+
+def save_comparison(results: Sequence[CocoResults], folder: Path, format: str = "png") -> list[Path]:
+    """Save plots that compare detectors, the best first.
+
+    Files are compare-pr (mean precision over classes against recall), compare-ap (AP, and its difference to the best
+    with a 95 % confidence interval of the paired bootstrap over images) and compare-classes (AP by class and detector).
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files that were written.
+    """
+    key = next(iter(results[0].scores))
+    ranked = sorted(results, key=lambda one: -np.nan_to_num(one.scores[key].value, nan=-1.0))
+    figures = {
+        "compare-pr": plot_curves_of_all(ranked),
+        "compare-ap": plot_scores(ranked, key),
+        "compare-classes": plot_class_map(ranked, key),
+    }
+    saved = []
+    for name, figure in figures.items():
+        if figure is None:
+            continue
+        figure.set_label(str(ranked[0].signature))
+        take_literally(figure)
+        saved.append(folder / f"{name}.{format}")
+        write_atomically(saved[-1], render(figure, format))
+    return saved
+
+
+def plot_curves_of_all(results: Sequence[CocoResults]) -> Figure:
+    """Plot mean precision over classes against recall at the first IoU threshold, one line per detector."""
+    figure = new_figure((8.4, 4.8))
+    axes = figure.add_subplot()
+    frame(axes)
+    for i, (one, name) in enumerate(zip(results, shorten_apart([one.name for one in results], NAMED), strict=True)):
+        curve = mean_curves(one)[0]
+        axes.plot(np.linspace(0, 1, len(curve)), curve, label=f"{name}  {np.nanmean(curve):.3f}", **line_style(i))
+    axes.set(xlabel="recall", ylabel="precision")
+    at = results[0].words.at(results[0].settings.iou[0])
+    axes.set_title(f"Precision against recall at {at}, mean over classes", fontsize=10, loc="left")
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title="area below")
+    return figure
+
+
+def plot_scores(results: Sequence[CocoResults], key: str) -> Figure | None:
+    """Plot the score of each detector, and its difference to the best one with a 95 % confidence interval.
+
+    The interval is that of the difference on the same resampled images: intervals of single scores do not show whether
+    two detectors differ. None without a score.
+    """
+    values = [one.scores[key].value for one in results]
+    if isnan(values[0]):
+        return None
+    samples = bootstrap_scores(results, [key], draws=RESAMPLES)[:, :, 0]
+    figure = new_figure((9.2, 0.36 * len(results) + 1.5))
+    left, right = figure.subplots(1, 2, sharey=True)
+    places = np.arange(len(results))
+    left.barh(places, np.nan_to_num(values), 0.66, color=COLOURS[0])
+    for k, value in enumerate(values):
+        left.text(np.nan_to_num(value) + 0.01, k, f"{value:.3f}", va="center", fontsize=8)
+        gap = value - values[0]
+        low, high = difference_interval(gap, samples[:, k] - samples[:, 0], 0.95)
+        is_clear = k > 0 and high < 0
+        colour = COLOURS[1] if is_clear else "0.45"
+        if k:
+            right.plot([low, high], [k, k], color=colour, lw=2.2, solid_capstyle="butt")
+        right.plot(gap, k, marker="o" if is_clear or not k else "D", ms=6, color=colour)
+    left.set_yticks(places, shorten_apart([one.name for one in results], NAMED), fontsize=9)
+    left.set(xlim=(0, min(1.0, max(np.nan_to_num(values)) * 1.25 + 0.02)), ylim=(len(results) - 0.4, -0.6), xlabel=key)
+    left.set_title(key, fontsize=10, loc="left")
+    right.axvline(0, color="0.4", lw=1)
+    right.set(xlabel=f"difference of {key}")
+    right.set_title("Difference to the best, 95 % interval (paired bootstrap)", fontsize=10, loc="left")
+    for axes in (left, right):
+        axes.grid(axis="x", color="0.9", lw=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+    return figure
+
+
+def plot_class_map(results: Sequence[CocoResults], key: str) -> Figure | None:
+    """Plot the score of each class and detector as a heat map, the classes by falling score of the best detector."""
+    table = np.array([one.class_scores()[key] for one in results], dtype=np.float64).T
+    known = np.flatnonzero(~np.isnan(table).all(axis=1))
+    if not len(known):
+        return None
+    spread = np.nanmax(table[known], axis=1) - np.nanmin(table[known], axis=1)
+    chosen = known[np.argsort(-spread, kind="stable")[:MOST_CLASSES]]
+    chosen = chosen[np.argsort(-np.nan_to_num(table[chosen, 0], nan=-1), kind="stable")]
+    names = shorten_apart([one.name for one in results], NAMED)
+    figure = new_figure((2.6 + 0.52 * len(results), 0.17 * len(chosen) + 2.4))
+    axes = figure.add_subplot()
+    image = axes.imshow(np.ma.masked_invalid(table[chosen]), cmap="cividis", vmin=0, vmax=1, aspect="auto")
+    axes.set_yticks(range(len(chosen)), shorten_apart([results[0].class_names[k] for k in chosen], 24), fontsize=7)
+    axes.set_xticks(range(len(results)), names, rotation=90, fontsize=8)
+    axes.xaxis.tick_top()
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    for (i, j), value in np.ndenumerate(table[chosen]):
+        if not isnan(value):
+            shown = "1" if value > 0.995 else f"{value:.2f}"[1:]
+            axes.text(j, i, shown, ha="center", va="center", fontsize=6.5, color="black" if value > 0.5 else "white")
+    figure.colorbar(image, ax=axes, shrink=0.4, label=key)
+    more = f", the {len(chosen)} that differ most" if len(chosen) < len(known) else ""
+    figure.suptitle(f"{key} by class and detector{more}", fontsize=10, x=0.01, ha="left")
+    return figure

@@ -1,0 +1,101 @@
+"""The report of twelve real detectors on COCO val2017: size, elements, speed, names, print, accessibility."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import verite as vt
+from tests.reporting.report.browser import IN_BROWSER, OF_COLOURS, RULES, Shown, violations
+
+REAL = Path(__file__).parents[4] / "shared" / "real" / "coco_val2017"
+pytestmark = [
+    *IN_BROWSER,
+    pytest.mark.slow,
+    pytest.mark.skipif(not REAL.exists(), reason="needs COCO val2017 and results of detectors in ../shared/real"),
+]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    files = [path for path in sorted((REAL / "results").glob("*.json.gz")) if "tensorrt" not in path.name]
+    named = {path.name.removesuffix(".json.gz"): path for path in files}
+    assert len(named) == 12
+    return vt.report(REAL / "truth.json.gz", named, tmp_path_factory.mktemp("real") / "a.html", draws=40)
+
+
+def test_the_page_keeps_its_budget_and_every_prediction_of_the_first_pair(page):
+    assert page.stat().st_size <= 4_000_000
+    stored = [one["packed"] for one in vt.read_report(page)["systems"]]
+    assert [one["left_out"] for one in stored[:2]] == [0, 0]
+
+
+def test_elements_speed_and_width(browser, page):
+    with Shown(browser, page, wide=1440) as shown:
+        assert shown.page.evaluate("document.querySelectorAll('*').length") <= 20_000
+        steps = shown.page.evaluate(
+            """async () => {
+                const slider = document.querySelector(".slider"), times = [];
+                for (let k = 40; k < 60; k++) {
+                    const start = performance.now();
+                    slider.value = k;
+                    slider.removeAttribute("aria-valuetext");
+                    slider.dispatchEvent(new Event("input"));
+                    while (!slider.getAttribute("aria-valuetext")) await new Promise(done => setTimeout(done));
+                    document.body.offsetHeight;
+                    times.push(performance.now() - start);
+                }
+                return times;
+            }"""
+        )
+        assert sorted(steps)[len(steps) // 2] <= 100
+        for wide in (1440, 1024, 390):
+            shown.page.set_viewport_size({"width": wide, "height": 900})
+            assert (wide, shown.page.evaluate("document.documentElement.scrollWidth")) <= (wide, wide)
+            box = shown.page.locator("svg.heat").bounding_box()
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= wide  # the whole matrix, without scrolling
+
+
+def test_names_are_never_cut_until_equal(browser, page):
+    names = {one["name"] for one in vt.read_report(page)["systems"]}
+    with Shown(browser, page, wide=1440) as shown:
+        for query in (".stack b bdi", ".costs tbody th bdi", "#detectors tbody th bdi", ".whatif bdi", "#a option"):
+            texts = shown.page.locator(query).all_inner_texts()
+            assert len(set(texts)) >= len(names)
+        clipped = "[...document.querySelectorAll('bdi.det')].filter(one => one.scrollWidth > one.clientWidth + 1 && "
+        clipped += "getComputedStyle(one).overflow === 'hidden').length"
+        assert shown.page.evaluate(clipped) == 0
+
+
+def test_print_loses_no_column(browser, page):
+    with Shown(browser, page) as shown:
+        shown.page.set_viewport_size({"width": 710, "height": 1040})  # A4 without its margins
+        shown.page.emulate_media(media="print")
+        script = "Math.max(...[...document.querySelectorAll('main table')].map(t => t.getBoundingClientRect().right))"
+        assert shown.page.evaluate(script) <= 711
+        assert shown.page.locator(".costs tbody tr").count() == 12
+
+
+def test_the_cut_of_the_files_is_shown(browser, page):
+    with Shown(browser, page) as shown:
+        assert "V308" in shown.page.locator(".findings").inner_text()
+        assert "checks" not in shown.page.locator(".facts").inner_text()
+        assert len(re.findall("not in the file", shown.page.locator("#operating").inner_html())) >= 3
+
+
+@pytest.mark.parametrize(("scheme", "rules"), [("light", RULES), ("dark", OF_COLOURS)])
+def test_twelve_detectors_are_accessible(browser, page, scheme, rules):
+    with Shown(browser, page, scheme=scheme) as shown:
+        assert violations(shown.page, "body", rules) == []
+
+
+def test_the_chosen_pair_can_be_read_without_script(browser, page):
+    with Shown(browser, page, script=False) as shown:
+        text = shown.page.locator("main").inner_text()
+        for one in vt.read_report(page)["systems"]:
+            assert one["name"] in text
+            assert f"{one['scores']['AP']:.3f}" in text
+        assert shown.page.locator("tr[data-differs]").count() == 80
