@@ -41,7 +41,7 @@ def find_path(path: str | os.PathLike[str]) -> Path:
     raise ReadError(path, expected="a file or folder", found="nothing", remedy=near.removeprefix("; "))
 
 
-PACKED = (".gz", ".zst", ".zip")  # of one file, of one file, of many
+PACKED = (".gz", ".zst", ".zip", ".tar", ".tgz")  # of one file, of one file, the others of many
 FREE = 1 << 26  # bytes that may come out of anything, however small
 
 

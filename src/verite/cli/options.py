@@ -337,6 +337,10 @@ class DatasetSettings(Settings):
         None, "Grey value (0 to 1) from which a pixel belongs to the object.", kind="number", metavar="SHARE",
         section=FILES, is_rare=True,
     )  # fmt: skip
+    unknown_images: Option[str | None] = Setting(
+        None, "Predictions on images that the ground truth does not have: stop, or drop them with a note.",
+        metavar="stop|drop", section=FILES, is_rare=True,
+    )  # fmt: skip
     annotator: Option[str | None] = Setting(
         None, "Ground truth of one annotator, of a file that has several.", metavar="COLUMN=NAME", section=FILES,
         is_rare=True,
@@ -447,6 +451,7 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
         map=given.get("map"),
         class_name=class_name,
         annotator=given.get("annotator") if side != "pred" else None,
+        unknown_images=given.get("unknown_images") if side == "pred" else None,
         like=like,
         side=side,
     )
