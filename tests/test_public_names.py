@@ -60,7 +60,7 @@ def test_help_shows_the_type_of_every_setting() -> None:
     assert types["truth"] == "Readable"
     assert types["metric"] == "typing.Literal['challenge', 'v2']"
     assert types["unverified"] == "typing.Literal['drop', 'count', None]"
-    assert types["iou"] == "float | collections.abc.Sequence[float] | None"
+    assert types["iou"] == "float | Sequence[float]"
     assert types["labels"] == "Iterable[str] | None"
 
 

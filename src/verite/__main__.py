@@ -15,7 +15,7 @@ def main() -> None:
     try:
         import signal
 
-        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else somebody wants it ignored
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is ignored on purpose
             signal.signal(signal.SIGINT, interrupt)
         import gc
 

@@ -1,4 +1,4 @@
-"""Files, read with a clear word when they cannot be, and written whole or not at all."""
+"""Files: clear errors when they cannot be read, atomic writes of files and folders."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def find_path(path: str | os.PathLike[str]) -> Path:
     raise ReadError(path, expected="a file or folder", found="nothing", remedy=near.removeprefix("; "))
 
 
-PACKED = (".gz", ".zst", ".zip")  # of one file, of one file, of many
+PACKED = (".gz", ".zst", ".zip", ".tar", ".tgz")  # of one file, of one file, the others of many
 FREE = 1 << 26  # bytes that may come out of anything, however small
 
 
@@ -280,7 +280,7 @@ def part_name(name: str) -> str:
 
 
 def part_suffix() -> str:
-    """The end of a temporary name: who writes, so that it can be told when nobody does any longer."""
+    """Return the end of a temporary name with machine and process, so that leftovers can be recognised."""
     import platform
 
     machine = "".join(letter for letter in platform.node() if letter.isalnum())[:32]
@@ -315,7 +315,7 @@ def is_running(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except OSError:  # somebody else's
+    except OSError:  # of another user
         return True
     return True
 

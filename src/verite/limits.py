@@ -39,7 +39,7 @@ def limit(name: str) -> int:
     >>> limit("json_depth")
     64
     """
-    variable = environment_name(name)
+    variable = f"VERITE_LIMIT_{name.upper()}"
     raised = os.environ.get(variable)
     if raised is None:
         return DEFAULTS[name]

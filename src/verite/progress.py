@@ -1,4 +1,4 @@
-"""How far is it with long work? The work counts, whoever wants to know listens, and nobody else pays for it.
+"""Progress of long work: the work counts its steps, a listener (the progress bar) is optional and costs nothing else.
 
 Whatever may take longer than a moment counts what it does, in one of two ways::
 

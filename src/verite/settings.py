@@ -17,9 +17,7 @@ verite.errors.BadParameter: pixel: expected plus1 or continuous, found 'plus2'; 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import accumulate
 from math import inf, isfinite
 from operator import index
 from os import PathLike
@@ -93,10 +91,14 @@ class Setting(Generic[Given, Held]):
         Whether the command line must give it.
     kind
         What the command line parses: a key of ``verite.cli.options.TYPES``.
+    takes
+        The type that may be given, for signatures and documentation, where it is not that of the class.
     """
 
     name: str
+    option: str
     kind = "text"
+    takes = "Any"  # the type that may be given, as signatures and documentation show it; None is added by the default
     is_repeated = False
     absent: str | None = None  # what signatures show for None; None: nothing
 
@@ -119,15 +121,17 @@ class Setting(Generic[Given, Held]):
         is_rare: bool = False,
         is_required: bool = False,
         kind: str = "",
+        takes: str = "",
     ) -> None:
         self.default, self.help, self.short, self.long, self.names = default, help, short, long, tuple(names)
         self.flags, self.metavar, self.default_text = dict(flags or {}), metavar, default_text
         self.is_signed, self.is_common, self.has_option = is_signed, is_common, has_option
         self.omit_default, self.section, self.is_rare, self.is_required = omit_default, section, is_rare, is_required
-        self.kind = kind or type(self).kind
+        self.kind, self.takes = kind or type(self).kind, takes or type(self).takes
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
+        self.option = "--" + (self.long or name.replace("_", "-"))  # the long option of the command line
         self.section = self.section or SECTIONS.get(name, "Matching")
 
     if TYPE_CHECKING:  # values are in the instance's own dictionary, so that reading one calls nothing
@@ -172,16 +176,16 @@ class Setting(Generic[Given, Held]):
         return number
 
     @property
+    def given_type(self) -> object:
+        """The type that may be given, as an annotation."""
+        return f"{self.takes} | None" if self.default is None else self.takes
+
+    @property
     def default_words(self) -> str:
         """The default as help and documentation show it."""
         if self.default_text or self.default is None:
             return self.default_text
         return ", ".join(map(str, self.default)) if isinstance(self.default, tuple) else str(self.default)
-
-    @property
-    def option(self) -> str:
-        """The long option of the command line."""
-        return "--" + (self.long or self.name.replace("_", "-"))
 
 
 Option = Setting[Plain, Plain]  # stored as it is given
@@ -202,6 +206,10 @@ class Choice(Setting[Given, Held]):
         super().__init__(default, help, **more)
         self.choices: tuple[str, ...] = tuple(choices) if isinstance(choices, (tuple, list)) else get_args(choices)
 
+    @property
+    def given_type(self) -> object:
+        return Literal[self.choices if self.default else (*self.choices, None)]
+
     def validate(self, value: Any) -> Any:
         if isinstance(value, str) and value in self.choices:
             return value
@@ -214,6 +222,8 @@ class Choice(Setting[Given, Held]):
 class Text(Setting[Given, Held]):
     """Any text."""
 
+    takes = "str"
+
     def validate(self, value: Any) -> str:
         if not isinstance(value, str):
             raise self.refuse("text", excerpt(value))
@@ -223,6 +233,7 @@ class Text(Setting[Given, Held]):
 class Flag(Setting[Given, Held]):
     """True or False."""
 
+    takes = "bool"
     kind = "flag"
 
     def validate(self, value: Any) -> bool:
@@ -234,6 +245,7 @@ class Flag(Setting[Given, Held]):
 class Number(Setting[Given, Held]):
     """A finite number within bounds."""
 
+    takes = "float"
     kind = "number"
 
     def __init__(
@@ -251,6 +263,7 @@ class Number(Setting[Given, Held]):
 class Whole(Setting[Given, Held]):
     """A non-negative integer."""
 
+    takes = "int"
     kind = "whole"
 
     def validate(self, value: Any) -> int:
@@ -262,6 +275,7 @@ class Whole(Setting[Given, Held]):
 class Bytes(Setting[Given, Held]):
     """A number of bytes: an integer, or a text such as ``4MB``; kB, MB and GB are powers of 1,000."""
 
+    takes = "int | str"
     kind = "bytes"
     UNITS: ClassVar[dict[str, int]] = {"": 1, "B": 1, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000}
 
@@ -279,6 +293,7 @@ class Bytes(Setting[Given, Held]):
 class Count(Setting[Given, Held]):
     """A positive integer."""
 
+    takes = "int"
     kind = "count"
 
     def validate(self, value: Any) -> Any:
@@ -289,6 +304,7 @@ class Count(Setting[Given, Held]):
 class Counts(Count[Given, Held]):
     """Several positive integers, sorted."""
 
+    takes = "int | Sequence[int]"
     is_repeated = True
 
     def validate(self, value: Any) -> Any:
@@ -301,6 +317,7 @@ class Counts(Count[Given, Held]):
 class Threshold(Setting[Given, Held]):
     """An IoU threshold in (0, 1]."""
 
+    takes = "float"
     kind = "number"
 
     def validate(self, value: Any) -> Any:
@@ -310,6 +327,7 @@ class Threshold(Setting[Given, Held]):
 class Thresholds(Threshold[Given, Held]):
     """Several IoU thresholds, in the order in which they are given."""
 
+    takes = "float | Sequence[float]"
     is_repeated = True
 
     def validate(self, value: Any) -> Any:
@@ -325,6 +343,7 @@ class Thresholds(Threshold[Given, Held]):
 class Names(Setting[Given, Held]):
     """Some of the names that exist, such as classes. ``None`` means all, and leaves the setting out of signatures."""
 
+    takes = "Iterable[str]"
     is_repeated = True
 
     def validate(self, value: Any) -> Any:
@@ -337,6 +356,7 @@ class Names(Setting[Given, Held]):
 class FileOrContent(Setting[Given, Held]):
     """The path of a file, or an object with the file's content."""
 
+    takes = "str | PathLike[str] | object"
     kind = "path"
     absent = "none"
 
@@ -367,6 +387,7 @@ class Settings:
     entries: ClassVar[dict[str, Setting[Any, Any] | Constant]] = {}  # settings and constants, in signature order
     initial: ClassVar[dict[str, Any]] = {}  # the default of each setting, as it is stored
     REVISION: ClassVar[int] = 1
+    __slots__ = ("__dict__", "given")  # the values, and the names of those that were given
 
     def __init_subclass__(cls) -> None:
         own = {name: value for name, value in vars(cls).items() if isinstance(value, (Setting, Constant))}
@@ -386,6 +407,7 @@ class Settings:
             if isinstance(self.declared[name], Choice) and value is not None:
                 given[name] = self.declared[name].validate(value)
         chosen = {**self.defaults(given), **{name: value for name, value in given.items() if value is not None}}
+        self.given = frozenset(name for name, value in given.items() if value is not None)
         vars(self).update(self.initial)
         for name in [name for name in self.declared if name in chosen]:
             vars(self)[name] = self.declared[name].accept(chosen[name])
@@ -406,6 +428,7 @@ class Settings:
         """Return a copy with some values changed; only these are validated again."""
         changed = object.__new__(type(self))
         vars(changed).update(vars(self))
+        changed.given = self.given.union(given)
         for name, value in given.items():
             if name not in self.declared:
                 near = did_you_mean(name, self.declared)
@@ -481,23 +504,7 @@ def call_signature(settings: type[Settings], first: Mapping[str, str], returns: 
 
     leading = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, annotation=kind) for name, kind in first.items()]
     named = [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=setting.default, annotation=given_type(settings, name))
+        Parameter(name, Parameter.KEYWORD_ONLY, default=setting.default, annotation=setting.given_type)
         for name, setting in settings.declared.items()
     ]
     return Signature([*leading, *named], return_annotation=returns)
-
-
-def given_type(settings: type[Settings], name: str) -> object:
-    """Return the type that may be given for a setting, as its annotation declares it; of a choice, its words."""
-    setting = settings.declared[name]
-    if isinstance(setting, Choice):
-        return Literal[setting.choices if setting.default else (*setting.choices, None)]
-    owner = next(one for one in settings.__mro__ if name in vars(one))
-    written = vars(owner).get("__annotations__", {}).get(name, type(setting).__name__)
-    if written.startswith(("Option[", "Setting[")):
-        inner = written.partition("[")[2][:-1]  # of "a[b, c], d" the first argument is "a[b, c]"
-        depths = accumulate((char in "[(") - (char in "])") for char in inner)
-        end = next((at for at, depth in enumerate(depths) if depth == 0 and inner[at] == ","), len(inner))
-        return inner[:end]
-    alias = getattr(sys.modules[owner.__module__], written)
-    return getattr(alias, "__orig_bases__", [alias])[0].__args__[0]

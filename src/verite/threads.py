@@ -1,4 +1,4 @@
-"""How many threads may be used? As many as the process may run on, unless somebody says fewer."""
+"""Number of threads: given, from VERITE_THREADS or OMP_NUM_THREADS, else one per available core."""
 
 from __future__ import annotations
 

@@ -132,6 +132,8 @@ def test_wrong_verb_gets_a_suggestion(typed):
         (["--score-thr", "0.5"], ["--confidence", "0.5"]),
         (["--conf-thres=0.5"], ["--confidence", "0.5"]),
         (["--iou-type", "bbox"], ["--on", "box"]),
+        (["--iouType", "bbox"], ["--on", "box"]),
+        (["--maxDets", "1,10,50"], ["-n", "1", "-n", "10", "-n", "50"]),
         (["--jobs", "1"], ["--threads", "1"]),
         (["--per-class"], ["--per", "class"]),
     ],
@@ -140,6 +142,12 @@ def test_spellings_of_other_tools_mean_the_same_option(typed, words, meant):
     demo = Path(str(files("verite") / "data" / "demo"))
     sides = (str(demo / "truth.json"), str(demo / "hawk.json"), "--json")
     assert typed("coco", *sides, *words) == typed("coco", *sides, *meant)
+
+
+def test_coco_is_the_format_of_both_sides(typed):
+    demo = Path(str(files("verite") / "data" / "demo"))
+    sides = (str(demo / "truth.json"), str(demo / "hawk.json"), "-q")
+    assert typed("coco", *sides, "--format", "coco") == typed("coco", *sides)
 
 
 @pytest.mark.parametrize("words", [["--gt", "{truth}", "--dt", "{pred}"], ["--dt={pred}", "--gt={truth}"]])

@@ -181,6 +181,10 @@ BEYOND = 0.1  # share of boxes outside their images from which the format is in 
 
 ALONG_IMAGE = 0.0  # rank correlation of first and second point, relative to the image, that corners exceed
 
+RARE = 0.001  # share of objects below which a finding is a note
+
+AMODAL = ("mot",)  # formats whose boxes go on beyond the image by design
+
 LOST = 0.1  # share of predictions that may lie entirely outside: not all detectors clip their boxes
 
 TURNED_IMAGES = 3  # images whose boxes fit only the rotated image, before the orientation is in question
@@ -197,6 +201,10 @@ def find_outside(side: Side) -> Iterator[Finding]:
     severity: Severity = "warning" if side.is_truth or beyond > LOST * len(side) else "note"
     remedy = "clip them to their images (verite inspect FILE --fix OUT), or check the image names and sizes"
     regions = side.annotations.regions
+    if side.annotations.source.format in AMODAL or tally.count < RARE * len(side):
+        severity = "note"
+    if side.annotations.source.format in AMODAL:
+        remedy = "no action needed: boxes of this format include what lies outside of the image"
     if tally.count >= max(FEWEST_OUTSIDE, BEYOND * len(side)) and regions.kept == "xywh":
         values = np.asarray(regions.values)
         if np.all(values[:, 2:] > values[:, :2]):

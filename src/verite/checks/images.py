@@ -84,7 +84,8 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             f"have, e.g. {excerpt(names[0])}" + (f", nearest {excerpt(near)}" if near else ""),
             count,
             tuple(excerpt(name) for name in names),
-            "name images as the ground truth does, or remove these predictions",
+            "name images as the ground truth does, or drop these predictions: --unknown-images drop "
+            "(unknown_images='drop' in Python)",
         )
 
 

@@ -70,7 +70,8 @@ def find_zero_sizes(side: Side) -> Iterator[Finding]:
     """Find boxes with zero width or height (V110): a note for up to 1 % of the predictions, else a warning."""
     tally = side.tally("zero_size")
     message = f"{count_boxes(side, tally)} zero width or height and cannot be matched"
-    severity: Severity = "warning" if side.is_truth or tally.count > FEW * len(side) else "note"
+    is_rare = tally.count < RARE * len(side)
+    severity: Severity = "warning" if (side.is_truth and not is_rare) or tally.count > FEW * len(side) else "note"
     yield found_boxes(side, "V110", severity, message, tally, "remove them, or correct the export")
 
 

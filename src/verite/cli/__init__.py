@@ -1,4 +1,8 @@
-"""The command line: parse, call, print. Nothing heavy is imported before a verb needs it."""
+"""The command line `verite`: groups of commands, exit codes, and errors in one line.
+
+A command is imported when it is run. Exit codes: 0 success, 1 data error, 2 usage error, 3 requirement not met, 130
+interrupted.
+"""
 
 from __future__ import annotations
 
@@ -157,12 +161,12 @@ def verite() -> None:
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and leave with its exit status; whatever happens is said in one line."""
+    """Run a command and exit with its status; every error is printed as one line."""
     # Nothing large is left to BLAS here, whose threads would wait for work by spinning on our cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     open_streams()
     status = run(args)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is said; an interrupt has nothing left to end
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # everything is printed; an interrupt has nothing left to end
     sys.exit(status)
 
 
@@ -171,7 +175,7 @@ PLAIN_SIGNS = {"─": "-", "–": "-", "−": "-", "×": "x", "…": "...", "²"
 
 
 def spell_plainly(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What a stream shows instead of letters that it cannot."""
+    """Return what a stream shows instead of characters that its encoding does not have."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     letters = error.object[error.start : error.end]
@@ -180,7 +184,7 @@ def spell_plainly(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def open_streams() -> None:
-    """Make whatever was written printable anywhere: a closed stream takes it, a narrow one shows it plainly."""
+    """Make all output printable: a closed stream discards it, a narrow encoding shows replacements."""
     codecs.register_error("plainly", spell_plainly)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
@@ -238,7 +242,7 @@ def run(args: Sequence[str] | None = None) -> int:
 
 
 def follow(words: Sequence[str]) -> None:
-    """Run the words of a command, and let everything that goes wrong through."""
+    """Run a command given as words, without handling errors."""
     token = IS_COMMAND_LINE.set(True)
     try:
         with verite.make_context("verite", list(words)) as context:
@@ -248,7 +252,7 @@ def follow(words: Sequence[str]) -> None:
 
 
 def complain(message: str, status: int) -> int:
-    """One line on standard error."""
+    """Print one line to standard error and return the exit status."""
     from verite.cli.output import print_error
 
     print_error(f"verite: {one_line(message)}")

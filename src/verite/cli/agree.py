@@ -13,6 +13,7 @@ from verite.cli.options import (
     INPUT,
     READING,
     FolderSettings,
+    Given,
     OutputSettings,
     PlotSettings,
     options_for,
@@ -24,8 +25,6 @@ from verite.settings import Flag, Names, Option, Setting, Settings, Texts, Whole
 
 if TYPE_CHECKING:
     from verite.annotation_errors.agree import Agreement
-
-Given = dict[str, Any]
 
 
 class AnnotatorSettings(Settings):

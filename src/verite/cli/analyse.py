@@ -13,6 +13,7 @@ from verite.cli.options import (
     INPUT,
     READING,
     FolderSettings,
+    Given,
     OutputSettings,
     PlotSettings,
     options_for,
@@ -80,7 +81,7 @@ def analyse(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     emit(outcome, given)
 
 
-def save_analyses(outcome: Analysis | Analyses, folder: Path, given: dict[str, Any], *, with_plots: bool) -> None:
+def save_analyses(outcome: Analysis | Analyses, folder: Path, given: Given, *, with_plots: bool) -> None:
     """Write JSON, tables and plots; of several detectors in a folder each, and their comparison beside them."""
     from verite.analysis.analyse import Analysis
     from verite.analysis.comparison import join_tables
@@ -108,7 +109,7 @@ def save_analyses(outcome: Analysis | Analyses, folder: Path, given: dict[str, A
             keep_table(place / "audit.csv", audit_table(outcome.audit()), given)
 
 
-def save_analysis(analysis: Analysis, folder: Path, given: dict[str, Any], *, with_plots: bool) -> None:
+def save_analysis(analysis: Analysis, folder: Path, given: Given, *, with_plots: bool) -> None:
     """Write the JSON documents, tables and plots of one detector."""
     from verite.cli.output import keep_table
     from verite.files import write_atomically

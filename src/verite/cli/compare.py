@@ -1,4 +1,4 @@
-"""Is the new one worse than the old one?"""
+"""The command `verite compare`: two results side by side, and requirements that fail a CI job."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ Exit status: 0 all requirements are met, 1 the data is at fault, 2 the command i
     "paths", type=INPUT, nargs=-1, required=True, metavar="BASE.json NEW.json | BASE.part NEW.part | TRUTH BASE NEW"
 )
 def compare(paths: tuple[str, ...], **given: Any) -> None:
-    """Two saved results, or two systems on one truth: what is better, what is worse, and is it good enough?
+    """Compare two saved results, or two detectors on one ground truth, and check requirements.
 
-    A quoted glob of parts ('main/*.part') is one system.
+    A quoted glob of partial results ('main/*.part') is one detector.
     """
     if len(paths) == 3:
         finish(evaluate_each(paths[0], paths[1:], given, protocol_named(given["protocol"])), given)
@@ -71,7 +71,7 @@ def is_part(path: str) -> bool:
 
 
 def merge_parts(path: str, name: str) -> Results:
-    """The results of all parts that a word stands for."""
+    """Return the results of all partial results that a path or glob names."""
     from verite.formats.shards import find_shards
     from verite.scale.partial import PartialResult, compute
 

@@ -1,4 +1,4 @@
-"""Looking at files, and turning one format into another."""
+"""The commands `verite inspect` (what a file holds and what is wrong), `verite convert` and `verite completion`."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ Examples:
   verite inspect truth/ detections.json
   verite inspect truth.json a.json b.json --json
   verite inspect truth.json --fix mended.json
-The first file is the truth unless it has confidences; the others are predictions on it.""",
+The first file is the ground truth unless it has confidences; the others are its predictions.""",
 )
 @click.argument("paths", type=INPUT, nargs=-1, required=True, metavar="TRUTH [PRED...]")
 @click.pass_context
 def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, **given: Any) -> None:
-    """What is in a file, what is suspicious, what to do about it."""
+    """Show what a file holds, suspected mistakes, and how to fix them."""
     if fix and len(paths) > 1:
         raise click.UsageError(f"--fix: expected one file, found {len(paths)}; fix one file at a time", context)
     from verite.checks import inspect as look
@@ -69,7 +69,7 @@ def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, 
 
 
 def write_fixed(annotations: Annotations, target: str, *, quiet: bool) -> None:
-    """The same file with what can be put right put right, and a line for everything that was changed."""
+    """Write the file with what can be fixed automatically, and print a line per change."""
     from verite.checks.inspection import fix_annotations
     from verite.cli.output import count_of, note
     from verite.formats import format_named, write
@@ -126,7 +126,7 @@ What the new format cannot hold is named; nothing is overwritten but a file you 
 @click.argument("source", type=INPUT)
 @click.argument("target", type=click.Path())
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
-    """Turn annotations of one format into another."""
+    """Convert annotations to another format."""
     from verite.cli.output import count_of, describe_reading, note
     from verite.formats import format_named, read, read_source, write
     from verite.formats.format import Options
@@ -154,7 +154,7 @@ Examples:
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what a shell needs to complete verbs and options."""
+    """Print the script by which a shell completes commands and options."""
     from click.shell_completion import get_completion_class
 
     from verite.cli import verite

@@ -1,4 +1,4 @@
-"""A tour on bundled data: a short one that ends with a page to look at, and a long one that runs every verb."""
+"""The command `verite demo`: a tour on bundled data that ends with an HTML report; `--long` runs every command."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ FOLDERS = {
     "tracks": "tracks",
 }
 
-# What is said, and what is then typed.
+# A sentence, and the command that follows it.
 SHORT = (
     (
-        "A harbour town, 36 pictures, three imaginary detectors. Who is best, in COCO's numbers?",
+        "A harbour town: 36 images, three imaginary detectors. Which has the highest AP?",
         "coco harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json --quiet",
     ),
     (
-        "What did the hawk miss? Drawn on the photos: truth solid, predictions dashed.",
+        "What did the hawk miss? Ground truth is solid, predictions are dashed.",
         "draw harbour/truth.json harbour/hawk.json --images harbour/images -o drawn --worst 3 --quiet",
     ),
     (
-        "And everything on one page to look at and to send.",
+        "Everything in one HTML report.",
         "report harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json"
         " --pictures embed --errors missing=0.02,spurious=0.02,label=0.02 --title Harbour -o report.html --quiet",
     ),
@@ -55,7 +55,7 @@ TOUR = (
         "voc example/truth example/pred -t 0.3 --interpolation 11 -o results/example",
     ),
     (
-        "A harbour town: 36 pictures and three imaginary detectors. What is in the files?",
+        "A harbour town: 36 images and three imaginary detectors. What is in the files?",
         "inspect harbour/truth.json harbour/hawk.json",
     ),
     (
@@ -84,7 +84,7 @@ TOUR = (
         " --errors missing=0.02,spurious=0.02,label=0.02 --draws 200 --quiet",
     ),
     (
-        "Everything on one page to look at and to send.",
+        "Everything in one HTML report.",
         "report harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json"
         " --pictures embed --title Harbour -o report.html",
     ),
@@ -228,7 +228,7 @@ Examples:
 )
 @click.argument("folder", type=click.Path(file_okay=False), default="verite-demo")
 def demo(folder: str, is_long: bool, quiet: bool) -> None:
-    """Write a small data set to FOLDER (verite-demo), evaluate it, and leave a page to open."""
+    """Write a small dataset to FOLDER (verite-demo), evaluate it, and write an HTML report."""
     target = Path(folder)
     with redirect_stdout(StringIO()) if quiet else nullcontext():
         tour(target, is_long)
@@ -237,7 +237,7 @@ def demo(folder: str, is_long: bool, quiet: bool) -> None:
 
 
 def tour(target: Path, is_long: bool) -> None:
-    """What is said, typed and printed."""
+    """Print each sentence, run its command, and print the output."""
     from verite.cli import follow
     from verite.cli.output import can_draw
 
@@ -258,7 +258,7 @@ def tour(target: Path, is_long: bool) -> None:
         plots = sum(1 for path in target.rglob("*.png") if "results" in path.parts)
         click.secho(f"All results, tables and {plots} plots are in {target}.", fg="cyan")
     else:
-        click.secho(f"The data are in {target}, to try any verb on; verite demo --long runs them all.", fg="cyan")
+        click.secho(f"The data are in {target}, to try any command on; verite demo --long runs them all.", fg="cyan")
 
 
 def copy_files(source: Path, target: Path) -> None:

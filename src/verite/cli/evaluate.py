@@ -1,8 +1,9 @@
-"""The competitions' numbers: a verb for each protocol, its options from the protocol's settings."""
+"""Commands of the evaluation protocols (`verite coco`, `verite voc` …), with options from the protocol's settings."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,6 +16,7 @@ from verite.cli.options import (
     INPUT,
     READING,
     FolderSettings,
+    Given,
     OutputSettings,
     PlotSettings,
     options_for,
@@ -29,13 +31,13 @@ from verite.formats.shards import is_pattern
 from verite.settings import Flag, Option, Setting, Settings
 
 if TYPE_CHECKING:
+    from verite.model.annotations import Annotations
     from verite.model.comparison import Comparison, Difference
     from verite.model.results import Results
     from verite.protocols.curves import CurveResults
     from verite.protocols.protocol import Protocol
 
 R = TypeVar("R", bound="Results")
-Given = dict[str, Any]
 ANALYSED = ("coco", "voc", "lvis", "openimages")
 NEARLY_ALL = 0.995
 
@@ -64,8 +66,8 @@ class CurveSettings(Settings):
 
 def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     """Return the command of a protocol: two sides, its settings, and the options that all commands share."""
-    curves = (CurveSettings,) if has_curves(protocol) else ()
-    plots = (PlotSettings,) if is_drawn(protocol) else ()
+    curves = (CurveSettings,) if "curves" in protocol.settings.declared else ()
+    plots = (PlotSettings,) if curves or protocol.verb in ("coco", "lvis", "semantic") else ()
     own = (protocol.settings, FolderSettings, UncertaintySettings, *curves, *plots)
     sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT, nargs=-1, required=True)]
     return Command(
@@ -77,21 +79,11 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     )
 
 
-def has_curves(protocol: Protocol[Any, Any]) -> bool:
-    """Do the numbers of a protocol come from precision-recall curves, which can be shown?"""
-    return "curves" in protocol.settings.declared
-
-
-def is_drawn(protocol: Protocol[Any, Any]) -> bool:
-    """Are there plots of the numbers of a protocol?"""
-    return has_curves(protocol) or protocol.verb in ("coco", "lvis", "semantic")
-
-
 def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...], **given: Any) -> None:
-    """Evaluate every system, keep what is to be kept, and print the results or their comparison."""
+    """Evaluate every detector, save what was asked for, and print the results or their comparison."""
     given = protocol.reading | given
-    settings = settings_given(protocol.settings, given)
-    protocol.settings(**settings)  # what is wrong with the command is told before a large file is read
+    typed = settings_given(protocol.settings, given)
+    settings = protocol.settings(**typed)  # errors of the command are raised before a large file is read
     has_interval = given["interval"] or given["interval_images"] is not None
     if has_interval:
         from verite.statistics.half_samples import check_images
@@ -99,34 +91,55 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...]
         given["interval_images"] = check_images(given["interval_images"], "interval-images")
     if given.get("resample") and len(pred) < 2 and not has_interval:
         raise click.UsageError("--resample: expected two PREDs to compare, found one (or one and --interval)")
-    if settings.pop("parts", None):
+    if typed.pop("parts", None):
         from verite.cli.parts import evaluate_in_parts
 
-        results: list[Any] = evaluate_in_parts(protocol, truth, pred, given, settings)
+        results: list[Any] = evaluate_in_parts(protocol, truth, pred, given, typed)
     else:
-        results = evaluate_each(truth, pred, given, partial(protocol, **settings))
+
+        def evaluate(truths: Annotations, preds: Annotations, *, name: str, checks: str) -> Any:
+            return protocol.run(truths, preds, settings.change(name=name, checks=checks))
+
+        results = evaluate_each(truth, pred, given, evaluate)
     if has_interval:
         add_intervals(results, given)
-    if has_curves(protocol):
+    if given.get("table"):
         show_table(results, given)
-    finish(results, given, partial(draw_plots, given=given) if is_drawn(protocol) else None)
+    finish(results, given, partial(draw_plots, given=given) if "plot_format" in given else None)
 
 
 def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
-    """The results of every system, read as the options say; what is suspicious is said on the way."""
+    """Read and evaluate every detector; print what the files were recognised as, and findings of the checks.
+
+    Parameters
+    ----------
+    truth, preds
+        Paths of the ground truth and of the predictions of each detector.
+    given
+        The options of the command.
+    evaluate
+        Function of ground truth, predictions, ``name`` and ``checks`` that returns the results.
+
+    Returns
+    -------
+    list of Results
+        The results of each detector, in the order of `preds`.
+    """
     from verite.cli.output import describe_reading, note, warn
 
-    if "requirements" in given:  # a verb that has a gate
+    if has_gate(given):
         requirements_of(given)
     quiet = given["quiet"] or given["as_json"]
     truths = read_side(truth, "truth", given)
-    describe_reading("truth", truths, quiet=quiet)
+    if not quiet:
+        describe_reading("truth", truths)
     results: list[R] = []
     said: set[str] = set()
     for path, name in zip(preds, system_names(preds), strict=True):
         predictions = read_side(path, "pred", given, truths)
-        describe_reading("pred", predictions, quiet=quiet)
-        with told_to_github(given):
+        if not quiet:
+            describe_reading("pred", predictions)
+        with told_to_github() if given.get("summary") else nullcontext():
             results.append(evaluate(truths, predictions, name=name, checks=given["checks"]))
         warn(results[-1].findings, {"truth": truth, "pred": path}, said)
     note("", quiet=quiet)
@@ -145,14 +158,14 @@ def add_intervals(results: Sequence[Results], given: Given) -> None:
 
 
 def show_table(results: Sequence[CurveResults], given: Given) -> None:
-    """The accumulated table of one class, if asked for."""
-    if given["table"] and not given["as_json"]:
+    """Print the accumulated table of one class."""
+    if not given["as_json"]:
         for result in results:
             click.echo(f"{one_line(result.name)}\n{result.accumulate(given['table'])}\n")
 
 
 def draw_plots(result: Results, home: Path, given: Given) -> None:
-    """Curves, bars, and where there are photos, those with most mistakes."""
+    """Save curves, bar charts and, if there are images, those with the most errors."""
     from verite.protocols.coco import CocoResults
     from verite.protocols.curves import CurveResults
     from verite.protocols.semantic import SemanticResults
@@ -183,7 +196,17 @@ def draw_comparison(results: Sequence[Results], home: Path, given: Given) -> Non
 
 
 def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object] | None = None) -> None:
-    """Keep what is to be kept, and print the results or their comparison."""
+    """Save what was asked for, print the results or their comparison, and check the requirements.
+
+    Parameters
+    ----------
+    results
+        The results of each detector; several are compared.
+    given
+        The options of the command.
+    plot
+        Function of one detector's results and a folder that saves plots; None if there are none.
+    """
     from verite.cli.output import emit, note, wants_plots
 
     quiet = given["quiet"] or given["as_json"]
@@ -194,9 +217,15 @@ def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object]
             draw_comparison(results, Path(given["output"]), given)
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
-    if pointer := point_to_analysis(results):
-        note(pointer, quiet=quiet or given["style"] != "text")
-    pass_gate(results, given)
+    if not quiet and given["style"] == "text" and (pointer := point_to_analysis(results)):
+        note(pointer, quiet=False)
+    if has_gate(given):
+        pass_gate(results, given)
+
+
+def has_gate(given: Given) -> bool:
+    """Return whether requirements, a base or a summary were asked for."""
+    return any(given.get(name) not in (None, (), False) for name in GateSettings.declared)
 
 
 def compare(results: Sequence[Results], given: Given) -> Comparison:
@@ -206,7 +235,7 @@ def compare(results: Sequence[Results], given: Given) -> Comparison:
 
 
 def point_to_analysis(results: Sequence[Results]) -> str:
-    """Where to ask why something is missing; the answer itself takes longer than the number. Nothing if nothing is."""
+    """Return the `verite analyse` command for these results; "" for perfect ones or where it does not apply."""
     first = results[0]
     paths = [first.truth.source.path, *(one.pred.source.path for one in results)]
     scores = [next(iter(one.scores.values())).value for one in results]
@@ -221,7 +250,7 @@ def point_to_analysis(results: Sequence[Results]) -> str:
 
 
 def spell_settings_for_analysis(settings: type[Settings]) -> list[str] | None:
-    """What was asked of a protocol, for the verb that analyses its number; None where it cannot be asked the same."""
+    """Return the typed settings as options of `verite analyse`; None if it lacks one of them."""
     params = click.get_current_context().params
     if not {one.name for one in settings.declared.values() if one.has_option} <= set(params):
         return None  # parts that are merged hold no objects
@@ -240,7 +269,7 @@ def spell_settings_for_analysis(settings: type[Settings]) -> list[str] | None:
 
 
 def differences_of(results: Sequence[Results], given: Given) -> list[Difference]:
-    """Each system against the first on drawn images, where that was asked for."""
+    """Return bootstrap intervals of the differences to the first detector, if asked for."""
     if not given.get("resample"):
         return []
     from verite.leaderboards.bootstrap import bootstrap_differences, image_groups
@@ -254,7 +283,7 @@ def differences_of(results: Sequence[Results], given: Given) -> list[Difference]
 def save_results(
     results: Sequence[R], folder: Path, given: Given, also: Callable[[R, Path], object] | None = None
 ) -> None:
-    """Each system's JSON, tables and what else there is in a folder of its own, and the comparison beside them."""
+    """Save JSON, tables and plots of each detector in a folder of its own, and their comparison beside them."""
     from verite.cli.output import keep_table
     from verite.files import fill_folder, make_folder, write_atomically
     from verite.model.comparison import Comparison
@@ -274,7 +303,7 @@ def save_results(
 
 
 def fixed_part(pattern: str) -> str:
-    """A glob without the names that may be anything."""
+    """Return the fixed part of a glob, as a name for the detector."""
     words = [word for word in Path(pattern).parts if not is_pattern(word)]
     if words:
         return str(Path(*words))
@@ -282,7 +311,7 @@ def fixed_part(pattern: str) -> str:
 
 
 def system_names(paths: tuple[str, ...]) -> list[str]:
-    """The shortest ends of the paths that tell them apart.
+    """Return names of detectors: the shortest ends of their paths that differ.
 
     >>> system_names(("a/results.json", "b/results.json", "c.json"))
     ['a-results', 'b-results', 'c']

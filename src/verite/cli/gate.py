@@ -1,4 +1,4 @@
-"""Good enough to merge? Requirements, the base they refer to, and what a continuous integration is told."""
+"""Requirements that fail a CI job (`--require`), the base they compare with, and the job summary of GitHub."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verite.cli.options import Given
 from verite.cli.output import emit, in_style, note, print_error
 from verite.errors import DataError, one_line
 from verite.settings import Flag, Names, Number, Option, Setting, Settings, Texts
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from verite.analysis.gate import Decision, Requirement, Saved, SavedComparison
     from verite.model.results import Results
 
-Given = dict[str, Any]
 NOT_MET = 3
 MOST_BYTES = 1_000_000  # GitHub takes 1 MiB a step
 NO_IMAGES = (
@@ -47,7 +47,7 @@ class GateSettings(Settings):
 
 
 def requirements_of(given: Given) -> list[Requirement]:
-    """The requirements; what is wrong with them is told before a large file is read."""
+    """Parse the requirements, before a large file is read."""
     parsed: list[Requirement] = []
     if given["requirements"]:
         from verite.analysis.gate import Requirement
@@ -63,7 +63,7 @@ def requirements_of(given: Given) -> list[Requirement]:
 
 
 def pass_gate(results: Sequence[Results], given: Given) -> None:
-    """Compare with the base, judge every requirement, tell whoever is to be told; leave with 3 where one is not met."""
+    """Compare with the base, check every requirement and write the summary; exit with 3 if one is not met."""
     requirements = requirements_of(given)
     if not (requirements or given["base"] or given["summary"]):
         return
@@ -87,7 +87,7 @@ def pass_gate(results: Sequence[Results], given: Given) -> None:
 
 
 def pass_saved(base: Saved, new: Saved, outcome: SavedComparison, given: Given) -> None:
-    """The same for two saved results, which are printed in between."""
+    """Do the same for two saved results, whose comparison is printed."""
     if given["sure"] is not None:
         raise click.UsageError(NO_IMAGES)
     verdicts = [one.judge(new, base) for one in requirements_of(given)]
@@ -96,7 +96,7 @@ def pass_saved(base: Saved, new: Saved, outcome: SavedComparison, given: Given) 
 
 
 def interval_of(first: Results | None, result: Results, given: Given) -> Any:
-    """How sure a difference is, where that was asked for and both predictions are at hand."""
+    """Return a function for the interval of a difference, if `--sure` was given and both predictions are at hand."""
     if given["sure"] is None:
         return None
     if first is None:
@@ -109,7 +109,7 @@ def interval_of(first: Results | None, result: Results, given: Given) -> Any:
 def conclude(
     results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Decision], given: Given
 ) -> None:
-    """Say what holds and what does not, and leave with the status that says it."""
+    """Print which requirements hold, write the summary, and exit with 3 if one does not."""
     for verdict in verdicts:
         note(f"verite: {verdict.line}", quiet=verdict.is_met and (given["quiet"] or given["as_json"]))
     if given["summary"]:
@@ -127,7 +127,7 @@ def conclude(
 def write_summary(
     results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Decision]
 ) -> None:
-    """Markdown at the end of the job's summary; what is too long is cut, and says so."""
+    """Append Markdown to the job summary; text beyond 1 MB is cut, with a note."""
     from verite.analysis.gate import Summary
     from verite.model.styles import markdown_sentence
 
@@ -142,18 +142,17 @@ def write_summary(
 
 
 @contextmanager
-def told_to_github(given: Given) -> Iterator[None]:
-    """What stops an evaluation is an annotation, too, where that was asked for."""
+def told_to_github() -> Iterator[None]:
+    """Print what stops an evaluation as an annotation of the job, too."""
     try:
         yield
     except DataError as error:
-        if given.get("summary"):
-            annotate("error", "data", str(error))
+        annotate("error", "data", str(error))
         raise
 
 
 def annotate(level: str, title: str, message: str) -> None:
-    """A line that GitHub shows beside the job; a program reads standard output, so it goes to the other one."""
+    """Print an annotation that GitHub shows beside the job, to standard error."""
     words = [one_line(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A") for text in (title, message)]
     words[0] = words[0].replace(":", "%3A").replace(",", "%2C")
     print_error(f"::{level} title={words[0]}::{words[1]}")

@@ -12,6 +12,7 @@ from verite.cli.options import (
     INPUT,
     READING,
     FolderSettings,
+    Given,
     OutputSettings,
     PlotSettings,
     options_for,
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from verite.annotation_errors.detection import Detection
     from verite.leaderboards.calibration import LeaderboardCalibration
     from verite.leaderboards.result import Leaderboard
-
-Given = dict[str, Any]
 
 
 class ErrorSettings(Settings):

@@ -13,6 +13,7 @@ from verite.cli.options import (
     INPUT,
     READING,
     FolderSettings,
+    Given,
     OutputSettings,
     PlotSettings,
     options_for,
@@ -86,9 +87,7 @@ def localize(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     finish(evaluate_each(truth, pred, given, compare), given, lambda result, home: save_plots(result, home, given))
 
 
-def localize_each(
-    truth: str, preds: tuple[str, ...], chosen: list[Metric], given: dict[str, Any]
-) -> list[LocalizationResults]:
+def localize_each(truth: str, preds: tuple[str, ...], chosen: list[Metric], given: Given) -> list[LocalizationResults]:
     """Return the results of every PRED of volumes."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import note, warn
@@ -119,7 +118,7 @@ def describe_volumes(path: str, how: dict[str, Any]) -> str:
     return f"a volume of {shape} voxels, spacing {volume.spacing or 'not known: distances in voxels'}"
 
 
-def save_plots(result: LocalizationResults, home: Path, given: dict[str, Any]) -> None:
+def save_plots(result: LocalizationResults, home: Path, given: Given) -> None:
     """Save the distributions, the worst pairs, and the chosen object."""
     from verite.files import write_atomically
     from verite.reporting.image_files import ImageFiles

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from verite.formats.format import Options
     from verite.model.annotations import Annotations
 
-Given = dict[str, Any]
+Given = dict[str, Any]  # the options of a command by the names of their settings
 
 
 class InputPath(click.Path):
@@ -202,7 +202,18 @@ def share_threads(context: click.Context, parameter: click.Parameter, value: int
 
 
 def options_for(*groups: type[Settings]) -> list[click.Parameter]:
-    """Return the options of declared settings; of a name that several groups declare, the first one's."""
+    """Return the options of declared settings.
+
+    Parameters
+    ----------
+    *groups
+        Classes of settings in the order of the help; of a name that several of them declare, the first one counts.
+
+    Returns
+    -------
+    list of click.Parameter
+        The options, for ``params=`` of a command. Settings without ``has_option`` have none.
+    """
     declared = {name: one for group in reversed(groups) for name, one in group.declared.items()}
     ordered = dict.fromkeys(name for group in groups for name in group.declared)
     return [option for name in ordered if declared[name].has_option for option in options_of(declared[name])]
@@ -236,7 +247,20 @@ def options_of(setting: Setting[Any, Any]) -> list[click.Parameter]:
 
 
 def settings_given(settings: type[Settings], given: Given) -> Given:
-    """Return the settings among the typed options; the others have their defaults, which may follow from these."""
+    """Return the settings among the typed options; the others have their defaults, which may follow from these.
+
+    Parameters
+    ----------
+    settings
+        The declared settings.
+    given
+        The options of the command, defaults included.
+
+    Returns
+    -------
+    dict
+        Arguments for ``settings(**…)``: what was typed, and the values that flags stand for.
+    """
     context = click.get_current_context()
     default = click.core.ParameterSource.DEFAULT
     typed = {
@@ -312,6 +336,10 @@ class DatasetSettings(Settings):
     mask_threshold: Option[str | None] = Setting(
         None, "Grey value (0 to 1) from which a pixel belongs to the object.", kind="number", metavar="SHARE",
         section=FILES, is_rare=True,
+    )  # fmt: skip
+    unknown_images: Option[str | None] = Setting(
+        None, "Predictions on images that the ground truth does not have: stop, or drop them with a note.",
+        metavar="stop|drop", section=FILES, is_rare=True,
     )  # fmt: skip
     annotator: Option[str | None] = Setting(
         None, "Ground truth of one annotator, of a file that has several.", metavar="COLUMN=NAME", section=FILES,
@@ -423,6 +451,7 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
         map=given.get("map"),
         class_name=class_name,
         annotator=given.get("annotator") if side != "pred" else None,
+        unknown_images=given.get("unknown_images") if side == "pred" else None,
         like=like,
         side=side,
     )

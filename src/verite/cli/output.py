@@ -1,4 +1,4 @@
-"""What a person sees, what a program reads, what is kept."""
+"""Output of the commands: progress bar, tables and JSON, notes and warnings on standard error, saved files."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
+from verite.cli.options import Given
 from verite.errors import one_line
 from verite.files import write_atomically
 from verite.progress import Work, listen
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 0.5  # seconds before anything is shown
 
-BETWEEN = 0.1  # seconds from one picture to the next
+BETWEEN = 0.1  # seconds between two updates
 
 LENGTH = 24  # of the bar, in letters
 
@@ -45,7 +46,7 @@ def show_progress() -> Iterator[None]:
 
 
 class ProgressBar:
-    """One line, drawn anew a few times a second. Those who asked for quiet see nothing of it."""
+    """A progress bar in one line, updated a few times per second; not with --quiet."""
 
     def __init__(self) -> None:
         self.is_wanted, self.is_shown, self.last = True, False, 0.0
@@ -111,9 +112,6 @@ def spell_time(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-Given = dict[str, Any]
-
-
 class Printable(Protocol):
     def to_json(self, *, indent: int = 0) -> str: ...
     def in_style(self, style: str) -> str: ...
@@ -122,7 +120,15 @@ class Printable(Protocol):
 
 
 def emit(result: Printable, given: Given) -> None:
-    """Keep the JSON document if asked, then print it or the tables, as the output options say."""
+    """Save the JSON document if asked for, then print it or the tables.
+
+    Parameters
+    ----------
+    result
+        Anything that can be printed: results, a comparison, an analysis.
+    given
+        The output options: ``save``, ``as_json``, ``style``, ``legend``, ``csv_safe``, ``quiet``.
+    """
     if given["save"]:
         write_atomically(given["save"], result.to_json(indent=1) + "\n")
         note(f"saved {given['save']}", quiet=given["quiet"] or given["as_json"])
@@ -130,20 +136,17 @@ def emit(result: Printable, given: Given) -> None:
 
 
 def in_style(result: Printable, given: Given) -> str:
-    """What is printed, in the style that was asked for."""
+    """Return the printed text in the style that was asked for."""
     if given["style"] == "csv":
         return csv_of(result.main_table(), given)
-    from verite.model.styles import text_lines
-
-    return (
-        text_lines(result.to_text(terminal_columns(), legend=bool(given.get("legend"))))
-        if given["style"] == "text"
-        else result.in_style(given["style"])
-    )
+    if given["style"] != "text":
+        return result.in_style(given["style"])
+    lines = result.to_text(terminal_columns(), legend=bool(given.get("legend"))).split("\n")
+    return "\n".join(map(one_line, lines))  # nothing in a name may move the cursor
 
 
 def keep_table(path: Path, table: Table, given: Given) -> None:
-    """A table as a file of comma-separated values."""
+    """Save a table as CSV."""
     write_atomically(path, csv_of(table, given))
 
 
@@ -162,7 +165,7 @@ def can_draw() -> bool:
 
 
 def csv_of(table: Table, given: Given) -> str:
-    """Comma-separated values; names that a spreadsheet would compute are told of, or made inert if asked for."""
+    """Return comma-separated values; warn of names that a spreadsheet would compute, or quote them if asked for."""
     from verite.model.styles import has_formulas
 
     if not given["csv_safe"] and has_formulas(table):
@@ -171,7 +174,7 @@ def csv_of(table: Table, given: Given) -> str:
 
 
 def note(text: str, *, quiet: bool) -> None:
-    """A remark for a person, out of the way of programs."""
+    """Print a note to standard error, unless quiet."""
     if not quiet:
         print_error(one_line(text))
 
@@ -185,8 +188,8 @@ def print_error(line: str) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
-def describe_reading(what: str, annotations: Annotations, *, quiet: bool) -> None:
-    """What a file was taken for, and why."""
+def describe_reading(what: str, annotations: Annotations, *, quiet: bool = False) -> None:
+    """Print what a file was recognised as, and why."""
     from verite.formats import format_named
 
     source = annotations.source
@@ -209,7 +212,7 @@ def count_of(count: int, word: str) -> str:
 
 
 def warn(findings: Sequence[Finding], paths: Mapping[str, str], said: set[str]) -> None:
-    """Warnings are shown even to those who want quiet: they change what a number means. Each is said once."""
+    """Print findings of the checks, also with --quiet: they change what a number means. Each is printed once."""
     for finding in findings:
         line = one_line(f"{finding.severity}: {paths[finding.side]}: {finding}")
         if line not in said:

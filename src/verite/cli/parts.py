@@ -1,4 +1,4 @@
-"""Evaluations in parts: one part per process, machine or shard, and the numbers of all of them."""
+"""The commands `verite partial` (evaluate one shard) and `verite merge` (merge partial results)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from verite.cli.evaluate import finish, system_names
 from verite.cli.gate import GateSettings
 from verite.cli.help import command
-from verite.cli.options import INPUT, READING, OutputSettings, options_for, read_side, settings_given
+from verite.cli.options import INPUT, READING, Given, OutputSettings, options_for, read_side, settings_given
 from verite.evaluation.settings import THREADS
 from verite.protocols import REGISTRY, protocol_named
 from verite.settings import Choice, Flag, Option, Setting, Settings
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from verite.model.results import Results
     from verite.protocols.protocol import Protocol
 
-Given = dict[str, Any]
 
 KINDS = ("voc", "coco", "lvis", "openimages", "imagenet-det", "panoptic", "f1")
 
@@ -49,7 +48,7 @@ class MergeSettings(Settings):
 
 
 class Kinds(click.Group):
-    """A verb below `partial` for every protocol, made when asked for."""
+    """A subcommand of `partial` per protocol, imported when it is run."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return [verb for verb in REGISTRY if verb in KINDS]
@@ -67,14 +66,14 @@ Examples:
   verite merge *.part""",
 )
 def partial() -> None:
-    """What became of some images, to be merged with others: no boxes and no masks.
+    """Evaluate one shard and write a partial result: matches and confidences, no boxes and no masks.
 
-    Every image belongs to one part. The numbers of `verite merge` are, to the last bit, those of all images at once.
+    Every image belongs to one shard. The numbers of `verite merge` are, to the last bit, those of all images at once.
     """
 
 
 def part_command(protocol: Protocol[Any, Any]) -> click.Command:
-    """The verb that makes parts by a protocol: its settings, and how files are read."""
+    """Return the command that evaluates one shard by a protocol."""
     sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT)]
     return click.Command(
         protocol.verb,
@@ -87,7 +86,7 @@ def part_command(protocol: Protocol[Any, Any]) -> click.Command:
 def evaluate_in_parts(
     protocol: Protocol[Any, Any], truth: str, preds: tuple[str, ...], given: Given, settings: Given
 ) -> list[Results]:
-    """The results of every system, whose shards are read and evaluated a few at a time."""
+    """Return the results of every detector; shards are read and evaluated a few at a time to save memory."""
     from verite.cli.output import note, warn
     from verite.scale.executors import pair_shards
     from verite.scale.partial import check_order, compute
@@ -111,7 +110,7 @@ def evaluate_in_parts(
 
 
 def make_part(protocol: Protocol[Any, Any], truth: str, pred: str, **given: Any) -> None:
-    """Evaluate the images of two files and write what became of them."""
+    """Evaluate one shard and write the partial result."""
     from verite.cli.output import describe_reading, note, warn
     from verite.scale.partial import partial as evaluate_part
 
@@ -138,7 +137,7 @@ Examples:
 )
 @click.argument("parts", type=INPUT, nargs=-1, required=True, metavar="PART...")
 def merge(parts: tuple[str, ...], **given: Any) -> None:
-    """The numbers of all images of some parts, or one part of them all; in any order the same bytes."""
+    """Compute the scores of all shards, or write one merged partial result; the order of PARTs does not matter."""
     from verite.cli.output import note, warn
     from verite.formats.shards import find_shards
     from verite.scale.partial import PartialResult, compute

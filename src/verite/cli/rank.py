@@ -11,7 +11,16 @@ import click
 from verite.annotation_errors.model import MODELS, ErrorModel, options_of
 from verite.annotation_errors.model import Option as ModelOption
 from verite.cli.help import command
-from verite.cli.options import INPUT, READING, FolderSettings, OutputSettings, PlotSettings, options_for, read_side
+from verite.cli.options import (
+    INPUT,
+    READING,
+    FolderSettings,
+    Given,
+    OutputSettings,
+    PlotSettings,
+    options_for,
+    read_side,
+)
 from verite.errors import BadParameter
 from verite.evaluation.settings import EvaluationSettings, ThresholdSetting
 from verite.settings import Choice, Count, Flag, Number, Option, Setting, Threshold, Whole
@@ -191,7 +200,7 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
     emit(replace(ranking, all_pairs=given["all_pairs"]), given)
 
 
-def rank_otherwise(paths: tuple[str, ...], given: dict[str, Any]) -> Any:
+def rank_otherwise(paths: tuple[str, ...], given: Given) -> Any:
     """Rank from published scores, or on numbers, grades and places."""
     from verite.ranking.published_scores import parse_scores, rank_published
     from verite.ranking.values import rank_values, read_values
@@ -214,7 +223,7 @@ def rank_otherwise(paths: tuple[str, ...], given: dict[str, Any]) -> Any:
     return rank_values(table, size, draws=min(given["draws"], 20_000), seed=given["seed"])
 
 
-def model_of(given: dict[str, Any]) -> ErrorModel:
+def model_of(given: Given) -> ErrorModel:
     """Return the error model that the options describe; refuse none and several."""
     from verite.annotation_errors import parse
 
@@ -253,7 +262,7 @@ def check_company(name: str, named: dict[str, ModelOption]) -> None:
         raise click.UsageError(f"{named[name].flag} goes with {missing[0][0]}")
 
 
-def calibration_of(paths: tuple[str, ...], given: dict[str, Any]) -> AnswerCalibration:
+def calibration_of(paths: tuple[str, ...], given: Given) -> AnswerCalibration:
     """Compare predicted and observed ranking stability on corrected annotations."""
     from verite.ranking.answers import AnswerTable
     from verite.ranking.calibration import calibrate, read_truth
@@ -270,7 +279,7 @@ def calibration_of(paths: tuple[str, ...], given: dict[str, Any]) -> AnswerCalib
     return calibrate(table, read_truth(given["calibrate"], table), errors)
 
 
-def of_table(path: str, errors: ErrorModel, given: dict[str, Any]) -> Ranking:
+def of_table(path: str, errors: ErrorModel, given: Given) -> Ranking:
     """Rank the algorithms of a table of answers."""
     from verite.errors import ReadError
     from verite.ranking.rank import rank as assess
@@ -286,7 +295,7 @@ def of_table(path: str, errors: ErrorModel, given: dict[str, Any]) -> Ranking:
     return assess(table, errors, **pick_rank_settings(given))
 
 
-def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: dict[str, Any], *, quiet: bool) -> Ranking:
+def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: Given, *, quiet: bool) -> Ranking:
     """Rank detectors by the objects they detect."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import describe_reading, note
@@ -332,18 +341,18 @@ def find_published(truth: Annotations, predictions: dict[str, Annotations]) -> t
     return "COCO's AP", {name: coco(truth, pred, checks="off")["AP"].value for name, pred in predictions.items()}
 
 
-def pick_settings(given: dict[str, Any]) -> dict[str, Any]:
+def pick_settings(given: Given) -> dict[str, Any]:
     """Return the given settings of the answers; those that do not fit are refused later, when the kind is known."""
     said = {name: given[name] for name in SETTINGS if given[name] is not None}
     return said | ({"labels": said["labels"].split(",")} if "labels" in said else {})
 
 
-def pick_rank_settings(given: dict[str, Any]) -> dict[str, Any]:
+def pick_rank_settings(given: Given) -> dict[str, Any]:
     """Return the settings of `vt.rank`."""
     return {name: given[name] for name in ("method", "draws", "seed", "level")}
 
 
-def save_all(ranking: Ranking, folder: Path, given: dict[str, Any]) -> None:
+def save_all(ranking: Ranking, folder: Path, given: Given) -> None:
     """Write the JSON document, both tables and the plots."""
     from verite.cli.output import keep_table, wants_plots
     from verite.files import fill_folder, write_atomically

@@ -9,7 +9,7 @@ import click
 
 from verite.analysis.parts import AnalyseSettings
 from verite.cli.help import command
-from verite.cli.options import INPUT, READING, options_for, read_side, settings_given
+from verite.cli.options import INPUT, READING, Given, options_for, read_side, settings_given
 from verite.errors import one_line
 from verite.evaluation.settings import SIMILARITIES, THREADS, EvaluationSettings
 from verite.protocols import REGISTRY
@@ -109,7 +109,7 @@ def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         click.launch(str(place))
 
 
-def evaluate(truth: str, preds: tuple[str, ...], settings: dict[str, Any], given: dict[str, Any]) -> list[Results]:
+def evaluate(truth: str, preds: tuple[str, ...], settings: dict[str, Any], given: Given) -> list[Results]:
     """Evaluate every PRED against TRUTH and print warnings of the checks."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import describe_reading, warn

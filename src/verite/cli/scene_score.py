@@ -15,6 +15,7 @@ from verite.cli.options import (
     INPUT,
     READING,
     FolderSettings,
+    Given,
     OutputSettings,
     PlotSettings,
     options_for,
@@ -124,7 +125,7 @@ def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     pass_gate(results, given)
 
 
-def compare_several(truth: str, pred: tuple[str, ...], given: dict[str, Any], settings: dict[str, Any]) -> Any:
+def compare_several(truth: str, pred: tuple[str, ...], given: Given, settings: dict[str, Any]) -> Any:
     """Sweep settings over several detectors, or compare them without ground truth."""
     from verite.cli.evaluate import system_names
     from verite.cli.options import read_side
@@ -198,7 +199,7 @@ def choose_outcome(results: Sequence[SceneScoreResults], image: str | None) -> A
     return Traces({name: result.trace(image) for name, result in zip(names, results, strict=True)})
 
 
-def save_scenes(result: SceneScoreResults, home: Path, given: dict[str, Any], plots: bool) -> None:
+def save_scenes(result: SceneScoreResults, home: Path, given: Given, plots: bool) -> None:
     """Save the trace of the chosen image, and the figures."""
     from verite.files import write_atomically
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verite.cli.help import Sectioned, command
-from verite.cli.options import INPUT, FolderSettings, OneOf, OutputSettings, PlotSettings, options_for
+from verite.cli.options import INPUT, FolderSettings, Given, OneOf, OutputSettings, PlotSettings, options_for
 from verite.errors import BadParameter, did_you_mean
 from verite.evaluation.settings import THREADS
 from verite.progress import begin
@@ -292,7 +292,7 @@ def study(context: click.Context, /, **given: Any) -> None:
     print_outcome(outcome, changes, given)
 
 
-def check(context: click.Context, given: dict[str, Any]) -> None:
+def check(context: click.Context, given: Given) -> None:
     """Refuse options that contradict each other before anything is measured."""
     fixed = [name for name in ("metrics", "truths", "alterations", "beyond", "quick", "tolerances") if given[name]]
     if given["reproduce"] and fixed:
@@ -309,7 +309,7 @@ def check(context: click.Context, given: dict[str, Any]) -> None:
         raise click.UsageError("--show: expected a study of metrics, found --reproduce", context)
 
 
-def run_study(given: dict[str, Any]) -> tuple[Any, Any]:
+def run_study(given: Given) -> tuple[Any, Any]:
     """Run a study, and its sensitivity with --sensitivity."""
     from verite.studies.judging import Tolerances
     from verite.studies.measuring import count_results
@@ -338,7 +338,7 @@ def run_study(given: dict[str, Any]) -> tuple[Any, Any]:
     return outcome, sensitivity(outcome) if given["asks_sensitivity"] else None
 
 
-def run_reproduction(given: dict[str, Any]) -> tuple[Any, Any]:
+def run_reproduction(given: Given) -> tuple[Any, Any]:
     """Reproduce a published study, and its sensitivity with --sensitivity."""
     if given["reproduce"] == "gretsi":
         from verite.reproductions.gretsi import reproduce_gretsi
@@ -356,7 +356,7 @@ def run_reproduction(given: dict[str, Any]) -> tuple[Any, Any]:
     return outcome, sensitivity(outcome.outcome, lambda other: count_agreement(compare_tables(other))["all"][0])
 
 
-def print_outcome(outcome: Any, changes: Any, given: dict[str, Any]) -> None:
+def print_outcome(outcome: Any, changes: Any, given: Given) -> None:
     """Print the outcome as text or JSON, with its sensitivity if there is one."""
     from verite.cli.output import emit, in_style
     from verite.files import write_atomically
@@ -380,7 +380,7 @@ def print_outcome(outcome: Any, changes: Any, given: dict[str, Any]) -> None:
         click.echo(f"\n{in_style(changes, given)}".rstrip("\n"))
 
 
-def save_results(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]) -> None:
+def save_results(outcome: Any, changes: Any, folder: Path, given: Given) -> None:
     """Save the JSON document, every table as CSV, Markdown and LaTeX, and the plots."""
     from verite.cli.output import wants_plots
     from verite.files import fill_folder
@@ -391,7 +391,7 @@ def save_results(outcome: Any, changes: Any, folder: Path, given: dict[str, Any]
             save_plots(outcome, home, given)
 
 
-def save_tables(outcome: Any, changes: Any, home: Path, given: dict[str, Any]) -> None:
+def save_tables(outcome: Any, changes: Any, home: Path, given: Given) -> None:
     """Save the JSON document and the tables."""
     from verite.cli.output import keep_table
     from verite.files import write_atomically
@@ -409,7 +409,7 @@ def save_tables(outcome: Any, changes: Any, home: Path, given: dict[str, Any]) -
         keep_table(home / "sensitivity.csv", changes.table, given)
 
 
-def save_plots(outcome: Any, folder: Path, given: dict[str, Any]) -> None:
+def save_plots(outcome: Any, folder: Path, given: Given) -> None:
     """Save the figures of a published study, or those of any study."""
     if given["reproduce"] == "gretsi":
         from verite.reproductions.gretsi_plots import save_stars

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verite.evaluation.evaluation import Floats, MatchedEvaluation, Outcomes
+    from verite.model.outcomes import ObjectOutcomes
     from verite.model.results import Matches
 
 
@@ -46,6 +47,10 @@ class MatchedResults(Results):
     def outcomes(self, iou: float | None = None) -> Outcomes:
         """Return the outcome of every object at one of the IoU thresholds; None is the only one."""
         return self.evaluation.outcomes(choose_threshold(self.settings.iou, iou))
+
+    def objects(self, iou: float | None = None) -> ObjectOutcomes:
+        """Return a table with one row per object; see `Results.objects`. By default at the first IoU threshold."""
+        return super().objects(self.iou_thresholds[0] if iou is None else iou)
 
     def by_image(self) -> dict[str, list[Any]]:
         """Return the evaluation of each image alone, as columns; see `Evaluation.by_image`."""

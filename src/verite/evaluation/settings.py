@@ -85,6 +85,7 @@ class ThresholdSetting(Setting[float | Mapping[str, float] | str | PathLike[str]
     """A confidence threshold, one per class, or a file with one per class; None keeps every prediction."""
 
     kind = "text"
+    takes = "float | Mapping[str, float] | str | PathLike[str]"
 
     def validate(self, value: Any) -> float | ClassThresholds:
         if isinstance(value, ClassThresholds):
@@ -231,7 +232,12 @@ class ShardedSettings(ClassSettings):
     """Settings of evaluations that can be made in parts."""
 
     executor: Option[Executor | Callable[[], Executor] | None] = Setting(
-        None, "Evaluate shards by this concurrent.futures.Executor.", is_signed=False, is_common=True, has_option=False
+        None,
+        "Evaluate shards by this concurrent.futures.Executor.",
+        is_signed=False,
+        is_common=True,
+        has_option=False,
+        takes="Executor | Callable[[], Executor]",
     )
     parts: Option[int | None] = Count(
         None,

@@ -49,6 +49,7 @@ def read(
     map: str | PathLike[str] | Mapping[str, str | None] | None = None,
     class_name: str | None = None,
     annotator: str | None = None,
+    unknown_images: str | None = None,
     field: str | None = None,
 ) -> Annotations:
     """Read ground truth or predictions from a file, a folder or an object in memory.
@@ -61,9 +62,11 @@ def read(
     source : path, str or object
         One of:
 
-        - a file or folder of any known format, packed (`.gz`, `.zst`, `.zip`) or not; ``"-"`` is standard input;
+        - a file or folder of any known format, packed (`.gz`, `.zst`, `.zip`, `.tar.gz`) or not; ``"-"`` is standard
+          input;
         - several files that make one dataset: a list of paths, a glob such as ``"gt/*.json"``, a folder of shards, or
           ``"@files.txt"``, a list with one file per line;
+        - bytes, or a file object that is open for reading;
         - a COCO dictionary, a list of COCO results, a pycocotools `COCO` object, a list of torchvision dictionaries,
           `supervision.Detections` (one, a list, or a dictionary by image name);
         - Ultralytics `Results`, detectron2 `Instances`, mmdetection's `DetDataSample`, SAHI's predictions (one, a list,
@@ -107,6 +110,9 @@ def read(
         Class of all objects of a table without a column of classes.
     annotator : str, optional
         ``"COLUMN=NAME"`` keeps the objects of one annotator, ``"COLUMN"`` names the column (or COCO key) of annotators.
+    unknown_images : {"stop", "drop"}, optional
+        Predictions on images that `like` does not have: ``"drop"`` leaves them out with a note. Default: they are kept,
+        and an evaluation stops.
     field : str, optional
         Field of a FiftyOne dataset with the detections, such as ``"ground_truth"``; of mmdetection's samples
         ``"gt_instances"`` instead of ``"pred_instances"``.
@@ -164,6 +170,7 @@ def read(
         map=map,
         class_name=class_name,
         annotator=annotator,
+        unknown_images=unknown_images,
         field=field,
         like=like,
     )
@@ -173,6 +180,8 @@ def read(
         )
     if isinstance(source, (str, PathLike)) or is_many(source):
         return read_source(source, format, options)
+    if isinstance(source, (bytes, bytearray)) or callable(getattr(source, "read", None)):
+        return read_stream(source, format, options)
     if format is not None:
         raise BadParameter(f"format: expected none for an object in memory, found {format!r}")
     from verite.formats.memory import read_object
@@ -180,7 +189,60 @@ def read(
     annotations = read_object(source, options)
     annotations = annotations.with_source(replace(annotations.source, layout=boxes))
     annotations = with_ignore_regions(with_mapped_classes(annotations, options))
-    return annotations if like is None else annotations.like(like)
+    return annotations if like is None else align_with_truth(annotations, options)
+
+
+def align_with_truth(annotations: Annotations, options: Options) -> Annotations:
+    """Return predictions with the images and classes of `options.like`; unknown images are dropped if that is asked."""
+    truth = options.like
+    assert truth is not None
+    if options.unknown_images == "drop":
+        from verite.model.alignment import match_images
+
+        found, _ = match_images(annotations.images, truth.images, annotations.source.path)
+        known = found[annotations.image] >= 0
+        unknown = len(annotations) - int(known.sum())
+        if unknown:
+            images = len({int(i) for i in annotations.image[~known]})
+            note = f"{unknown:,} predictions on {images:,} images that the ground truth does not have were dropped"
+            source = replace(annotations.source, notes=(*annotations.source.notes, note))
+            kept = annotations.where(known)
+            rows = sorted({int(i) for i in kept.image})
+            return only_images(kept, rows).with_source(source).like(truth)
+    return annotations.like(truth)
+
+
+def only_images(annotations: Annotations, rows: Sequence[int]) -> Annotations:
+    """Return annotations with these images alone, which must have all objects."""
+    from verite.arrays import np
+    from verite.model.images import Images
+
+    images = annotations.images
+    place = np.full(len(images), -1, dtype=np.int32)
+    place[list(rows)] = np.arange(len(rows), dtype=np.int32)
+    return replace(
+        annotations,
+        images=Images(
+            [images.name(i) for i in rows] if images.names is not None else None,
+            None if images.ids is None else images.ids[list(rows)],
+            widths=images.widths[list(rows)],
+            heights=images.heights[list(rows)],
+        ),
+        image=place[annotations.image],
+    )
+
+
+def read_stream(source: Any, format: str | None, options: Options) -> Annotations:
+    """Read bytes, or a file object that is open for reading; its name, if it has one, gives the suffix."""
+    from io import BytesIO
+
+    from verite.formats.archives import save_stream, temporary_folder
+
+    name = getattr(source, "name", "")
+    name = name if isinstance(name, str) else ""
+    stream = BytesIO(source) if isinstance(source, (bytes, bytearray)) else source
+    with temporary_folder() as folder:
+        return read_archive(save_stream(stream, folder, name or "a stream", Path(name).suffix), format, options)
 
 
 def read_pair(truth: Readable, pred: Readable, **settings: Any) -> tuple[Annotations, Annotations]:
@@ -225,6 +287,11 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
     """
     from verite.formats.format import check_offsets, notes_on_unused_options
 
+    if path.is_fifo() and str(path).startswith("/dev/"):  # /dev/stdin, or <(command) of a shell
+        from verite.formats.archives import temporary_folder, unpack_pipe
+
+        with temporary_folder() as folder:
+            return read_archive(unpack_pipe(path, folder), format, options)
     if not path.is_dir() and not path.is_file():
         raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
     if path.suffix.lower() in PACKED and path.is_file():
@@ -248,7 +315,7 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
     notes = (*source.notes, *notes_on_unused_options(chosen, options))
     annotations = annotations.with_source(replace(source, why=why, notes=notes, layout=options.boxes))
     annotations = with_ignore_regions(with_mapped_classes(annotations, options))
-    return annotations if options.like is None else annotations.like(options.like)
+    return annotations if options.like is None else align_with_truth(annotations, options)
 
 
 def with_ignore_regions(annotations: Annotations) -> Annotations:

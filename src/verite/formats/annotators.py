@@ -1,8 +1,7 @@
 """Several annotators of the same images: keys of COCO annotations and columns of tables that name the annotator.
 
 The objects of all annotators together are not a ground truth, because each object occurs once per annotator. The check
-V223 reports it; it is detected here. The option `annotator` (``COLUMN=NAME``) reads the objects of one of them, and
-`read_annotators` those of each.
+V223 reports it; it is detected here. The option `annotator` (``COLUMN=NAME``) reads the objects of one of them.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +21,6 @@ WHO = r"(?:annotator|rater|reader|rad|radiologist|labell?er|worker|expert)(?:_?(
 COLUMN = re.compile(WHO, re.IGNORECASE)
 KEY = re.compile(rf'"(?:{WHO})"\s*:'.encode(), re.IGNORECASE)
 SLICES, LENGTH = 8, 8192  # places of a file where a key is looked for, and bytes there: every annotation has it
-
-
-class WhichAnnotator(BadParameter):
-    """No annotator, or an unknown one, is chosen; `counts` has the objects of each."""
-
-    def __init__(self, message: str, counts: Counter[str]) -> None:
-        super().__init__(message)
-        self.counts = counts
 
 
 def choose_annotator(option: str, who: Iterable[Any]) -> tuple[str, str]:
@@ -45,7 +35,7 @@ def choose_annotator(option: str, who: Iterable[Any]) -> tuple[str, str]:
 
     Raises
     ------
-    WhichAnnotator
+    BadParameter
         If the name is missing or unknown; the message lists the annotators and their objects.
     """
     column, _, name = option.partition("=")
@@ -53,8 +43,7 @@ def choose_annotator(option: str, who: Iterable[Any]) -> tuple[str, str]:
     if not name or name not in counts:
         listed = ", ".join(f"{one} ({count:,} objects)" for one, count in counts.most_common(12)) or "none"
         more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
-        message = f"annotator: expected {column}=NAME, NAME one of {listed}{more}; found {option!r}"
-        raise WhichAnnotator(message, counts)
+        raise BadParameter(f"annotator: expected {column}=NAME, NAME one of {listed}{more}; found {option!r}")
     return column, name
 
 
@@ -72,37 +61,6 @@ def annotations_of_one(path: Path, option: str) -> dict[str, Any]:
     seen = {one.get("image_id") for one in mine}
     images = [image for image in document.get("images") or [] if isinstance(image, dict) and image.get("id") in seen]
     return {**document, "annotations": mine, "images": images}
-
-
-def read_annotators(source: str | PathLike[str], column: str, **options: Any) -> dict[str, Annotations]:
-    """Read the objects of each annotator of a file.
-
-    Parameters
-    ----------
-    source : path
-        A COCO file or a table.
-    column : str
-        The key of COCO's annotations, or the column of the table, that names the annotator.
-    **options
-        Further arguments of `verite.read`.
-
-    Returns
-    -------
-    dict of str to Annotations
-        By name, the annotator of most objects first. Each has the images in which that annotator has objects or rows.
-
-    Examples
-    --------
-    >>> read_annotators("readers.json", "rad_id")    # doctest: +SKIP
-    {'R9': Annotations: 840 objects of 14 labels in 280 images, ...}
-    """
-    from verite.formats import read
-
-    try:
-        read(source, annotator=column, **options)
-    except WhichAnnotator as error:
-        return {name: read(source, annotator=f"{column}={name}", **options) for name, _ in error.counts.most_common()}
-    raise BadParameter(f"annotator: expected a column of annotators, found {column!r} unused")
 
 
 def count_annotators(key: str, who: Iterable[Any], images: Iterable[Any]) -> Annotators | None:

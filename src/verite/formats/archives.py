@@ -1,4 +1,4 @@
-"""Compressed input: `.gz`, `.zst`, `.zip` and standard input, unpacked to a temporary folder within limits.
+"""Compressed input: `.gz`, `.zst`, `.zip`, `.tar`, `.tar.gz`, pipes and streams, unpacked to a folder within limits.
 
 The contents exist until they are read, polygons and masks included. Messages name the archive, not that folder. Of
 photographs in a `.zip` only the first 256 KiB are kept, which contain their size. Names that leave the folder,
@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 import os
 import sys
+import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, ReadError, VeriteError, excerpt
 from verite.files import check_file, most_unpacked, reason, too_much, translate_core_errors
@@ -72,8 +73,9 @@ def unpack(path: Path, folder: Path) -> Archive:
     check_file(path)
     if not path.stat().st_size:
         raise ReadError(path, expected=f"a whole {path.suffix.lower()} file", found="an empty one (V403)")
+    is_tar = path.name.lower().endswith((".tar", ".tgz", ".tar.gz"))
     try:
-        return Archive(str(path), UNPACKERS[path.suffix.lower()](path, folder))
+        return Archive(str(path), (unpack_tar if is_tar else UNPACKERS[path.suffix.lower()])(path, folder))
     except VeriteError:
         raise
     except Exception as error:  # whatever zlib, lzma, zstandard and zipfile make of a broken file
@@ -86,13 +88,40 @@ def unpack(path: Path, folder: Path) -> Archive:
 
 
 def unpack_standard_input(folder: Path) -> Archive:
-    """Save standard input to a folder, unpack it if it is compressed, and give it a suffix that fits its contents."""
-    stream = sys.stdin.buffer
+    """Save standard input to a folder, unpacked if it is compressed, with a suffix that fits its contents."""
+    return save_stream(sys.stdin.buffer, folder, "standard input")
+
+
+def unpack_pipe(path: Path, folder: Path) -> Archive:
+    """Save what a pipe delivers, such as `/dev/stdin` or `<(command)`; one that nothing writes to is empty."""
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe without a writer would be waited for
+    os.set_blocking(handle, True)
+    with os.fdopen(handle, "rb") as stream:
+        return save_stream(stream, folder, str(path))
+
+
+def save_stream(stream: Any, folder: Path, name: str, suffix: str = "") -> Archive:
+    """Save a stream of bytes or text to a folder, unpack it if it is compressed, and give it a fitting suffix.
+
+    Parameters
+    ----------
+    stream : file object
+        Has `read`; it is read to its end.
+    folder : Path
+        An existing, empty folder.
+    name : str
+        What messages call it.
+    suffix : str, optional
+        Suffix of the file that the stream is of, where it is known.
+    """
     raw = folder / "stdin"
-    copy(iter(partial(stream.read, CHUNK), b""), raw, "standard input", most=limit("file_bytes"))
+    chunks = iter(partial(stream.read, CHUNK), b"")
+    if hasattr(stream, "encoding"):  # text
+        chunks = (text.encode() for text in iter(partial(stream.read, CHUNK), ""))
+    copy(chunks, raw, name, most=limit("file_bytes"))
     start = start_of(raw)
     if not start.strip():
-        raise ReadError("standard input", expected="annotations", found="nothing")
+        raise ReadError(name, expected="annotations", found="nothing")
     packed = next((suffix for magic, suffix in MAGIC.items() if start.startswith(magic)), None)
     place = raw
     if packed is not None:
@@ -102,8 +131,10 @@ def unpack_standard_input(folder: Path) -> Archive:
         try:
             place = unpack(raw, inside).place
         except ReadError as error:
-            raise Archive("standard input", raw).explain(error) from None
-    return Archive("standard input", add_suffix_by_contents(place))
+            raise Archive(name, raw).explain(error) from None
+    elif suffix:
+        place = raw.rename(raw.with_suffix(suffix))
+    return Archive(name, add_suffix_by_contents(place))
 
 
 def start_of(path: Path) -> bytes:
@@ -187,38 +218,67 @@ def unpack_zip(path: Path, folder: Path) -> Path:
     left = most_unpacked(path)
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.filename.endswith("/")]
-        if len(members) > limit("unpacked_files"):
-            most = f"at most {limit('unpacked_files'):,} files"
-            raise ReadError(path, expected=most, found=f"{len(members):,}", remedy=remedy("unpacked_files"))
+        check_number(path, len(members))
         for member in members:
-            if not member.filename:
-                raise ReadError(path, expected="a name for every file of the archive", found="none")
             if member.flag_bits & 1:
                 raise ReadError(path, expected="an archive that is not encrypted", found="an encrypted one")
-            parts = PurePosixPath(member.filename.replace("\\", "/")).parts
-            if not parts or parts[0].startswith("/") or ".." in parts or ":" in parts[0] or "\0" in member.filename:
-                raise ReadError(path, expected="names inside the archive's own folder", found=excerpt(member.filename))
-            if parts[0] == "__MACOSX" or any(part.startswith(".") for part in parts):
-                continue
-            target = folder.joinpath(*parts)
-            if os.path.lexists(target):  # an archive may hold a name twice: one of them would be lost
-                raise ReadError(
-                    path, expected="each name once in the archive", found=f"a second {excerpt(member.filename)}"
-                )
-            left -= extract(archive, member, target, str(path), left)
+            target = target_of(path, member.filename, folder)
+            if target is not None:
+                with archive.open(member) as stream:
+                    left -= extract(stream, target, str(path), left)
     return innermost_folder(folder)
 
 
-def extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, name: str, most: int) -> int:
-    """Extract one member and return its number of bytes; of photographs only the head, which has the size."""
+def unpack_tar(path: Path, folder: Path) -> Path:
+    """Extract the files of a `.tar`, `.tgz` or `.tar.gz` within the limits; links and devices are skipped."""
+    left = most_unpacked(path)
+    with tarfile.open(path) as archive:
+        number = 0
+        for member in archive:
+            if not member.isreg():
+                continue
+            number += 1
+            check_number(path, number)
+            target = target_of(path, member.name.removeprefix("./"), folder)
+            stream = archive.extractfile(member) if target is not None else None
+            if target is not None and stream is not None:
+                left -= extract(stream, target, str(path), left)
+    if not number:
+        raise ReadError(path, expected="files in the archive", found="none")
+    return innermost_folder(folder)
+
+
+def check_number(path: Path, number: int) -> None:
+    """Refuse archives of more files than the limit."""
+    if number > limit("unpacked_files"):
+        most = f"at most {limit('unpacked_files'):,} files"
+        raise ReadError(path, expected=most, found=f"{number:,}", remedy=remedy("unpacked_files"))
+
+
+def target_of(path: Path, name: str, folder: Path) -> Path | None:
+    """Return where a member of an archive goes; None for hidden files. Names that leave the folder are refused."""
+    if not name:
+        raise ReadError(path, expected="a name for every file of the archive", found="none")
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    if not parts or parts[0].startswith("/") or ".." in parts or ":" in parts[0] or "\0" in name:
+        raise ReadError(path, expected="names inside the archive's own folder", found=excerpt(name))
+    if parts[0] == "__MACOSX" or any(part.startswith(".") for part in parts):
+        return None
+    target = folder.joinpath(*parts)
+    if os.path.lexists(target):  # an archive may hold a name twice: one of them would be lost
+        raise ReadError(path, expected="each name once in the archive", found=f"a second {excerpt(name)}")
+    return target
+
+
+def extract(stream: Any, target: Path, name: str, most: int) -> int:
+    """Save one member and return its number of bytes; of photographs only the head, which has the size."""
     target.parent.mkdir(parents=True, exist_ok=True)
     suffix = target.suffix.lower()
-    with archive.open(member) as stream:
-        if suffix in IMAGE_SUFFIXES and suffix not in WHOLE:
-            head = stream.read(min(HEAD, most))
-            target.write_bytes(head)
-            return len(head)
-        return copy(iter(partial(stream.read, CHUNK), b""), target, name, most=most)
+    if suffix in IMAGE_SUFFIXES and suffix not in WHOLE:
+        head = stream.read(min(HEAD, most))
+        target.write_bytes(head)
+        return len(head)
+    return copy(iter(partial(stream.read, CHUNK), b""), target, name, most=most)
 
 
 def innermost_folder(folder: Path) -> Path:
@@ -234,4 +294,6 @@ UNPACKERS: dict[str, Callable[[Path, Path], Path]] = {
     ".gz": partial(unpack_stream, unpack_gzip),
     ".zst": partial(unpack_stream, unpack_zstd),
     ".zip": unpack_zip,
+    ".tar": unpack_tar,
+    ".tgz": unpack_tar,
 }

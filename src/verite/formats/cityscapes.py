@@ -47,6 +47,7 @@ def read(path: Path, options: Options) -> Annotations:
     """Objects by their ids; for a class each pixel, the ids of classes."""
     from verite.formats.label_images import image_files, name_plainly, read_pixels
     from verite.formats.mask_images import annotations_of, load
+    from verite.formats.shards import files_of_split
     from verite.model.annotations import Source
     from verite.progress import count_files
 
@@ -56,6 +57,7 @@ def read(path: Path, options: Options) -> Annotations:
     files = [p for p in image_files(path) if chosen is None or p.name.endswith(f"_{chosen}.png")]
     if not files:
         raise ReadError(path, expected="pictures", found="none")
+    files, part = files_of_split(path, files, options)
     kind = options.masks or ("instances" if chosen in (INSTANCES, None) else "classes")
     rule = name_plainly(files)
     options = replace(options, masks=kind)
@@ -64,7 +66,8 @@ def read(path: Path, options: Options) -> Annotations:
     ]
     names = dict(enumerate(TRAINED if chosen == TRAIN else NAMES))
     left_out = () if chosen == TRAIN else VOID
-    source = Source(str(path), "cityscapes", rule.why, is_file_per_image=True)
+    why = "; ".join(w for w in (rule.why, part) if w)
+    source = Source(str(path), "cityscapes", why, is_file_per_image=True)
     return annotations_of(pictures, options, source, names, left_out)
 
 
@@ -108,5 +111,5 @@ FORMAT = Format(
     write=write,
     preserves=frozenset({"crowd", "empty image", "image size", "mask"}),
     requires=frozenset({"image size", "known class names", "masks that do not overlap", "no confidence"}),
-    options=frozenset({"mask_threshold", "masks", "names"}),
+    options=frozenset({"mask_threshold", "masks", "names", "split"}),
 )

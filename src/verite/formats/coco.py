@@ -369,7 +369,12 @@ def read_whole(path: Path, options: Options) -> Annotations:
         found = read_object(annotations_of_one(path, options.annotator), replace(options, annotator=None))
         why = f"the objects of the annotator {options.annotator}"
         return found.with_source(replace(found.source, path=str(path), format="coco", why=why))
-    annotations = document(path, open_coco(path), options)
+    file = open_coco(path)
+    if file.is_results and options.like is not None:  # `--format coco` for both sides
+        from verite.formats.coco_results import results
+
+        return results(path, file, options)
+    annotations = document(path, file, options)
     if options.like is not None:
         return annotations
     if annotations.columns.regions.has_keypoints and has_key(path, WHOLE_BODY):

@@ -181,6 +181,7 @@ class Options:
     masks: str | None = None  # what the pixels of mask pictures are: a name out of MASKS
     mask_threshold: float | None = None  # share of white from which a grey pixel belongs to the object
     class_name: str | None = None  # the class of all objects of a table without a column of classes
+    unknown_images: str | None = None  # predictions on images that the truth does not have: stop or drop
     annotator: str | None = None  # the column of annotators, or COLUMN=NAME for the objects of one of them
     class_map: ClassMap | None = None  # names of classes and the classes they stand for
     field: str | None = None  # which field of a framework's object holds the objects
@@ -246,6 +247,8 @@ class Options:
         frame_of(self.coords)
         if self.angle is not None:
             angle_factor(self.angle)
+        if self.unknown_images not in (None, "stop", "drop"):
+            raise BadParameter(f"unknown images: expected stop or drop, found {self.unknown_images!r}")
         if self.masks is not None and self.masks not in MASKS:
             near = did_you_mean(self.masks, MASKS)
             raise BadParameter(f"masks: expected one of {', '.join(MASKS)}, found {self.masks!r}{near}")
@@ -306,13 +309,16 @@ class PathProbe:
 
     @cached_property
     def files(self) -> list[Path]:
-        """The files of a folder and of its subfolders (up to three levels), sorted; for a file, the file itself."""
+        """The files of a folder and of its subfolders (up to four levels), sorted; for a file, the file itself."""
         if not self.is_folder:
             return [self.path]
         found = [p for p in self.path.iterdir() if not p.name.startswith(".")]
         inner = [q for p in found if p.is_dir() for q in p.iterdir() if not q.name.startswith(".")]
-        files = [p for p in [*found, *inner] if p.is_file()] or [p for p in self.path.glob("*/*/*") if p.is_file()]
-        return sorted(p for p in files if not p.name.startswith("."))
+        files = [p for p in [*found, *inner] if p.is_file()]
+        for deeper in ("*/*/*", "*/*/*/*"):  # as in the roots of Cityscapes and of downloads
+            files = files or [p for p in self.path.glob(deeper) if p.is_file()]
+        # Ultralytics keeps a cache beside the labels it has read.
+        return sorted(p for p in files if not p.name.startswith(".") and p.suffix != ".cache")
 
     def with_suffix(self, suffix: str) -> list[Path]:
         """Return the files of this suffix, whatever its case."""

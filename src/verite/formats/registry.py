@@ -121,7 +121,7 @@ def all_formats() -> list[Format]:
     return [format_named(name) for name in REGISTRY]
 
 
-def recognise(path: Path, options: Options) -> tuple[Format, str]:
+def recognise(path: Path, options: Options, *, is_asked: bool = True) -> tuple[Format, str]:
     """Recognise the format of a file or folder.
 
     Parameters
@@ -130,6 +130,8 @@ def recognise(path: Path, options: Options) -> tuple[Format, str]:
         An existing file or folder, not packed.
     options : Options
         A CSV file of unusual column names is a table if `options.columns` names them.
+    is_asked : bool, default True
+        Whether the user named this path; the error then lists folders below it that can be read.
 
     Returns
     -------
@@ -147,6 +149,7 @@ def recognise(path: Path, options: Options) -> tuple[Format, str]:
         raise ReadError(path, expected="annotation files", found="an empty folder")
     if not probe.is_folder and path.stat().st_size == 0:
         raise ReadError(path, expected="annotations", found="an empty file")
+    check_one_side(probe)
     for name in REGISTRY:
         if not may_be(name, probe):
             continue
@@ -161,7 +164,40 @@ def recognise(path: Path, options: Options) -> tuple[Format, str]:
     if unsupported is not None:
         found = f"{unsupported.title}, which is recognised but not read"
         raise ReadError(path, expected=EXPECTED, found=found, remedy=unsupported.remedy)
-    raise ReadError(path, expected=EXPECTED, found=describe_contents(probe), remedy=suggest_format(probe, options))
+    below = folders_below(probe, options) if is_asked and probe.is_folder else []
+    remedy = f"name one of the folders in it: {', '.join(below)}" if below else suggest_format(probe, options)
+    raise ReadError(path, expected=EXPECTED, found=describe_contents(probe), remedy=remedy)
+
+
+TRUTHS = frozenset({"gt", "gts", "groundtruth", "groundtruths", "ground_truth", "truth"})
+PREDS = frozenset(
+    {"pred", "preds", "prediction", "predictions", "res", "result", "results", "det", "dets", "detections"}
+)
+
+
+def check_one_side(probe: PathProbe) -> None:
+    """Refuse a folder that has ground truth and predictions side by side: read as one, each object counts twice."""
+    if not probe.is_folder:
+        return
+    folders = {p.name.casefold(): p.name for p in probe.path.iterdir() if p.is_dir()}
+    truth = next((folders[name] for name in sorted(folders) if name in TRUTHS), None)
+    pred = next((folders[name] for name in sorted(folders) if name in PREDS), None)
+    if truth is not None and pred is not None:
+        found = f"{truth}/ and {pred}/ side by side"
+        raise ReadError(probe.path, expected="ground truth or predictions", found=found, remedy="name one of them")
+
+
+def folders_below(probe: PathProbe, options: Options) -> list[str]:
+    """Return the folders below a path, with their formats, that can be read by themselves; of many the first."""
+    found = []
+    folders = [p for depth in ("*", "*/*", "*/*/*") for p in sorted(probe.path.glob(depth)) if p.is_dir()]
+    for folder in folders[:60]:
+        try:
+            format, _ = recognise(folder, options, is_asked=False)
+        except ReadError:
+            continue
+        found.append(f"{folder.relative_to(probe.path)} ({format.name})")
+    return found[:6]
 
 
 def check_readable(probe: PathProbe) -> None:

@@ -22,9 +22,15 @@ TRUTH, PRED = 10, 5
 INVALID, OCCLUDED = 7, 8  # places of these numbers
 
 
+def face_files(probe: PathProbe) -> list[Path]:
+    """Return the text files of a path; in WIDER's root folder those of the ground truth, not the read-me."""
+    files = probe.with_suffix(".txt")
+    return [file for file in files if file.stem.endswith("_bbx_gt")] or files
+
+
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is WIDER FACE ground truth or predictions."""
-    files = probe.with_suffix(".txt")
+    files = face_files(probe)
     lines = [line.split() for line in head_of(files[0]).splitlines()[:3]] if files else []
     if (
         len(lines) < 2
@@ -43,7 +49,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 def read(path: Path, options: Options) -> Annotations:
     """Read ground truth of all images, or predictions of one file per image."""
-    files, why = files_of_split(path, PathProbe(path).with_suffix(".txt"), options, by_name=True)
+    files, why = files_of_split(path, face_files(PathProbe(path)), options, by_name=True)
     if not files:
         raise ReadError(path, expected="files ending in .txt", found="none")
     rows = Rows(path, options)

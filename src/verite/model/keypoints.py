@@ -149,7 +149,7 @@ def spell_sigmas(sigmas: Sequence[float]) -> str:
 
 
 def mirrors_of(skeletons: Sequence[Skeleton] | None, counts: Sequence[int]) -> list[list[int]]:
-    """For each class and point the one on the other side, by names or as in COCO; nothing where nobody knows.
+    """For each class and point the one on the other side, by names or as in COCO; nothing where it is unknown.
 
     >>> mirrors_of([Skeleton(names=("left", "right"))], [2]), mirrors_of(None, [3])
     ([[1, 0]], [[]])

@@ -47,7 +47,7 @@ def is_every(rows: NDArray[np.integer], count: int) -> bool:
 
 
 def freeze(values: ArrayLike, dtype: Any) -> NDArray[Any]:
-    """A contiguous array of that type that nobody can write to, not even by another name.
+    """Return a contiguous read-only array of that type, not writable through another view either.
 
     >>> mine = np.zeros(2)
     >>> kept = freeze(mine, np.float64)
@@ -82,7 +82,7 @@ def freeze_whole(values: ArrayLike, dtype: Any, what: str) -> NDArray[Any]:
 
 
 def is_final(array: object) -> bool:
-    """Can nobody write to it, nor to what it looks at?"""
+    """Return whether neither the array nor its base can be written to."""
     while isinstance(array, np.ndarray):
         if array.flags.writeable:
             return False

@@ -285,7 +285,7 @@ class Results(Display):
         Parameters
         ----------
         iou : float, optional
-            One of the IoU thresholds; may be left out if there is only one.
+            One of the IoU thresholds; the first one by default.
 
         Raises
         ------
@@ -415,7 +415,7 @@ class Results(Display):
         Parameters
         ----------
         iou : float, optional
-            One of the IoU thresholds; may be left out if there is only one.
+            One of the IoU thresholds; the first one by default.
         """
         from verite.model.outcomes import fates_of
 

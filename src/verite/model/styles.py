@@ -190,7 +190,7 @@ def markdown_table(table: Table) -> str:
 
 
 def markdown_sentence(text: str) -> str:
-    """A sentence; one that would link to somebody or something is code.
+    """Return a sentence as Markdown; text that GitHub would link (@user, #12) becomes code.
 
     >>> markdown_sentence("a_b is *not* sure"), markdown_sentence("thanks to @everyone")
     ('a\\\\_b is \\\\*not\\\\* sure', '`thanks to @everyone`')
@@ -379,7 +379,7 @@ def html_name(value: Any, longest: int | None = None) -> Markup:
 
 
 def html_bar(bar: Bar, colour: str = "") -> Markup:
-    """A picture in a colour, by default that of the text, which needs no style and no script."""
+    """Return a bar as inline SVG, by default in the colour of the text, without style sheets or scripts."""
     look = {"fill": colour} if colour else {"fill": "currentColor", "opacity": "0.6"}
     drawn = element("rect", width=f"{bar.share * BAR_PX:.1f}", height=10, **look)
     return element("svg", drawn, width=BAR_PX, height=10, role="img", aria_label=f"{bar.share:.0%}")

@@ -131,11 +131,11 @@ class Bar(float):
         return (BLOCKS[8] * whole + BLOCKS[eighths] * (eighths > 0)).ljust(MOST_BLOCKS)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table(Display):
     """A header and rows; the first column is text, the others numbers. A `mean` row comes last, below a rule.
 
-    >>> print(Table.of("class", ["cat", "dog"], {"AP": [0.5, float("nan")], "truths": [3, 0]}))
+    >>> Table.of("class", ["cat", "dog"], {"AP": [0.5, float("nan")], "truths": [3, 0]})
     class      AP  truths
     ─────  ──────  ──────
     cat    0.5000       3
@@ -171,6 +171,9 @@ class Table(Display):
         """Which columns are aligned left: the first, and those of bars."""
         drawn = {i for row in self.rows for i, value in enumerate(row) if isinstance(value, Bar)}
         return [i == 0 or i in drawn for i in range(len(self.head))]
+
+    def __repr__(self) -> str:
+        return self.to_text()
 
     def contents(self) -> list[Part]:
         return [self]

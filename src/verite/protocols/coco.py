@@ -139,6 +139,7 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
     """Named area ranges in square pixels, limits included."""
 
     kind = "area"
+    takes = "Mapping[str, Sequence[float]] | Sequence[tuple[str, float, float]]"
     is_repeated = True
 
     def validate(self, value: Any) -> tuple[Area, ...]:

@@ -26,6 +26,7 @@ class Sigmas(Setting[Any, Any]):
     """One sigma per keypoint, a name out of SIGMAS, a file of numbers, or `truth`: those of the ground-truth file."""
 
     kind = "path"
+    takes = "str | PathLike[str] | Sequence[float]"
 
     def __init__(self, *, omit_default: bool = False) -> None:
         super().__init__(

@@ -366,7 +366,7 @@ class OpenImagesSettings(CurveSettings):
     )
     unverified: Option[Unverified | None] = Choice(
         None,
-        "Predictions of classes that nobody verified in the image.",
+        "Predictions of classes that were not verified in the image.",
         Unverified,
         default_text="count in v2 without labels, else drop",
     )

@@ -18,7 +18,7 @@ from verite.formats import Readable, read, read_pair
 from verite.formats.shards import is_many, read_detectors
 from verite.hooks import hook
 from verite.protocols import REGISTRY, protocol_named
-from verite.settings import Choice, Settings, call_signature, given_type
+from verite.settings import Choice, Settings, call_signature
 from verite.threads import use_threads
 
 if TYPE_CHECKING:
@@ -88,12 +88,7 @@ def describe_setting(settings: type[Settings], name: str) -> str:
     if isinstance(setting, Choice):
         kind = "{" + ", ".join(map(repr, setting.choices)) + "}"
     else:
-        given = given_type(settings, name)
-        kind = re.sub(
-            r"\b(?:collections\.abc|typing|os|verite\.[\w.]+)\.",
-            "",
-            given.__name__ if type(given) is type else str(given),
-        )
+        kind = str(setting.given_type)
     default = setting.default_text or repr(setting.default)
     # Options as arguments, and nothing about repeating them.
     default, meaning = (re.sub(r"--([\w-]+) (\w+)", r'\1="\2"', words) for words in (default, setting.help))
@@ -163,6 +158,8 @@ class Protocol(Generic[P, R]):
         self.files, self.best, self.reading, self.kept = files, best, dict(reading or {}), kept
         self.__name__, self.__qualname__, self.__module__ = evaluate.__name__, evaluate.__name__, evaluate.__module__
         self.__doc__, self.__wrapped__ = document(evaluate, settings), evaluate
+        self.verb = self.__name__.replace("_", "-")  # the name of the command
+        self.summary = self.__doc__.strip().splitlines()[0]
 
     def __call__(self, truth: Readable, pred: Readable = None, *args: P.args, **given: P.kwargs) -> R:
         """Evaluate; the settings are validated before any file is read.
@@ -176,16 +173,18 @@ class Protocol(Generic[P, R]):
         with use_threads(getattr(settings, "threads", None)):
             known, found = self.read(truth, pred)
             if not isinstance(found, dict):
-                is_given = given.get("ignored") is not None
-                return self.evaluate_pair(known, found, settings if is_given else settings.for_truth(known))
+                return self.run(known, found, settings)
             from verite.model.comparison import Comparison
 
-            each = [{**given, "name": name} for name in found]
-            results = [self(known, one, *args, **more) for one, more in zip(found.values(), each, strict=True)]  # type: ignore[arg-type]
-            return Comparison(results)  # type: ignore[return-value]
+            return Comparison([self.run(known, one, settings.change(name=name)) for name, one in found.items()])  # type: ignore[return-value]
 
-    def evaluate_pair(self, truth: Annotations, pred: Annotations, settings: Any) -> R:
-        """Return the results of one detector, with a note on how many predictions a confidence threshold leaves."""
+    def run(self, truth: Annotations, pred: Annotations, settings: Any) -> R:
+        """Evaluate one detector with settings that are validated already.
+
+        A setting that was not given may follow from the ground truth's format; a confidence threshold gets a note on
+        how many predictions it leaves.
+        """
+        settings = settings if "ignored" in settings.given else settings.for_truth(truth)
         results = self.evaluate(truth, pred, settings)
         if isinstance(settings, ClassSettings) and getattr(settings, "confidence", None) is not None:
             results.threshold_note = settings.describe_threshold(pred.like(truth))
@@ -220,19 +219,9 @@ class Protocol(Generic[P, R]):
         return known, dict(zip(distinct_names([system_name(one) for one in found]), found, strict=True))
 
     @property
-    def verb(self) -> str:
-        """The name of the command."""
-        return self.__name__.replace("_", "-")
-
-    @property
     def results(self) -> Any:
         """The class of the results."""
         return getattr(sys.modules[self.__module__], self.evaluate.__annotations__["return"])
-
-    @property
-    def summary(self) -> str:
-        """One sentence about what it computes: the first line of the docstring."""
-        return (self.__doc__ or "").strip().splitlines()[0]
 
     @property
     def __signature__(self) -> Signature:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from verite.model.classes import Labels
 
 
-NOTHING = "nothing"  # what a pixel is predicted as that has no label, or one that nobody knows
+NOTHING = "nothing"  # what a pixel is predicted as that has no label, or an unknown one
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,7 +179,7 @@ class IgnoreIndex(Setting[int | None, int | None]):
 class SemanticSettings(ClassSettings):
     on = Constant("pixel")
     ignore = IgnoreIndex(
-        255, "Pixels of the truth with this value (class id) count for nobody; -1: all count.", metavar="VALUE"
+        255, "Ground-truth pixels with this value (class id) are ignored; -1: none is.", metavar="VALUE"
     )
     void = Constant("left out")
     threads: Option[int | None] = THREADS
