@@ -72,6 +72,7 @@ OF_COMMAND = {
     "openimages": {COMPETITIONS / "openimages" / "hawk.csv": "predictions.csv a.csv b.csv"},
     "imagenet-loc": {COMPETITIONS / "imagenet" / "hawk.csv": "predictions.csv a.csv b.csv"},
     "lvis": {COMPETITIONS / "lvis" / "truth.json": "truth.json"},
+    "track": {DATA / "tracks" / "hawk.txt": "results/a.txt results/b.txt"},
     "panoptic": {
         COMPETITIONS / "panoptic" / "truth.json": "truth.json panoptic_val2017.json",
         COMPETITIONS / "panoptic" / "truth": "truth panoptic_val2017",
@@ -99,6 +100,8 @@ def write_truths(home: Path) -> None:
         image["video_id"] = number // 6
     for name in ("truth.json", "instances_val.json", "better.json"):
         (home / name).write_text(json.dumps(document))
+    visible = [one | {"vis_ratio": 1.0} for one in document["annotations"]]
+    (home / "citypersons.json").write_text(json.dumps(document | {"annotations": visible}))
     truth = vt.read(home / "truth.json")
     hawk, mole = (vt.read(DEMO / f"{name}.json", like=truth) for name in ("hawk", "mole"))
     write(truth, home / "Annotations", "voc")
@@ -255,7 +258,7 @@ def make_world(home: Path) -> None:
     write_tables(home)
     for sequence in ("a", "b"):
         copy_all({DATA / "tracks" / "gt.txt": f"MOT17/train/{sequence}/gt/gt.txt gt.txt",
-                  DATA / "tracks" / "hawk.txt": f"results/{sequence}.txt tracker.txt a.txt",
+                  DATA / "tracks" / "hawk.txt": "tracker.txt a.txt",
                   DATA / "tracks" / "mole.txt": "b.txt"}, home)  # fmt: skip
     write_annotators(home)
     with contextlib.chdir(home):

@@ -309,6 +309,8 @@ def pixel_recall(t: Image, p: Image) -> float:
 
 
 ORACLES: dict[str, Callable[[Image, Image], float]] = {
+    "robin": lambda t, p: (robin_loc(t, p) + robin_com(t, p) + robin_cor(t, p)) / 3,
+    "robin(variant='max')": lambda t, p: max(robin_loc(t, p), robin_com(t, p), robin_cor(t, p)),
     "robin_loc": robin_loc,
     "robin_com": robin_com,
     "robin_cor": robin_cor,

@@ -99,7 +99,7 @@ def agree(annotators: tuple[str, ...], **given: Any) -> None:
     quiet = given["quiet"] or given["as_json"]
     settings = AgreeSettings(**settings_given(AgreeSettings, given))
     if len(annotators) == 1:
-        format, options = side_reading("truth", given)
+        format, options = side_reading("truth", given | {"annotator": None})
         how = {"complete": given["complete"], "format": format, "options": options}
         found = split_file(find_path(annotators[0]), given["annotator"], given["object_key"], **how)
         note(f"{annotators[0]}: {len(found.names)} annotators", quiet=quiet)

@@ -159,8 +159,11 @@ def can_draw() -> bool:
     """Whether matplotlib is there; where it is not, what to install."""
     from verite.reporting.plots import MISSING, has_matplotlib
 
-    if not has_matplotlib():
+    context = click.get_current_context(silent=True)
+    told = {} if context is None else context.meta  # once per command
+    if not has_matplotlib() and not told.get(MISSING):
         note(MISSING, quiet=False)
+        told[MISSING] = True
     return has_matplotlib()
 
 

@@ -247,8 +247,9 @@ class Options:
         frame_of(self.coords)
         if self.angle is not None:
             angle_factor(self.angle)
-        if self.unknown_images not in (None, "stop", "drop"):
-            raise BadParameter(f"unknown images: expected stop or drop, found {self.unknown_images!r}")
+        unknown = self.unknown_images
+        if unknown is not None and not (isinstance(unknown, str) and unknown in ("stop", "drop")):
+            raise BadParameter(f"unknown images: expected stop or drop, found {excerpt(unknown)}")
         if self.masks is not None and self.masks not in MASKS:
             near = did_you_mean(self.masks, MASKS)
             raise BadParameter(f"masks: expected one of {', '.join(MASKS)}, found {self.masks!r}{near}")

@@ -48,7 +48,7 @@ class Tag(msgspec.Struct):
     value: object = None
 
 
-class Figure(msgspec.Struct, rename={"label": "classTitle", "type": "geometryType"}):
+class LabelledFigure(msgspec.Struct, rename={"label": "classTitle", "type": "geometryType"}):
     """One object."""
 
     label: str
@@ -74,7 +74,7 @@ class FigureImageSize(msgspec.Struct):
 class SuperviselyDocument(msgspec.Struct):
     """One file: the size of an image and its figures."""
 
-    objects: list[Figure]
+    objects: list[LabelledFigure]
     size: FigureImageSize
 
 
@@ -103,7 +103,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def add_figure(
-    rows: Rows, where: str, image: str, one: Figure, size: tuple[int, int], confidence: float | None
+    rows: Rows, where: str, image: str, one: LabelledFigure, size: tuple[int, int], confidence: float | None
 ) -> None:
     """Add one figure; points, lines and skeletons have no area and are counted."""
     if one.type == "bitmap" and one.bitmap is not None:

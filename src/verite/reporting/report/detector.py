@@ -69,7 +69,7 @@ class EvaluatedDetector:
     @cached_property
     def fixed_sets(self) -> list[list[float]] | None:
         """AP at each IoU threshold with every set of error types fixed, [threshold][set]; one bit per type."""
-        if self.analysis is None or not self.has_part("errors"):
+        if self.analysis is None or not self.has_part("errors") or self.results.protocol == "f1":
             return None
         matches, found = self.analysis.matches, []
         for threshold in range(len(matches.thresholds)):
