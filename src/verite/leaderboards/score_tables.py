@@ -152,6 +152,16 @@ class ScoreLeaderboard(Display):
         The settings.
     units : int
         The number of cases or clusters that are resampled.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> cases = [i / 20 for i in range(20)]
+    >>> found = vt.score_leaderboard({"old": cases, "new": [score + 0.1 for score in cases]}, score="Dice", draws=100)
+    >>> isinstance(found, vt.ScoreLeaderboard), found.names, found.metric
+    (True, ('new', 'old'), 'mean Dice')
+    >>> found.table().head[:3], found.units
+    (('system', 'place', 'score'), 20)
     """
 
     board: Board
