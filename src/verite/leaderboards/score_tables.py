@@ -224,7 +224,11 @@ class ScoreLeaderboard(Display):
     def contents(self) -> list[Part]:
         """Everything that is printed, from top to bottom."""
         board, level = self.board, f"{100 * self.board.level:g} %"
-        leads = ["–" if gap is None else f"{gap[0]:.4f} [{gap[1]:+.4f}, {gap[2]:+.4f}]" for gap in board.gaps]
+        leads = []
+        for gap in board.gaps:
+            value, low, high = gap or (np.nan, np.nan, np.nan)
+            shown = f"{value:.4f}" if np.isnan(low) else f"{value:.4f} [{low:+.4f}, {high:+.4f}]"
+            leads.append("–" if gap is None else shown)
         sets = [places or (0, 0) for places in board.places]
         columns: dict[str, list[Any]] = {
             "place": [str(i + 1) for i in range(len(board.names))],
