@@ -228,6 +228,7 @@ DOORS = {
     "imagenet_loc": lambda truth, pred, _: scores(vt.imagenet_loc(truth, pred)),
     "panoptic": lambda truth, pred, _: scores(vt.panoptic(truth, pred)),
     "semantic": lambda truth, pred, _: scores(vt.semantic(truth, pred)),
+    "miss_rate": lambda truth, pred, _: scores(vt.miss_rate(truth, pred, iou=0.75)),
     "f1": lambda truth, pred, _: scores(vt.f1(truth, pred)),
     "localize": lambda truth, pred, _: scores(vt.localize(truth, pred, "iou", "hausdorff")),
     "scene_score": lambda truth, pred, _: scores(vt.scene_score(truth, pred)),
@@ -249,7 +250,8 @@ DOORS = {
     "draw": take_draw,
     "write": take_write,
 }
-# Of these, plot_pair compares two regions, and Empty says what an absent one is worth.
+# Of these, plot_pair compares two regions, Empty says what an absent one is worth, and track needs track ids, which no
+# kind above has.
 OTHERS = {
     "plot_pair",
     "Empty",

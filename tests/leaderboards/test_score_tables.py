@@ -89,6 +89,16 @@ def test_the_interval_of_a_lead_is_students_over_clusters() -> None:
     assert gap[2] - gap[0] == pytest.approx(reach, rel=0.06)
 
 
+def test_a_lead_without_an_interval_is_a_number_alone() -> None:
+    """Twenty resamples are too few for an interval of 95 %."""
+    cases = np.arange(20) / 20
+    found = vt.score_leaderboard({"old": cases, "new": cases + 0.125 + cases % 0.25 - np.mean(cases % 0.25)}, draws=20)
+    assert found.board.gaps[0] is not None
+    assert np.isnan(found.board.gaps[0][1])
+    assert " 0.1250 " in str(found)  # the mean of what was added
+    assert "nan" not in str(found)
+
+
 def test_tasks_count_alike() -> None:
     rng = np.random.default_rng(2)
     from verite.leaderboards.score_tables import CaseScores, rank_scores

@@ -20,8 +20,15 @@ import verite.leaderboards.calibration
 import verite.leaderboards.leaderboard
 from tests.model.test_styles import HOSTILE, LATEX_HEAD
 from verite import leaderboards
+from verite.analysis.coherence import Coherence
 from verite.analysis.gate import Saved, SavedComparison, Summary
+from verite.analysis.parameter_sweep import sweep_runs
 from verite.cli.scene_score import Traces
+from verite.judge.fit import fit as fit_votes
+from verite.judge.other_studies import study_choices
+from verite.judge.plan import Plan, Trial
+from verite.judge.votes import Choice as ChoiceOfBox
+from verite.judge.votes import Vote
 from verite.metrics.cards import card, catalogue
 from verite.model.classes import ImageLevelLabels
 from verite.model.rasters import runs_of
@@ -30,8 +37,12 @@ from verite.model.tables import STYLES, Display, Table
 from verite.protocols import REGISTRY, protocol_named
 from verite.protocols.track import track
 from verite.ranking.calibration import calibrate
+from verite.ranking.published_scores import rank_published
+from verite.ranking.values import ValueTable, rank_values
 from verite.reproductions import jei
+from verite.reproductions.advice import KINDS, Advice
 from verite.reproductions.gretsi import reproduce_gretsi
+from verite.scene.sweep import distances_between, sweep_settings
 from verite.studies.interpretation import study_interpretation
 from verite.studies.sensitivity import sensitivity
 
@@ -145,6 +156,81 @@ def reproduce_jei():
 
 stars = cache(reproduce_gretsi)
 
+
+def named_two(names):
+    """Two names or more: those given, and two plain ones."""
+    return list(dict.fromkeys([*names, *PLAIN]))
+
+
+def f1_errors(names):
+    truth, pred = pair(names)
+    return vt.analyse(truth, pred, protocol="f1", checks="off", draws=0).errors
+
+
+def sweep_parameter(names):
+    """Runs by the names, on images of the names, each of which is a condition."""
+    shown = [*named_two(names), "bird", "cow"]
+    truth, pred = pair(shown)
+    runs = {name: vt.voc(truth, pred.take([*range(i + 1)]), checks="off") for i, name in enumerate(shown[:3])}
+    groups = [truth.images.name(i) for i in range(len(truth.images))]
+    return sweep_runs(runs, "mAP", parameter=shown[0], draws=20, groups=groups)
+
+
+def agree_on(names):
+    sides = {name: side(named_two(names)[: i + 2]) for i, name in enumerate(named_two(names)[:3])}
+    return vt.agree(sides, draws=20)
+
+
+def fit_judges(names):
+    """Three judges on four objects; the results and the judges have the names."""
+    first, second, *_ = named_two(names)
+    judges = [*named_two(names), "third"][:3]
+    places = [(f"{i}", kind) for i in range(4) for kind in ("pair", "repeat", "catch")]
+    boxes = [(0.0, 0.0, 10.0, 10.0), (2.0, 0.0, 12.0, 10.0)]
+    trials = [Trial(f"{kind}-{i}", first, second, first, second, kind, i, boxes[0], boxes, (60.0, 60.0),
+                    first if kind == "catch" else "") for i, kind in places]  # fmt: skip
+    votes = [Vote(judge, one.id, first, second, first if one.kind == "catch" or k else second, 500.0)
+             for k, judge in enumerate(judges) for one in trials]  # fmt: skip
+    return fit_votes(Plan(trials, 0), votes, draws=20)
+
+
+def study_other_choices(names):
+    kinds = tuple(named_two(names)[:2])
+    choices = [ChoiceOfBox(judge, question, kinds[0], kinds, (0.9, 0.5), k % 2, question == "2")
+               for k, judge in enumerate([*named_two(names), "third"]) for question in "012"]  # fmt: skip
+    return study_choices(choices)
+
+
+def lead_by_scores(names):
+    shown = named_two(names)
+    cases = np.linspace(0, 1, 8)
+    return vt.score_leaderboard({name: cases + i * (0.1 + cases % 0.3) for i, name in enumerate(shown)},
+                                score=shown[0], draws=20)  # fmt: skip
+
+
+def rank_numbers(names):
+    shown = tuple(named_two(names))
+    truth = np.arange(5.0)
+    return rank_values(ValueTable("numbers", shown, truth, truth + np.arange(len(shown))[:, None]), 0.5, draws=20)
+
+
+def rank_shares(names):
+    return rank_published({name: (i + 1) / 100 for i, name in enumerate(named_two(names))}, 100, 0.1)
+
+
+def many_systems(names):
+    """A detector of each name; each finds one object more than the one before."""
+    truth, pred = pair(named_two(names))
+    return truth, {name: pred.take([*range(i + 1)]) for i, name in enumerate(named_two(names))}
+
+
+def measure_coherence(names):
+    """Of labelled images with the names, and F1 of each, so that there are correlations."""
+    values = np.linspace(0, 1, len(names))
+    return Coherence(list(names), {"contrast": values, "zeboudj": values[::-1]},
+                     dict(zip(names, values.tolist(), strict=True)))  # fmt: skip
+
+
 EXAMPLES = {
     **{verb: partial(evaluate, verb) for verb in REGISTRY},
     **{part: lambda names, part=part: getattr(analyse(names), part) for part in PARTS},
@@ -172,6 +258,18 @@ EXAMPLES = {
     "study_interpretation": study_scenes,
     "reproduce_gretsi": lambda names: stars(),
     "reproduce_jei": lambda names: reproduce_jei(),
+    "f1_errors": f1_errors,
+    "parameter_sweep": sweep_parameter,
+    "coherence": measure_coherence,
+    "agreement": agree_on,
+    "judge_fit": fit_judges,
+    "choice_study": study_other_choices,
+    "score_leaderboard": lead_by_scores,
+    "published_ranking": rank_shares,
+    "value_ranking": rank_numbers,
+    "scene_score_sweep": lambda names: sweep_settings(*many_systems(names)),
+    "scene_distances": lambda names: distances_between(many_systems(names)[1]),
+    **{f"advice-{kind}": lambda names, kind=kind: Advice(kind) for kind in KINDS},
     "class_distances": lambda names: vt.class_distances("voc"),
     "card": lambda names: card("gce"),
     "catalogue": lambda names: catalogue(),

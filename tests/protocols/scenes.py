@@ -61,6 +61,12 @@ def as_quadrilaterals(side: vt.Annotations) -> vt.Annotations:
     return replace(side, regions=vt.Regions(side.regions.values, polygons=Polygons.of(rings)))
 
 
+def with_tracks(side: vt.Annotations) -> vt.Annotations:
+    """The same with a track for each cell and class, over all images as the frames of a video."""
+    x, y = (side.regions.values[:, :2] // CELL).astype(np.int64).T.reshape(2, -1)
+    return replace(side, track=1 + side.label + len(LABELS) * (x + GRID * y))
+
+
 def one_per_image() -> tuple[vt.Annotations, vt.Annotations]:
     """Six images with an object each, and predictions that are the same."""
     boxes = [[1, 2, 9 + i % 2, 11] for i in range(6)]
@@ -93,6 +99,26 @@ def columns(rows: list[tuple[int, int, list[int]]]) -> tuple[list[int], list[int
 
 def without_objects(side: vt.Annotations) -> vt.Annotations:
     return side.where(np.zeros(len(side), dtype=np.bool_))
+
+
+def video_xml(side: vt.Annotations) -> str:
+    """Boxes with tracks as CVAT writes them for a video; it has no place for confidences."""
+    assert side.track is not None
+    names = "".join(f"<label><name>{name}</name></label>" for name in side.labels.all_names)
+    size = f"<size>{len(side.images)}</size><labels>{names}</labels>"
+    meta = (
+        f"<meta><task>{size}<original_size><width>{SIDE}</width><height>{SIDE}</height></original_size></task></meta>"
+    )
+    tracks = []
+    for track in np.unique(side.track).tolist():
+        rows = np.flatnonzero(side.track == track)
+        corners = side.regions.values[rows].tolist()
+        boxes = "".join(
+            f'<box frame="{frame}" outside="0" xtl="{x1}" ytl="{y1}" xbr="{x2}" ybr="{y2}"/>'
+            for frame, (x1, y1, x2, y2) in zip(side.image[rows].tolist(), corners, strict=True)
+        )
+        tracks.append(f'<track id="{track}" label="{side.labels.name(int(side.label[rows[0]]))}">{boxes}</track>')
+    return f"<annotations><version>1.1</version>{meta}{''.join(tracks)}</annotations>"
 
 
 def shuffle(side: vt.Annotations, seed: int) -> vt.Annotations:

@@ -6,6 +6,7 @@ import copy
 import inspect
 import json
 import pickle
+from dataclasses import replace
 from functools import cache
 from math import isnan
 from pathlib import Path
@@ -15,7 +16,17 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.protocols.scenes import NOWHERE, as_quadrilaterals, one_per_image, random_sides, shuffle, without_objects
+from tests.protocols.scenes import (
+    LABELS,
+    NOWHERE,
+    as_quadrilaterals,
+    one_per_image,
+    random_sides,
+    shuffle,
+    video_xml,
+    with_tracks,
+    without_objects,
+)
 from verite.cli import COMMANDS, run
 from verite.errors import BadParameter
 from verite.protocols import REGISTRY, protocol_named
@@ -25,9 +36,18 @@ from verite.settings import Choice
 every = pytest.mark.parametrize("protocol", [protocol_named(verb) for verb in REGISTRY], ids=lambda p: p.verb)
 
 
+Sides = tuple[vt.Annotations, vt.Annotations]
+
+
+def sides_of(protocol: Protocol[Any, Any], sides: Sides | None = None) -> Sides:
+    """Random objects, or those given, with tracks where the protocol needs them."""
+    truth, pred = sides or random_sides(7)
+    return (with_tracks(truth), with_tracks(pred)) if protocol.needs_tracks else (truth, pred)
+
+
 @cache
 def evaluate(protocol: Protocol[Any, Any]) -> vt.Results:
-    found: vt.Results = protocol(*random_sides(7), checks="off")
+    found: vt.Results = protocol(*sides_of(protocol), checks="off")
     return found
 
 
@@ -41,9 +61,22 @@ def choices(protocol: Protocol[Any, Any]) -> list[tuple[str, str]]:
     return [(s.name, word) for s in listed for word in s.choices if word != s.default]
 
 
-def suit(sides: tuple[vt.Annotations, vt.Annotations], given: dict[str, str]) -> tuple[vt.Annotations, ...]:
-    """Both sides as what is compared wants them."""
+def suit(sides: Sides, given: dict[str, str]) -> tuple[vt.Annotations, ...]:
+    """Both sides as what is compared wants them: MOTChallenge counts pedestrians alone."""
+    if given.get("rules") in ("mot17", "mot20"):
+        labels = vt.Labels(["pedestrian", *LABELS.all_names[1:]], LABELS.ids)
+        return tuple(replace(side, labels=labels) for side in sides)
     return tuple(map(as_quadrilaterals, sides)) if given.get("on") == "rotated" else sides
+
+
+# Numbers of tracks and errors, which are no shares from 0 to 1.
+TRACK_COUNTS = {"IDSW", "Frag", "MT", "PT", "ML"}
+
+
+def shares(protocol: Protocol[Any, Any], results: vt.Results) -> dict[str, float]:
+    """The scores that are there and are shares from 0 to 1, by name."""
+    present = {key: value for key, value in values(results).items() if not isnan(value)}
+    return {key: v for key, v in present.items() if not (protocol.needs_tracks and key in TRACK_COUNTS)}
 
 
 # Ultralytics adds a point of precision 0 at recall 1 and reads a hundred trapezia: perfect predictions get 0.995 there.
@@ -54,8 +87,8 @@ ULTRALYTICS |= {("quirks", "ultralytics"), ("quirks", "ultralytics-8.3")}
 @every
 def test_perfect_predictions_get_the_best_value(protocol: Protocol[Any, Any]) -> None:
     for given in [{}, *({name: word} for name, word in choices(protocol))]:
-        found = values(protocol(*suit(one_per_image(), given), **{"checks": "off", **given}))
-        present = {key: value for key, value in found.items() if not isnan(value)}
+        results = protocol(*suit(sides_of(protocol, one_per_image()), given), **{"checks": "off", **given})
+        present = shares(protocol, results)
         assert present, given
         expected = dict.fromkeys(present, protocol.best)
         if ULTRALYTICS & set(given.items()):
@@ -63,11 +96,15 @@ def test_perfect_predictions_get_the_best_value(protocol: Protocol[Any, Any]) ->
         if given == {"metric": "cgf1"}:  # leaves confidences below 0.5 out, and adds 1e-4 to its denominators
             expected |= {key: present[key] for key in ("cgF1", "pmF1", "IL_MCC")}
         assert present == pytest.approx(expected, abs=1e-12), given
+        if protocol.needs_tracks:  # each of three classes is one track, of which MOTChallenge's rules leave one
+            tracks = 1 if given.get("rules") in ("mot17", "mot20") else 3
+            counts = {key: results[key].value for key in TRACK_COUNTS}
+            assert counts == {"IDSW": 0, "Frag": 0, "MT": tracks, "PT": 0, "ML": 0}, given
 
 
 @every
 def test_order_of_the_objects_does_not_matter(protocol: Protocol[Any, Any]) -> None:
-    truth, pred = random_sides(7)
+    truth, pred = sides_of(protocol)
     found = protocol(shuffle(truth, 1), shuffle(pred, 2), checks="off")
     assert values(found) == pytest.approx(values(evaluate(protocol)), rel=0, abs=1e-12, nan_ok=True)
     for key, column in found.class_scores().items():
@@ -80,12 +117,15 @@ def test_any_number_of_threads_gives_the_same_bytes(protocol: Protocol[Any, Any]
     if "threads" not in protocol.settings.declared:
         pytest.skip("has one thread")
     for threads in (1, 2, 5):
-        assert protocol(*random_sides(7), checks="off", threads=threads).to_json() == evaluate(protocol).to_json()
+        assert protocol(*sides_of(protocol), checks="off", threads=threads).to_json() == evaluate(protocol).to_json()
 
 
 @every
 def test_a_class_without_objects_is_nan_and_does_not_count(protocol: Protocol[Any, Any]) -> None:
     results = evaluate(protocol)
+    if protocol.needs_tracks:  # lists the classes that have tracks
+        assert results.class_names == list(json.loads(results.to_json())["classes"]) == ["cat", "dog", "cow"]
+        return
     at = results.class_names.index(NOWHERE)
     document = json.loads(results.to_json())["classes"][NOWHERE]
     for key, column in results.class_scores().items():
@@ -98,7 +138,7 @@ def test_a_class_without_objects_is_nan_and_does_not_count(protocol: Protocol[An
 def test_a_floor_of_confidence_leaves_weaker_predictions_out(protocol: Protocol[Any, Any]) -> None:
     if "confidence" not in protocol.settings.declared:
         pytest.skip("takes predictions whatever their confidence")
-    truth, pred = random_sides(7)
+    truth, pred = sides_of(protocol)
     assert pred.confidence is not None
     found = protocol(truth, pred, confidence=0.5, checks="off")
     expected = protocol(truth, pred.where(pred.confidence >= 0.5), checks="off")
@@ -109,23 +149,29 @@ def test_a_floor_of_confidence_leaves_weaker_predictions_out(protocol: Protocol[
 
 @every
 def test_no_predictions_get_the_worst_value(protocol: Protocol[Any, Any]) -> None:
-    truth, pred = random_sides(7)
-    found = values(protocol(truth, without_objects(pred), checks="off"))
-    present = {key: value for key, value in found.items() if not isnan(value)}
-    assert present == dict.fromkeys(present, 1 - protocol.best)
-    assert set(present) == {key for key, value in values(evaluate(protocol)).items() if not isnan(value)}
+    truth, pred = sides_of(protocol)
+    results = protocol(truth, without_objects(pred), checks="off")
+    present = shares(protocol, results)
+    expected = dict.fromkeys(present, 1 - protocol.best)
+    if truth.track is not None:  # TrackEval takes LocA without any match for 1, and every track is lost
+        expected["LocA"] = 1.0
+        counts = {key: results[key].value for key in TRACK_COUNTS}
+        assert counts == {"IDSW": 0, "Frag": 0, "MT": 0, "PT": 0, "ML": len(np.unique(truth.track))}
+    assert present == expected
+    assert set(present) == set(shares(protocol, evaluate(protocol)))
 
 
 @every
 @pytest.mark.parametrize("has_pred", [False, True])
 def test_without_truths_there_is_nothing_to_say(protocol: Protocol[Any, Any], has_pred: bool) -> None:
-    truth, pred = random_sides(7)
+    truth, pred = sides_of(protocol)
     found = protocol(without_objects(truth), pred if has_pred else without_objects(pred), checks="off")
-    said = {key for key, value in values(found).items() if not isnan(value)}
+    said = {key: value for key, value in values(found).items() if not isnan(value)}
+    expected = dict.fromkeys(said, 1 - protocol.best)
+    if protocol.needs_tracks and has_pred:  # TrackEval: MOTA falls by 1 / max(1, truths) for each false positive
+        expected |= {"MOTA": -len(pred), "LocA": 1.0}
     # Panoptic quality counts false segments of a class without truths; elsewhere there is nothing to be found.
-    assert not said or (
-        has_pred and all(value == 1 - protocol.best for value in values(found).values() if value == value)
-    )
+    assert not said or (has_pred and said == expected)
     json.loads(found.to_json(), parse_constant=pytest.fail)
     assert str(found)
 
@@ -181,7 +227,7 @@ def test_results_of_other_settings_do_not_compare(protocol: Protocol[Any, Any]) 
     for name, word in choices(protocol):
         if not declared[name].is_signed or declared[name].default is None:
             continue  # where the default depends on others, one of the words is the default
-        other = protocol(*suit(random_sides(7), {name: word}), **{"checks": "off", name: word})
+        other = protocol(*suit(sides_of(protocol), {name: word}), **{"checks": "off", name: word})
         with pytest.raises(vt.NotComparable, match=name):
             vt.compare(evaluate(protocol), other)
 
@@ -221,9 +267,13 @@ def test_the_reference_lists_every_setting(protocol: Protocol[Any, Any]) -> None
         assert (f"| `{setting.name}` |" in page) == setting.has_option
 
 
-def write_sides(home: Path) -> tuple[str, str]:
-    """Truth and predictions as files that know everything."""
-    truth, pred = random_sides(7)
+def write_sides(protocol: Protocol[Any, Any], home: Path) -> tuple[str, str]:
+    """Truth and predictions as files that know everything the protocol needs."""
+    truth, pred = sides_of(protocol)
+    if protocol.needs_tracks:
+        for name, side in (("truth", truth), ("pred", pred)):
+            (home / f"{name}.xml").write_text(video_xml(side))
+        return str(home / "truth.xml"), str(home / "pred.xml")
     vt.write(truth, home / "truth.json", "lvis")
     vt.write(pred, home / "pred.json", "coco-results")
     return str(home / "truth.json"), str(home / "pred.json")
@@ -231,16 +281,11 @@ def write_sides(home: Path) -> tuple[str, str]:
 
 @every
 def test_the_command_line_prints_what_python_computes(protocol: Protocol[Any, Any], tmp_path: Any, capsys: Any) -> None:
-    truth, pred = random_sides(7)
-    vt.write(truth, tmp_path / "truth.json", "lvis")
-    vt.write(pred, tmp_path / "pred.json", "coco-results")
-    assert (
-        run([protocol.verb, str(tmp_path / "truth.json"), str(tmp_path / "pred.json"), "--json", "--checks", "off"])
-        == 0
-    )
+    truth, pred = write_sides(protocol, tmp_path)
+    assert run([protocol.verb, truth, pred, "--json", "--checks", "off"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    read = vt.read(tmp_path / "truth.json")
-    expected = protocol(read, vt.read(tmp_path / "pred.json", like=read), checks="off", name="pred")
+    read = vt.read(truth)
+    expected = protocol(read, vt.read(pred, like=read), checks="off", name="pred")
     assert printed == json.loads(expected.to_json())
     assert {key: printed[key] for key in expected.scores} == pytest.approx(
         {key: None if isnan(v) else v for key, v in values(evaluate(protocol)).items()}, abs=1e-12
@@ -264,7 +309,7 @@ def test_results_pickle(protocol: Protocol[Any, Any]) -> None:
 
 @every
 def test_results_of_files_pickle(protocol: Protocol[Any, Any], tmp_path: Any) -> None:
-    truth, pred = write_sides(tmp_path)
+    truth, pred = write_sides(protocol, tmp_path)
     read = vt.read(truth)
     results = protocol(read, vt.read(pred, like=read), checks="off")
     assert pickle.loads(pickle.dumps(results)).to_json() == results.to_json()

@@ -9,6 +9,7 @@ import pytest
 
 from verite.cli import run
 from verite.pairs import Pairs
+from verite.reproductions import jei
 from verite.reproductions.gretsi import reproduce_gretsi
 from verite.reproductions.statements import Statement, bend, jei_statements
 from verite.studies.rows import jei_rows
@@ -94,6 +95,30 @@ def test_contours_of_random_masks_against_numpy(seed):
 
 
 @pytest.mark.slow
-def test_statements_need_the_curves_they_name(boxes_alone):
-    with pytest.raises(KeyError):
-        jei_statements(boxes_alone)  # figure 7 shows the car
+def test_sentences_on_the_car_are_not_testable_without_it(boxes_alone):
+    statements = jei_statements(boxes_alone)
+    untested = [one for one in statements if "which the study does not have" in one.value]
+    assert {one.where for one in untested} == {"3.3, fig. 7"}
+    assert {one.verdict for one in untested} == {"not testable"}
+    assert len(untested) == 5  # symmetry, PAS, HAF1, the slope of KUL, its equal penalties
+    assert untested[0].value == "needs the ground truth car, which the study does not have"
+    # Figure 9 shows the small square, which is there: two contours without common pixels, however far apart.
+    assert verdict_of(statements, "RMS judges a translation").verdict == "holds"
+
+
+@pytest.mark.slow
+def test_without_any_ground_truth_of_the_paper_only_its_tables_are_judged():
+    mask = np.zeros((32, 32), dtype=np.bool_)
+    mask[12:18, 12:20] = True
+    rows = jei.read_formulas(jei.JEI)
+    every = [jei.Row(f"{label}: {one.name}", one, is_penalty=True) for label, one in rows.items()]
+    statements = jei_statements(jei.judge(jei.study(every, {"dot": mask}), rows))
+    figures = {f"{section}, fig. {n}" for section, n in (("3.3", 7), ("3.3", 8), ("4.2", 9), ("4.3", 10), ("4.4", 11))}
+    untested = [one for one in statements if "which the study does not have" in one.value]
+    assert {one.verdict for one in untested} == {"not testable"}
+    assert {one.where for one in untested} == figures
+    assert untested == [one for one in statements if one.where in figures]
+    assert "small square and large square" in verdict_of(statements, "DMoy penalises a bigger object").value
+    assert "nan" not in " ".join(one.value for one in statements)
+    # Section 4.1 speaks of a table, and is judged on any ground truth.
+    assert verdict_of(statements, "most metrics do not satisfy the three properties").verdict != "not testable"

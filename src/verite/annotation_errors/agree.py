@@ -202,10 +202,24 @@ class Agreement(Display):
         Matched objects and rates by IoU threshold, the main one first.
     pairs : list of AnnotatorPair
         Every two annotators that have images in common.
-    adjudicated : int
-        The number of adjudicated objects.
+    verdicts : dict of int to bool
+        Whether each adjudicated object of the main threshold is real, by its position.
     detectors : int
         The number of detectors whose confidence forms strata.
+
+    Examples
+    --------
+    The second annotator has one object less, and calls another a dog:
+
+    >>> import verite as vt
+    >>> boxes = [[10 * i, 0, 10 * i + 9, 9] for i in range(4)]
+    >>> first = vt.Annotations.of(["a", "a", "b", "b"], ["cat"] * 4, boxes)
+    >>> second = vt.Annotations.of(["a", "a", "b"], ["cat", "dog", "cat"], boxes[:3])
+    >>> found = vt.agree({"first": first, "second": second}, draws=100)
+    >>> isinstance(found, vt.Agreement), found.names, found.mean_iou
+    (True, ('first', 'second'), 1.0)
+    >>> [(one.annotator, one.image, one.label) for one in found.singles]
+    [('first', 'b', 'cat')]
     """
 
     annotators: AnnotatorSet

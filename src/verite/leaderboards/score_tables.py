@@ -152,6 +152,16 @@ class ScoreLeaderboard(Display):
         The settings.
     units : int
         The number of cases or clusters that are resampled.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> cases = [i / 20 for i in range(20)]
+    >>> found = vt.score_leaderboard({"old": cases, "new": [score + 0.1 for score in cases]}, score="Dice", draws=100)
+    >>> isinstance(found, vt.ScoreLeaderboard), found.names, found.metric
+    (True, ('new', 'old'), 'mean Dice')
+    >>> found.table().head[:3], found.units
+    (('system', 'place', 'score'), 20)
     """
 
     board: Board
@@ -214,7 +224,11 @@ class ScoreLeaderboard(Display):
     def contents(self) -> list[Part]:
         """Everything that is printed, from top to bottom."""
         board, level = self.board, f"{100 * self.board.level:g} %"
-        leads = ["–" if gap is None else f"{gap[0]:.4f} [{gap[1]:+.4f}, {gap[2]:+.4f}]" for gap in board.gaps]
+        leads = []
+        for gap in board.gaps:
+            value, low, high = gap or (np.nan, np.nan, np.nan)
+            shown = f"{value:.4f}" if np.isnan(low) else f"{value:.4f} [{low:+.4f}, {high:+.4f}]"
+            leads.append("–" if gap is None else shown)
         sets = [places or (0, 0) for places in board.places]
         columns: dict[str, list[Any]] = {
             "place": [str(i + 1) for i in range(len(board.names))],

@@ -217,6 +217,32 @@ class F1Results(MeanResults):
 
     ``results["F1"]`` is the micro mean over the IoU thresholds, ``results["F1@0.50"]`` that at one of them,
     ``results["macro_F1"]`` the mean over classes. ``tallies[t]`` has TP, FP and FN at the t-th threshold.
+
+    Parameters
+    ----------
+    settings : F1Settings
+        The settings of the protocol.
+    evaluation : Evaluation or MergedNumbers
+        The matching, or the numbers of merged parts.
+    findings : sequence of Finding
+        What the checks found.
+    counts : OutcomeCounts, optional
+        True positives, false positives and missed objects, if they are known already.
+    asked : AskedClasses, optional
+        The classes that were asked for in each image.
+    gated : ConceptGated, optional
+        cgF1, where it was asked for.
+
+    Examples
+    --------
+    One of two cats is found, and nothing else:
+
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "b"], ["cat", "cat"], [[0, 0, 10, 10], [5, 5, 20, 20]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]])
+    >>> results = vt.f1(truth, pred)
+    >>> isinstance(results, vt.F1Results), round(results["F1"], 4)
+    (True, 0.6667)
     """
 
     def __init__(

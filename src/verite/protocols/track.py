@@ -82,6 +82,33 @@ class TrackResults(Results):
 
     ``results.sequence_counts`` holds the counts of each sequence and class; ``results.curves`` HOTA and its parts at
     each of the 19 localization thresholds.
+
+    Parameters
+    ----------
+    settings : TrackSettings
+        The settings of the protocol.
+    counts : mapping of (str, str) to SequenceCounts
+        The counts of each sequence and class.
+    truth, pred : Annotations
+        Ground truth and predictions over the same frames.
+    sequences : Sequences
+        The sequence and frame number of each image.
+    findings : sequence of Finding
+        What the checks found.
+
+    Examples
+    --------
+    A car in two frames; in the second its track is another one:
+
+    >>> import verite as vt
+    >>> frames, boxes = ["v/000001", "v/000002"], [[0, 0, 10, 10], [1, 0, 11, 10]]
+    >>> truth = vt.Annotations.of(frames, ["car"] * 2, boxes, track=[1, 1])
+    >>> pred = vt.Annotations.of(frames, ["car"] * 2, boxes, track=[1, 2], confidence=[1, 1])
+    >>> results = vt.track(truth, pred)
+    >>> isinstance(results, vt.TrackResults), int(results["IDSW"]), results["DetA"].value
+    (True, 1, 1.0)
+    >>> results.sequences.names, results.class_names
+    (('v',), ['car'])
     """
 
     def __init__(
@@ -219,6 +246,7 @@ verite track MOT17/train results/
 verite track gt.txt tracker.txt
 verite track gt.txt a.txt b.txt --rules plain
 verite track gt.txt tracker.txt --json | jq .HOTA""",
+    needs_tracks=True,
 )
 def track(truth: Annotations, pred: Annotations, settings: TrackSettings) -> TrackResults:
     """Multi-object tracking: HOTA, CLEAR MOT (MOTA, IDSW …) and IDF1.

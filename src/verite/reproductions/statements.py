@@ -1,13 +1,14 @@
 """Statements of the papers beside their tables: which sentences hold on the measured curves.
 
 The studies of 2009 and 2010 describe their curves in sentences ("increases until 45 degrees", "linear", "no gap"). Each
-is listed as it stands in the paper, shortened, with the section it is from, a verdict and the measured value.
+is listed as it stands in the paper, shortened, with the section it is from, a verdict and the measured value. Sentences
+on a figure whose ground truth a study does not have are not testable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -121,8 +122,15 @@ class JeiCurves:
         self.kinds = {row.label: row.on for row in study.rows}
 
     def curve(self, label: str, truth: str, sweep: str) -> Floats:
-        """Return the penalties of one metric, ground truth and alteration, the unaltered one in the middle."""
-        found: Floats = self.study.evidence.curves[truth, sweep][self.labels.index(label)]
+        """Return the penalties of one metric, ground truth and alteration, the unaltered one in the middle.
+
+        They are nan for a ground truth that the study does not have.
+        """
+        curves = self.study.evidence.curves
+        if (truth, sweep) not in curves:
+            other = next(found for (_, name), found in curves.items() if name == sweep)
+            return np.full(other.shape[1:], np.nan)
+        found: Floats = curves[truth, sweep][self.labels.index(label)]
         return found
 
     def diagonal(self, label: str, sweep: str, *, sign: int = 1, truth: str = "small square") -> Floats:
@@ -152,9 +160,14 @@ class JeiCurves:
 
     @cached_property
     def turned_contours(self) -> dict[str, Floats]:
-        """Penalties of the ten rows of section 4.4 on the fourth ground truth with 8-neighbour contours, 0° to 90°."""
+        """Penalties of the ten rows of section 4.4 on the fourth ground truth with 8-neighbour contours, 0° to 90°.
+
+        They are nan if the study does not have this ground truth.
+        """
         rotation = next(s for s in self.study.sweeps if isinstance(s, Grid) and s.alteration == "rotation")
-        truth = next(t for t in self.study.truths if t.name == "wide")
+        truth = next((t for t in self.study.truths if t.name == "wide"), None)
+        if truth is None:
+            return {label: self.curve(label, "wide", "rotation")[90:] for label in FALLING}
         pairs = pairs_of(runs_of(truth.mask[None]), rotation.rasterise(truth)).with_corner_contours
         found = {}
         for label in FALLING:
@@ -165,13 +178,23 @@ class JeiCurves:
 
 
 Check = Callable[[JeiCurves], Iterator[Statement]]
-CHECKS: list[Check] = []
+CHECKS: list[tuple[Check, tuple[str, ...]]] = []  # in the order of the text, each with the ground truths it needs
 
 
-def statements_of(check: Check) -> Check:
-    """Register a function that checks the statements of one section."""
-    CHECKS.append(check)
-    return check
+def statements_of(*truths: str) -> Callable[[Check], Check]:
+    """Register a function that checks the statements of one section or figure.
+
+    Parameters
+    ----------
+    *truths : str
+        The ground truths whose curves the figure shows; none for statements on the tables.
+    """
+
+    def register(check: Check) -> Check:
+        CHECKS.append((check, truths))
+        return check
+
+    return register
 
 
 def jei_statements(study: Study) -> list[Statement]:
@@ -185,15 +208,23 @@ def jei_statements(study: Study) -> list[Statement]:
     Returns
     -------
     list of Statement
-        In the order of the text.
+        In the order of the text. Statements on a figure whose ground truth the study does not have are not testable.
     """
-    curves = JeiCurves(study)
-    return [statement for check in CHECKS for statement in check(curves)]
+    curves, known, found = JeiCurves(study), {truth.name for truth in study.truths}, []
+    for check, truths in CHECKS:
+        absent = [name for name in truths if name not in known]
+        with np.errstate(invalid="ignore" if absent else "warn"):
+            statements = list(check(curves))
+        if absent:
+            value = f"needs the ground truth {' and '.join(absent)}, which the study does not have"
+            statements = [replace(one, verdict="not testable", value=value) for one in statements]
+        found += statements
+    return found
 
 
-@statements_of
-def examples(c: JeiCurves) -> Iterator[Statement]:
-    """Check figures 7 and 8 of section 3.3."""
+@statements_of("car")
+def car_example(c: JeiCurves) -> Iterator[Statement]:
+    """Check figure 7 of section 3.3."""
     where = "3.3, fig. 7"
     lines = {label: c.curve(label, "car", "translation")[:, 24] for label in ("PAS", "HAF1", "KUL")}
     apart = {label: float(np.abs(line - line[::-1]).max() / np.ptp(line)) for label, line in lines.items()}
@@ -214,6 +245,11 @@ def examples(c: JeiCurves) -> Iterator[Statement]:
     shares = lines["KUL"][[24 + d for d in (10, 15, 20, 24)]] / lines["KUL"].max()
     yield Statement.of(where, "KUL penalises 10, 15, 20 and 24 pixels equally", float(np.ptp(shares)) <= 0.1,
                        "shares of the maximum " + ", ".join(f"{s:.2f}" for s in shares))  # fmt: skip
+
+
+@statements_of("small square", "large square")
+def size_example(c: JeiCurves) -> Iterator[Statement]:
+    """Check figure 8 of section 3.3."""
     where = "3.3, fig. 8"
     small, large = (
         {label: c.curve(label, truth, "translation")[24:, 48] for label in ("DMoy", "HAF1", "FOM")}
@@ -229,7 +265,7 @@ def examples(c: JeiCurves) -> Iterator[Statement]:
                        first > 0 > last, f"small minus large: {first:+.3f}, then {last:+.3f}")  # fmt: skip
 
 
-@statements_of
+@statements_of()
 def distances(c: JeiCurves) -> Iterator[Statement]:
     """Check section 4.1."""
     cells = c.cells("distance")
@@ -244,7 +280,7 @@ def distances(c: JeiCurves) -> Iterator[Statement]:
                        not without, f"separate without the triangle inequality: {listed(without)}")  # fmt: skip
 
 
-@statements_of
+@statements_of()
 def translations(c: JeiCurves) -> Iterator[Statement]:
     """Check section 4.2."""
     cells, scores, where = c.cells("translation"), c.scores("translation"), "4.2"
@@ -264,7 +300,12 @@ def translations(c: JeiCurves) -> Iterator[Statement]:
                        best < worst, f"best contour-based {best}, worst mask-based {worst}")  # fmt: skip
     yield Statement.of(where, "region-based metrics have at least four properties out of five", worst >= 4,
                        f"at least {worst}, HEN1 aside")  # fmt: skip
-    where = "4.2, fig. 9"
+
+
+@statements_of("small square")
+def translation_curves(c: JeiCurves) -> Iterator[Statement]:
+    """Check figure 9 of section 4.2."""
+    cells, where = c.cells("translation"), "4.2, fig. 9"
     firsts = {k: float(c.diagonal(k, "translation")[1] / c.diagonal(k, "translation")[1:].max())
               for k in ("RMS", *AT_ONCE_ROWS)}  # fmt: skip
     yield Statement.of(where, "RMS judges a translation of 1 or several pixels equally", firsts["RMS"] >= AT_ONCE,
@@ -303,7 +344,7 @@ def marks(row: Mapping[str, object]) -> str:
     return ", ".join(f"{name}: {'yes' if row[name] else 'no'}" for name in ("monotony", "continuity"))
 
 
-@statements_of
+@statements_of()
 def scales(c: JeiCurves) -> Iterator[Statement]:
     """Check section 4.3."""
     cells, where = c.cells("scale"), "4.3"
@@ -313,6 +354,11 @@ def scales(c: JeiCurves) -> Iterator[Statement]:
                        f"ignored by {listed(ignored)}")  # fmt: skip
     neither = [k for k, row in cells.items() if not row["scale"] and not row["shape"] and k not in ignored]
     yield Statement.of(where, "only HAU depends on neither size nor shape", neither == ["HAU"], listed(neither))
+
+
+@statements_of("small square")
+def scale_curves(c: JeiCurves) -> Iterator[Statement]:
+    """Check figure 10 of section 4.3."""
     where = "4.3, fig. 10"
     down = {k: c.diagonal(k, "scale", sign=-1) for k in c.labels}
     up = {k: c.diagonal(k, "scale") for k in c.labels}
@@ -346,7 +392,7 @@ def scales(c: JeiCurves) -> Iterator[Statement]:
                            f"gaps on the diagonal: {here} for {word}, {there} otherwise")  # fmt: skip
 
 
-@statements_of
+@statements_of()
 def rotations(c: JeiCurves) -> Iterator[Statement]:
     """Check section 4.4."""
     cells, scores, where = c.cells("rotation"), c.scores("rotation"), "4.4"
@@ -363,9 +409,14 @@ def rotations(c: JeiCurves) -> Iterator[Statement]:
     least = min(scores[k] for k in mask)
     yield Statement.of(where, "mask-based metrics have at least three properties out of five", least >= 3,
                        f"at least {least}, HEN1 aside")  # fmt: skip
-    where = "4.4, fig. 11"
-    turned = {k: c.curve(k, "wide", "rotation")[90:] for k in c.labels if k not in ignored}
-    early = [k for k, line in turned.items() if line[45] < 0.95 * line[:46].max()]
+
+
+@statements_of("wide")
+def rotation_curves(c: JeiCurves) -> Iterator[Statement]:
+    """Check figure 11 of section 4.4."""
+    ignored, where = c.ignoring("rotation"), "4.4, fig. 11"
+    turned = {k: c.curve(k, "wide", "rotation")[90:] for k in c.labels}
+    early = [k for k, line in turned.items() if k not in ignored and line[45] < 0.95 * line[:46].max()]
     yield Statement.of(where, "all metrics increase until 45°", not early,
                        f"below 95 % of their maximum at 45°: {listed(early)}")  # fmt: skip
     for label in ("ROBcom", "BAH"):
@@ -380,11 +431,12 @@ def rotations(c: JeiCurves) -> Iterator[Statement]:
     yield Statement.of(where, text, len(falls) == len(FALLING),
                        f"{len(falls)} of {len(FALLING)} rows fall with contours of 4-neighbours, {len(eight)} with "
                        "8-neighbours")  # fmt: skip
-    others = [k for k, line in turned.items() if k not in (*FALLING, "ROBcom", "BAH") and line[90] < 0.95 * line.max()]
+    named = (*FALLING, "ROBcom", "BAH", *ignored)
+    others = [k for k, line in turned.items() if k not in named and line[90] < 0.95 * line.max()]
     yield Statement.of(where, "the other metrics do not decrease after 45°", not others, f"decrease: {listed(others)}")
 
 
-@statements_of
+@statements_of()
 def perspectives(c: JeiCurves) -> Iterator[Statement]:
     """Check section 4.5."""
     scores, where = c.scores("perspective"), "4.5"
@@ -400,7 +452,7 @@ def perspectives(c: JeiCurves) -> Iterator[Statement]:
                        f"best contour-based score {best}")  # fmt: skip
 
 
-@statements_of
+@statements_of()
 def discussion(c: JeiCurves) -> Iterator[Statement]:
     """Check section 4.6 and the figures of section 5."""
     scores, where = c.study.scores, "4.6"
