@@ -171,7 +171,9 @@ def shapley_values(values: Floats) -> Floats:
         sizes = [int(bits).bit_count() for bits in without]
         weights = [factorial(size) * factorial(count - size - 1) / factorial(count) for size in sizes]
         # A type without errors changes no AP, so that these differences make its cost exactly 0.
-        shares.append((values[:, without | 1 << one] - values[:, without]) @ np.array(weights))
+        gains = values[:, without | 1 << one]
+        gains -= values[:, without]
+        shares.append(gains @ np.array(weights))
     return np.stack(shares, axis=1)
 
 
@@ -222,9 +224,10 @@ class Errors(AnalysisPart):
             if threshold == matches.main_threshold:
                 self.types: ErrorTypes = types
             values, special = ap_of_fixed_sets(matches, types)
-            base = values[:, 0]
+            base = values[:, 0].copy()  # a view would keep all sets in memory
             alone = values[:, [1 << i for i in range(len(TYPES))]] - base[:, None]
             found.append(Costs(base, shapley_values(values), alone, special[:, 0] - base, special[:, 1] - base))
+            del values, special  # before the next ones are computed
         self.label_base: Floats = np.mean([one.base for one in found], axis=0)
         self.label_cost: Floats = np.mean([one.cost for one in found], axis=0)  # [class, type]
         self.label_alone: Floats = np.mean([one.alone for one in found], axis=0)

@@ -445,8 +445,11 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
                 for side, codes in ((truth, of_truths), (pred, of_preds))
             )
         # As many bins together as there is memory for curves.
-        curve = sum(map(bool, self.counts[0])) * len(rules.thresholds) * len(rules.recalls)
-        together = max(1, self.most_points // max(1, curve))
+        curves = sum(map(bool, self.counts[0])) * len(rules.thresholds) * len(rules.recalls)
+        recalls = (
+            len(self.counts[0]) * len(rules.thresholds) * (len(rules.limits) + 1)
+        )  # of classes without objects, too
+        together = max(1, self.most_points // max(1, curves + recalls))
         found: list[float] = []
         for first in range(0, bins, together):
             some = rules.ranges[first : first + together]

@@ -529,7 +529,14 @@ class CocoResults(MeanResults):
 
     @property
     def curve_table(self) -> Floats:
-        """Precision [threshold, recall, class] of the first area range: a small part of `arrays`."""
+        """Precision [threshold, recall, class] of the first area range: a small part of `arrays`.
+
+        Raises `DataError` for very many classes, of which those without objects have a row, too.
+        """
+        rules = self.evaluation.rules
+        if isinstance(self.evaluation, Evaluation):
+            cells = len(self.class_names) * max(1, len(rules.ranges)) * len(rules.thresholds)
+            self.evaluation.check_curves(cells * len(rules.recalls))
         return np.asarray(self.numbers.native.precision[0])
 
     @property
