@@ -168,6 +168,7 @@ def test_a_result_is_copied_with_its_link_and_command(browser, pages):
             "document.execCommand = () => { window.copied = document.activeElement.value; return true; }"
         )
         shown.page.locator("#classes .share").click()
+        shown.page.wait_for_function("() => window.copied")  # the clipboard is asked first, and refuses
         said, link, command = shown.page.evaluate("window.copied").split("\n")
         assert said in shown.page.locator("#classes .finding").inner_text()
         assert link.endswith("section=classes")
