@@ -298,7 +298,7 @@ def measure_gold(worlds: int, kind: str) -> None:
             f"  {count} gold images: covered {cover:.3f}, rms error of the lead {rmse:.4f}, Brier of pairs "
             f"{brier.mean():.3f}, P(first | gold) of the likeliest {p.reshape(-1, DETECTORS).max(axis=1).mean():.2f}, "
             f"first {is_right.mean():.2f}"
-            f", errors favour somebody (p < 0.05) in {np.mean(np.array(tests[count]) < 0.05):.2f}"
+            f", errors favour a detector (p < 0.05) in {np.mean(np.array(tests[count]) < 0.05):.2f}"
         )
 
 
@@ -437,7 +437,7 @@ def show_lvis() -> None:
     print(
         f"  {first.first} leads {first.second} by {first.lead:.4f} on COCO; simulated errors {rates} keep the order in "
         f"{0.0 if shares is None else shares.kept:.3f}; with LVIS as gold images the lead is {first.corrected:+.4f} "
-        f"[{first.low:+.4f}, {first.high:+.4f}], and errors favour somebody with p = {board.gold.p_differential:.2g}"
+        f"[{first.low:+.4f}, {first.high:+.4f}], and errors favour a detector with p = {board.gold.p_differential:.2g}"
     )
     turned = [pair for pair in board.gold.pairs if pair.high < 0]
     print(f"  pairs whose corrected lead lies on the other side of 0: {len(turned)} of {len(board.gold.pairs)}")

@@ -170,7 +170,7 @@ def real_rows(folder: Path, scratch: Path) -> list[Row]:
 
 
 def flawed_row(row: Row, scratch: Path) -> Row:
-    """Write the same objects as other programs do: spaces, floats for whole numbers, keys that nobody reads."""
+    """Write the same objects as other programs do: spaces, floats for whole numbers, keys that no tool reads."""
     truth, results = json.loads(row.truth.read_text()), json.loads(row.pred.read_text())
     for number, one in enumerate(truth["annotations"]):
         one |= {"area": float(int(one["area"])) if number % 3 else int(one["area"]), "attributes": {"occluded": False}}

@@ -184,7 +184,7 @@ def test_bounds_of_average_precision_are_reached_by_some_order() -> None:
         )  # fmt: skip
         values.append(vt.coco(truth, ranked, iou=(0.5, 0.75), checks="off")["AP"].value)
     assert found.ap_bounds == pytest.approx((min(values), max(values)), abs=1e-12)
-    assert "no confidences: AP lies between" in str(found)
+    assert "no confidences: AP of these matches lies between" in str(found)
 
 
 def test_predictions_with_confidences_have_no_bounds() -> None:

@@ -143,7 +143,7 @@ class MatchLayout:
         return (bits & np.uint16(1)) > 0
 
 
-GONE = "boxes and masks are not there any more, only what became of them"
+GONE = "boxes and masks are not there any more, only the outcomes of matching"
 
 
 class MatchedEvaluation:

@@ -83,7 +83,7 @@ class CheckedOdds(NamedTuple):
 
 
 def audit_table(rows: Sequence[AuditRow]) -> Table:
-    """Return `audit.csv` as a table, without which detector an annotation favours: whoever checks it stays blind."""
+    """Return `audit.csv` as a table, without the detector that an annotation favours, so that checking is blind."""
     cells = []
     for row in rows:
         found = {name: getattr(row, name) for name in COLUMNS}

@@ -503,8 +503,8 @@ class F1Results(MeanResults):
         bounds = self.ap_bounds
         if bounds is not None and bounds[0] == bounds[0]:
             found.append(
-                f"no confidences: AP lies between {bounds[0]:.4f} and {bounds[1]:.4f} depending on the order of the "
-                "predictions"
+                f"no confidences: AP of these matches lies between {bounds[0]:.4f} and {bounds[1]:.4f} depending on "
+                "the order of the predictions"
             )
         if self.has_confidences and self.settings.confidence is None and any(self.counts.preds):
             option = "--confidence C" if IS_COMMAND_LINE.get() else "confidence=C"
@@ -688,7 +688,7 @@ def evaluate_counts(
 def allow_unknown_classes(finding: Finding, truth: Annotations, pred: Annotations) -> Finding:
     """Return a finding; that some classes are unknown to the ground truth is a warning, if others are known.
 
-    Models that write free text name classes that nobody asked for: false positives, not a mistake in the files.
+    Models that write free text name classes that the ground truth lacks: false positives, not a mistake in the files.
     """
     known = len(truth.labels)
     is_some = finding.code == "V203" and bool(((pred.label < known) & np.isin(pred.label, truth.label)).any())

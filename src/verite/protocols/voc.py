@@ -66,7 +66,13 @@ MeanOver = Literal["truth", "either", "both"]
 
 PointChoice = Literal["none", "best", "class", "smooth", "last"]
 
-FLAGS = ("ignore", "crowd", "difficult", "group_of", "ignore_region")  # what formats set aside
+FLAGS = (
+    "ignore",
+    "crowd",
+    "difficult",
+    "group_of",
+    "ignore_region",
+)  # objects that are ignored or matched by rules of their own
 
 # What Ultralytics does otherwise than Pascal VOC, as its documentation says and its numbers show.
 ULTRALYTICS: dict[str, Any] = {
