@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean, give_sizes, one_line
-from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.evaluation import RECALLS, Evaluation, Rules
 from verite.evaluation.prepare import explain_low_score, prepare
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import (
@@ -94,7 +94,6 @@ Area = tuple[str, float, float]
 # Evenly spaced as numpy's linspace, the reference's, has them; the ninth threshold is 0.8999999999999999.
 THRESHOLDS: tuple[float, ...] = (*(i * ((0.95 - 0.5) / 9) + 0.5 for i in range(9)), 0.95)
 
-RECALLS = (*(i * 0.01 for i in range(100)), 1.0)
 
 AREAS = {
     "all": (0.0, 1e5**2),
