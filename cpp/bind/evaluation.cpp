@@ -15,6 +15,7 @@
 #include "bind/curve_summary.hpp"
 #include "bind/views.hpp"
 #include "evaluation/counts.hpp"
+#include "evaluation/order_range.hpp"
 #include "evaluation/owning_evaluation.hpp"
 
 namespace verite {
@@ -365,6 +366,37 @@ DictOfAny counts(const OwningEvaluation& self) {
     return columns;
 }
 
+// [class][threshold] as (background, most, least, released, late, is_exact), and by class whether one order is the
+// worst and the best at every threshold.
+DictOfAny order_range(const OwningEvaluation& self) {
+    OrderRange found;
+    {
+        const nb::gil_scoped_release released;
+        found = find_order_range(self.evaluation());
+    }
+    nb::list classes, has_worst, has_best;
+    for (std::size_t label = 0; label < found.has_best.size(); ++label) {
+        nb::list own;
+        for (std::size_t t = 0; t < found.thresholds; ++t) {
+            const OrderCounts& one = found.counts[label * found.thresholds + t];
+            nb::list released;
+            for (const auto& [step, count] : one.released) released.append(nb::make_tuple(step, count));
+            nb::list late;
+            for (const auto& [order, count] : one.late) late.append(nb::make_tuple(order.first, order.second, count));
+            own.append(nb::make_tuple(one.background, one.most, one.least, nb::tuple(released), nb::tuple(late),
+                                      one.is_exact));
+        }
+        classes.append(own);
+        has_worst.append(bool(found.has_worst[label]));
+        has_best.append(bool(found.has_best[label]));
+    }
+    nb::dict columns;
+    columns["classes"] = classes;
+    columns["has_worst"] = has_worst;
+    columns["has_best"] = has_best;
+    return columns;
+}
+
 // What the numbers are made of, by index: (rows, classes, offsets of images) of both sides, candidates, matches.
 DictOfAny match_layout(const OwningEvaluation& self) {
     const Evaluation& evaluation = self.evaluation();
@@ -507,6 +539,8 @@ void register_evaluations(nb::module_& module) {
             },
             "threshold"_a, "threads"_a = 1, "Average precision and best F1 of every class.")
         .def("by_image", &by_image, "Every image evaluated by itself, in the order of ids, as columns.")
+        .def("order_range", &order_range,
+             "True and false positives over all orders of the predictions, by class and threshold.")
         .def("counts", &counts, "True positives, ignored predictions, objects and IoU sums, by class and by image.")
         .def("match_layout", &match_layout, "Copies of what is kept, by index.")
         .def_prop_ro("curve_points", [](const OwningEvaluation& self) { return self.evaluation().curve_points(); })

@@ -40,6 +40,8 @@ RESULTS = ("coco-results", "json-lines", "results-object")  # get new ids and ar
 
 EVERY_AREA = (float("-inf"), float("inf"))
 
+RECALLS = (*(i * 0.01 for i in range(100)), 1.0)  # recall levels of COCO's AP
+
 USUAL_PAIRS = 16  # overlapping objects per prediction that are allowed in any case
 # Points of precision-recall curves, 8 bytes each. An object is in two area ranges at most, all and one of a size.
 POINTS_PER_OBJECT = 1010
