@@ -19,7 +19,7 @@ HOOKS = {
     "coco": "verite.protocols.coco:coco",  # check V305, the range of AP50 among tied confidences
     "evaluate_parts": "verite.scale.executors:evaluate_parts",  # a protocol with executor= or parts=
     "plot": "verite.reporting.plot_kinds:plot",  # plot() of results, comparisons, analyses and their parts
-    "read": "verite.formats:read",  # Annotations.from_arrow, vt.inspect
+    "read": "verite.formats:read",  # Annotations.from_arrow, vt.inspect, check V213 (another split)
     "save_report": "verite.reporting.report.report:save_report",  # save_report() of analyses
 }
 

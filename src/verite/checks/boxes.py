@@ -14,13 +14,15 @@ from verite import _core
 from verite.checks.check import EXAMPLES, Finding, Fix, Severity, SideName
 from verite.checks.evidence import Hypothesis, boxes_under
 from verite.checks.misread_boxes import looks_like_fractions, looks_like_pixels
-from verite.checks.readings import NAMES, Reading, are_like_corners, code_of, fix_of
-from verite.checks.regions import nearest
+from verite.checks.readings import NAMES, SCALED, Reading, are_like_corners, code_of, fix_of
+from verite.checks.regions import COMPARED, agree, nearest, shape_bounds
 from verite.checks.sample import EDGE, Pair, Sample, Side, are_read_by_default
 from verite.checks.values import count_boxes, found_boxes, image_name, spell_box
 from verite.errors import IS_COMMAND_LINE
 from verite.model.annotations import FIVE_NUMBERS, Annotations
 from verite.model.layouts import Floats
+from verite.model.ragged import Ints
+from verite.model.regions import BOX, MASK
 from verite.model.rotated_boxes import quads_of
 
 SIDE_WORDS: dict[SideName, str] = {"truth": "ground truth", "pred": "predictions"}
@@ -43,19 +45,49 @@ def find_misread_boxes(pair: Pair) -> Iterator[Finding]:
     if found is not None and found.reading != own[found.side]:
         side = truth if found.side == "truth" else pred
         was = own[found.side]
+        shape = shape_of(side, (sample.truth if found.side == "truth" else sample.preds[found.shift]).rows)
+        fix = fix_of_shapes(shape, was, found.reading) if shape else None
         yield Finding(
             code_of(was, found.reading),
             "error",
-            f"{whose(found.side)} boxes look like {found.reading.words} read as {was.words}: "
+            f"{whose(found.side)} {f'boxes around {shape}' if shape else 'boxes'} look like {found.reading.words} read "
+            f"as {was.words}: "
             f"{percent(plain)} of {plain.possible:,} sampled objects match as read, {percent(found)} if read so",
             len(side),
             examples(truth, pred, sample, plain, found),
-            fix_of(found.side, side.source.format, was, found.reading),
+            fix or fix_of(found.side, side.source.format, was, found.reading),
             found.side,
         )
         return
     yield from fractions(truth, pred, sample)
     yield from corners_on_both_sides(truth, pred)
+
+
+def shape_of(side: Annotations, rows: Ints) -> str:
+    """Return "polygons" or "masks" where the boxes of these objects are those around them; "" where files have boxes.
+
+    `boxes=` of `verite.read` changes neither, so that it would be no fix.
+    """
+    kinds = side.regions.kinds[rows]
+    if not len(rows) or (kinds == BOX).any():
+        return ""
+    few = np.unique(rows)[:COMPARED]
+    if not agree(np.asarray(side.regions.boxes)[few], shape_bounds(side, few)).all():
+        return ""  # boxes of the file's own, which may well be wrong by themselves
+    return "masks" if (kinds == MASK).any() else "polygons"
+
+
+def fix_of_shapes(shape: str, was: Reading, found: Reading) -> str | None:
+    """Return advice for polygons and masks that no option corrects; None where an option of `verite.read` does."""
+    if shape == "masks" and found.measure in SCALED:
+        return "resize masks to the size of their images before encoding them"
+    if shape == "masks":
+        return "write masks of the size of their images (height x width), column by column"
+    if found.layout == was.layout and found.measure in ("rel", "abs", "factor", "frame"):
+        return None  # coords= scales polygons as well
+    if found.layout in ("yxhw", "yxyx"):
+        return "write the points of polygons as x, y" + (" in pixels" if found.measure != was.measure else "")
+    return "write the points of polygons in pixels of their image"
 
 
 def whose(side: SideName) -> str:
