@@ -12,7 +12,7 @@ import numpy as np
 
 from verite import _core
 from verite.checks.check import EXAMPLES, Finding, Fix, Severity, SideName
-from verite.checks.evidence import Hypothesis, boxes_under
+from verite.checks.evidence import FOUND, Hypothesis, boxes_under
 from verite.checks.misread_boxes import looks_like_fractions, looks_like_pixels
 from verite.checks.readings import NAMES, SCALED, Reading, are_like_corners, code_of, fix_of
 from verite.checks.regions import COMPARED, agree, nearest, shape_bounds
@@ -29,7 +29,9 @@ SIDE_WORDS: dict[SideName, str] = {"truth": "ground truth", "pred": "predictions
 
 FEWEST_LINES = 20  # boxes per side before both sides are said to be corners
 
-FEW_LINES = 3  # ground-truth boxes before both box formats are said to fit
+FEW_LINES = 3  # different ground-truth boxes before both box formats are said to fit ...
+
+MOST_LINES = 200  # ... of the first so many
 
 FARTHER = 1.25  # boxes read as x, y, w, h that reach this many times as far as corners leave the image
 
@@ -204,7 +206,20 @@ def fit_both_readings(truth: Annotations, pred: Annotations) -> bool:
     first, second = values[:, :2], values[:, 2:]
     if not np.isfinite(values).all() or not np.all(second > first):
         return False
+    if count_different(truth.regions.values[:MOST_LINES], truth.image[:MOST_LINES]) < FEW_LINES:
+        return False
     return bool(np.any((first + second).max(axis=0) > FARTHER * second.max(axis=0)))
+
+
+def count_different(corners: Floats, image: Ints) -> int:
+    """Count objects that are not the same one in another frame: of boxes with IoU ≥ 0.5 in other images, the first."""
+    overlaps = _core.box_iou(np.ascontiguousarray(corners), np.ascontiguousarray(corners)) >= FOUND
+    is_same = overlaps & (image[:, None] != image[None, :])
+    kept: list[int] = []
+    for i in range(len(corners)):
+        if not is_same[i, kept].any():
+            kept.append(i)
+    return len(kept)
 
 
 FEWEST_OUTSIDE = 5  # boxes before their format is called wrong

@@ -162,10 +162,12 @@ def row_by_row(counts: NDArray[np.uint32], height: int, width: int) -> list[floa
     return [float(left), float(first.min() // width), float(right + 1), float(last.max() // width + 1)]
 
 
-def find_other_orders(side: Side) -> Iterator[Finding]:
-    """Find predicted polygons and masks in another order or unit than the boxes of their file (V407)."""
-    if found := find_order(side):
-        yield from describe_order(side, *found)
+def find_other_orders(subject: Side | Pair) -> Iterator[Finding]:
+    """Find predicted polygons and masks in another order or unit: by the boxes of their file, or the ground truth's."""
+    if isinstance(subject, Pair):
+        yield from find_masks_by_rows(subject)
+    elif found := find_order(subject):
+        yield from describe_order(subject, *found)
 
 
 def describe_order(side: Side, name: str, compared: int, as_read: int, otherwise: int) -> Iterator[Finding]:

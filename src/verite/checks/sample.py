@@ -55,6 +55,8 @@ BEYOND = 0.02  # share of objects beyond the reach of all predictions, for V117
 
 CROWDS, FEWEST_CROWDS = 0.1, 20  # share and number of crowds, for V224; COCO has 1 %
 
+FEWEST_FRAMES = 5  # predicted images before an offset of their ids beyond one is tried
+
 FEWEST_FRACTIONS = 3  # boxes in fractions, for V116
 
 FEWEST_GAINED, GAINED = 6, 0.02  # objects, and their share, matched in another layout before images are looked at
@@ -153,7 +155,7 @@ class Pair:
         has_poses = truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints
         return {
             "misfit": not fit["is_good"] or not truth.unit == pred.unit == "px",
-            "masks_misfit": not fit["is_good"] and not pred.columns.regions.has_only_boxes,
+            "shapes": not fit["is_good"] and not pred.columns.regions.has_only_boxes,
             "both_by_default": are_read_by_default(truth, pred),
             "mask_images": truth.source.format in MASK_FORMATS and pred.source.format in MASK_FORMATS,
             "unknown_images": images - truth_images,
@@ -360,7 +362,7 @@ def likely_offsets(truth: Annotations, pred: Annotations) -> list[int]:
     if ids is None or not known or len(ids) == known or not speaks_by_id(pred, "images"):
         return []
     theirs, used = ids[:known], ids[_core.mark_used(pred.image, len(ids))]
-    if not len(used):
+    if len(used) < FEWEST_FRAMES:
         return []
     offsets = {int(theirs.min()) - int(used.min()), int(theirs.max()) - int(used.max())} - {-1, 0, 1}
     return [offset for offset in sorted(offsets) if np.isin(used + offset, theirs).all()]

@@ -36,7 +36,9 @@ class DrawSettings(EvaluationSettings):
         None, "What is compared and drawn, if the protocol has a choice.", tuple(SIMILARITIES)
     )
     sigmas = Sigmas()
-    protocol: Option[str] = Choice("coco", "Evaluation protocol.", tuple(REGISTRY))
+    protocol: Option[str] = Choice(
+        "coco", f"Evaluation protocol: {', '.join(REGISTRY)}.", tuple(REGISTRY), metavar="NAME"
+    )
     plot_format = PlotSettings.plot_format
     quiet: Option[bool] = Flag(False, "Print only the paths of the figures.", short="-q")
 
