@@ -206,7 +206,7 @@ def fit_both_readings(truth: Annotations, pred: Annotations) -> bool:
     first, second = values[:, :2], values[:, 2:]
     if not np.isfinite(values).all() or not np.all(second > first):
         return False
-    if count_different(truth.regions.values[:MOST_LINES], truth.image[:MOST_LINES]) < FEW_LINES:
+    if count_different(truth.regions.values[:MOST_LINES], truth.image[:MOST_LINES].astype(np.int64)) < FEW_LINES:
         return False
     return bool(np.any((first + second).max(axis=0) > FARTHER * second.max(axis=0)))
 
