@@ -16,7 +16,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError
 from verite.evaluation.settings import highest_threshold
-from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, class_id, mean_query, tell_as
+from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
 from verite.files import translate_core_errors
 from verite.limits import limit, remedy
 from verite.model.ragged import offsets_of
@@ -143,6 +143,56 @@ class MatchLayout:
         """Return for each pair whether the prediction is matched with the ground-truth object."""
         bits = self.matched[threshold // 16][:, area] >> np.uint16(threshold % 16)
         return (bits & np.uint16(1)) > 0
+
+
+class PrecisionRecall:
+    """Accumulated precision and recall, and means of them over classes with objects.
+
+    Thresholds, area ranges and limits are given as positions in the rules of the evaluation.
+    """
+
+    def __init__(self, native: _core.PrecisionRecall) -> None:
+        self.native = native
+
+    def mean(
+        self, kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
+    ) -> float:
+        """Return a mean over classes: AP, AR, or another statistic of the core.
+
+        Parameters
+        ----------
+        kind : str
+            ``precision`` (mean over classes and recall levels, as AP is), ``recall`` (as AR is), or the name of a
+            ``_core.Statistic``.
+        threshold : int or None
+            Position of the IoU threshold; None for the mean over all of them.
+        area, limit : int
+            Positions of the area range and of the limit of predictions per image (max_dets).
+        classes : sequence of bool, optional
+            A flag per class; all by default.
+
+        Returns
+        -------
+        float
+            The mean; nan if no class has ground truth.
+        """
+        return self.native.mean(mean_query(kind, threshold, area, limit, classes))
+
+    def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
+        """Return the mean of precision or recall for each class, with the parameters of :meth:`mean`."""
+        return self.native.class_means(mean_query(kind, threshold, area, limit))
+
+
+AVERAGED = {"precision": "average_precision", "recall": "average_recall"}  # over classes and recalls, as AP is
+
+
+def mean_query(
+    kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
+) -> _core.MeanQuery:
+    """Return what :meth:`PrecisionRecall.mean` asks for as the core's record."""
+    flags = None if classes is None else bytes(classes)
+    statistic = _core.Statistic[AVERAGED.get(kind, kind)]
+    return _core.MeanQuery(statistic=statistic, threshold=threshold, range=area, limit=limit, classes=flags)
 
 
 GONE = "boxes and masks are not there any more, only the outcomes of matching"

@@ -11,8 +11,8 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.bootstrap import Points, mean_over_classes
-from verite.evaluation.evaluation import Arrays, MatchedEvaluation, Rules
-from verite.evaluation.state import PartialMetadata, PrecisionRecall, tell_as
+from verite.evaluation.evaluation import Arrays, MatchedEvaluation, PrecisionRecall, Rules
+from verite.evaluation.state import PartialMetadata, tell_as
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import Labels
 from verite.model.images import Images
