@@ -59,7 +59,12 @@ BESIDE = 0.25  # half the width of the area range that stands for a bin: bins ar
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules of a protocol: how objects are compared, matched and counted."""
+    """Rules of a protocol: how objects are compared, matched and counted.
+
+    COCO, Pascal VOC, LVIS, Open Images, ImageNet and F1 are values of this record; there is one matching and one
+    accumulation for all of them, in the core. Every field has the default of a plain evaluation of boxes without area
+    ranges, limits and ignored objects.
+    """
 
     thresholds: tuple[float, ...]  # IoU thresholds
     similarity: str = "box"
@@ -591,6 +596,7 @@ def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Eval
 
 
 def unknown_image(truth: Annotations, pred: Annotations) -> DataError:
+    """Return the error about the first prediction on an image that the ground truth does not have."""
     rows = [row for row, image in enumerate(pred.image.tolist()) if image >= len(truth.images)]
     name = pred.images.name(int(pred.image[rows[0]]))
     return DataError(
@@ -608,12 +614,14 @@ def invert(order: Sequence[int]) -> list[int]:
 
 
 def int32s(values: Sequence[int]) -> Any:
+    """Return whole numbers as a buffer of 32 bits each, which the core reads without numpy."""
     from array import array
 
     return array("i", values)
 
 
 def int64s(values: Iterable[int]) -> Any:
+    """Return whole numbers as a buffer of 64 bits each, which the core reads without numpy."""
     from array import array
 
     return array("q", values)
