@@ -1,11 +1,13 @@
 // Evaluations for Python: the records that go in (rules, queries, simulated changes), the evaluation itself, and the
 // numbers and arrays that come out.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -98,7 +100,7 @@ void register_rules(nb::module_& module) {
                bool truth_is_results, bool pred_is_results, double pixel, std::int64_t image_limit, bool drops_flat,
                const Buffer& verified, const Buffer& ignore_if_unmatched, const Buffer& in_ignore_region,
                const Buffer& min_iou, const Buffer& pred_rows, const std::vector<std::vector<double>>& sigmas,
-               std::size_t most_pairs) {
+               std::size_t most_pairs, const std::array<double, 3>& reach) {
                 new (self) ObjectRules{std::move(ignored),
                                        std::move(multi_match),
                                        repeats_quirks,
@@ -113,7 +115,8 @@ void register_rules(nb::module_& module) {
                                        to_view<double>(min_iou, "min_iou"),
                                        to_view<std::int32_t>(pred_rows, "pred_rows"),
                                        ragged(sigmas),
-                                       most_pairs};
+                                       most_pairs,
+                                       {reach[0], reach[1], reach[2]}};
             },
             nb::kw_only(), "ignored"_a = std::vector<Flag>(), "multi_match"_a = std::vector<Flag>(),
             "repeats_quirks"_a = false, "truth_is_results"_a = false, "pred_is_results"_a = false, "pixel"_a = 0.0,
@@ -121,7 +124,7 @@ void register_rules(nb::module_& module) {
             "ignore_if_unmatched"_a.none() = nb::none(), "in_ignore_region"_a.none() = nb::none(),
             "min_iou"_a.none() = nb::none(), "pred_rows"_a.none() = nb::none(),
             "sigmas"_a = std::vector<std::vector<double>>(), "most_pairs"_a = SIZE_MAX,
-            "See cpp/evaluation/sides.hpp for each field.")
+            "reach"_a = std::array<double, 3>{}, "See cpp/evaluation/sides.hpp for each field.")
         .def_ro("ignored", &ObjectRules::ignored)
         .def_ro("multi_match", &ObjectRules::multi_match)
         .def_ro("repeats_quirks", &ObjectRules::repeats_quirks)

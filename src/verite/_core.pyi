@@ -367,6 +367,7 @@ class ObjectRules:
         pred_rows: Any | None = None,
         sigmas: Sequence[Sequence[float]] = [],
         most_pairs: int = 18446744073709551615,
+        reach: Sequence[float] = [0.0, 0.0, 0.0],
     ) -> None: ...
     @property
     def ignored(self) -> list[Flag]: ...
@@ -635,6 +636,20 @@ def read_coco(
     path: str | os.PathLike[str], threads: int = 1, deepest: int = 64, piece_bytes: int = 1048576
 ) -> CocoFile: ...
 def read_coco_bytes(content: bytes, threads: int = 1, deepest: int = 64, piece_bytes: int = 1048576) -> CocoFile: ...
+def kitti_confidences(
+    *, offsets: Any, pred: Any, iou: Any, truth: Any, state: Any, in_region: Any, confidence: Any
+) -> list[float]: ...
+def kitti_counts(
+    *,
+    offsets: Any,
+    pred: Any,
+    iou: Any,
+    truth: Any,
+    state: Any,
+    in_region: Any,
+    confidence: Any,
+    thresholds: Sequence[float],
+) -> tuple[list[int], list[int]]: ...
 def draw_masks(
     runs: tuple[
         Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],

@@ -92,6 +92,8 @@ class Rules:
     allow_unknown_classes: bool = False  # images and classes that the ground truth does not have count, too
     # Share of a prediction's area in an ignore region from which it is ignored unless matched; 0: regions are not used.
     region_share: float = 0.0
+    # Of points: maximum distance in pixels, as a share of the image's diagonal, and of the object's size; they add up.
+    reach: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,6 +358,7 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
                     image_limit=rules.image_limit,
                     drops_flat=rules.drops_flat,
                     sigmas=rules.sigmas,
+                    reach=rules.reach,
                     **given,
                 ),
                 similarity=rules.similarity,

@@ -8,7 +8,7 @@ positives and false negatives, at IoU thresholds and as means over them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan, sqrt
@@ -20,6 +20,16 @@ from verite.checks import stop_on_errors
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError
 from verite.evaluation.ap_bounds import Bounds, ClassOrders, needed_per_recall, orders_of, reached_by_orders
 from verite.evaluation.evaluation import Evaluation, Rules, int64s
+from verite.evaluation.points import (
+    DIAGONAL,
+    DistanceErrors,
+    PointSettings,
+    check_distance,
+    distance_sentence,
+    mean_column,
+    reach_of,
+    summarise_distances,
+)
 from verite.evaluation.prepare import explain_low_score, prepare
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import BELOW, IGNORE_REGIONS, THREADS, RankedSettings, ThresholdSetting
@@ -47,7 +57,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-On = Literal["box", "mask", "rotated"]
+On = Literal["box", "mask", "rotated", "point"]
 
 MatchBy = Literal["optimal", "greedy"]
 
@@ -73,10 +83,10 @@ LEGEND = Legend(
 )
 
 
-class F1Settings(RankedSettings):
+class F1Settings(RankedSettings, PointSettings):
     """Settings of the F1 protocol."""
 
-    on: Option[On] = Choice("box", "Compare boxes, masks or rotated boxes.", On)
+    on: Option[On] = Choice("box", "Compare boxes, masks, rotated boxes, or points by their distance.", On)
     iou: Overlaps = CocoThresholds()
     match: Option[MatchBy] = Choice(
         "optimal",
@@ -113,7 +123,13 @@ class F1Settings(RankedSettings):
     ignore_regions: Option[float] = IGNORE_REGIONS
     threads: Option[int | None] = THREADS
 
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"iou": (0.5,), "max_distance": DIAGONAL} if given.get("on") == "point" else {}
+
     def check(self) -> None:
+        check_distance(self)
+        if self.metric == "cgf1" and self.on == "point":
+            raise type(self).on.refuse("box, mask or rotated with metric cgf1", self.on)
         if self.other_truths is not None and self.metric != "cgf1":
             raise type(self).other_truths.refuse("nothing but with metric cgf1", self.other_truths)
 
@@ -130,6 +146,7 @@ def rules_of(settings: F1Settings) -> Rules:
         shared=("crowd",) if settings.ignored == "skip" else (),
         allow_unknown_classes=True,
         region_share=settings.ignore_regions if settings.ignored == "skip" else 0.0,
+        reach=reach_of(settings),
     )
 
 
@@ -406,6 +423,17 @@ class F1Results(MeanResults):
         """
         return None if self.mean_bounds is None else (self.mean_bounds.low, self.mean_bounds.high)
 
+    @cached_property
+    def distances(self) -> tuple[DistanceErrors, list[DistanceErrors]] | None:
+        """Localization errors of points at the first threshold, of all classes and of each; None for other regions."""
+        if self.settings.on != "point" or not isinstance(self.evaluation, Evaluation):
+            return None
+        outcomes = self.evaluation.outcomes(0)
+        every, each = summarise_distances(
+            self.truth, self.pred, outcomes, len(self.pred.labels), self.settings.pixel_size
+        )
+        return every, [every] if self.settings.class_agnostic else each
+
     # -- tables and documents
 
     @property
@@ -461,11 +489,17 @@ class F1Results(MeanResults):
         columns["truths"] = [self.counts.truths[k] for k in rows]
         columns["preds"] = [self.class_tallies[k][0].tp + self.class_tallies[k][0].fp for k in rows]
         columns["mean IoU"] = [self.class_tallies[k][0].mean_iou for k in rows]
+        if self.settings.on == "point":
+            del columns["mean IoU"]
+            if self.distances is not None:
+                means = mean_column(self.distances[1])
+                columns["distance"] = [means[k] for k in rows]
         errors = [self.count_errors(k) for k in rows]
         columns |= {f"count {head}": [one[key] for one in errors] for key, head in COUNT_HEADS.items()}
         every, tally = self.count_errors(), self.tallies[0]
         mean = {name: self.value(name) for name in MEASURES}
         mean |= {first: tally.f1, "truths": sum(self.counts.truths), "preds": tally.tp + tally.fp}
+        mean |= {"distance": self.distances[0].mean} if self.distances is not None else {}
         mean |= {"mean IoU": tally.mean_iou} | {f"count {head}": every[key] for key, head in COUNT_HEADS.items()}
         return Table.of(
             "class", [names[k] for k in rows], columns, mean={k: v for k, v in mean.items() if k in columns}
@@ -490,7 +524,7 @@ class F1Results(MeanResults):
                     mean_of_known(at) if threshold is None else at[self.settings.iou.index(threshold)]
                     for threshold in chosen
                 ]
-        return Table.of("IoU", names, columns)
+        return Table.of(self.words.overlap, names, columns)
 
     def threshold_table(self) -> Table:
         """Return TP, FP, FN, precision, recall, F1, TP / (TP + FP + FN) and mean IoU at every IoU threshold."""
@@ -502,9 +536,9 @@ class F1Results(MeanResults):
             "recall": [one.recall for one in self.tallies],
             "F1": [one.f1 for one in self.tallies],
             "TP/(TP+FP+FN)": [one.accuracy for one in self.tallies],
-            "mean IoU": [one.mean_iou for one in self.tallies],
+            f"mean {self.words.overlap}": [one.mean_iou for one in self.tallies],
         }
-        return Table.of("IoU", [f"{t:.2f}" for t in self.settings.iou], columns)
+        return Table.of(self.words.overlap, [f"{t:.2f}" for t in self.settings.iou], columns)
 
     def image_rows(self) -> dict[str, dict[str, float]]:
         """Return for each image its F1 (mean over thresholds, 1 where there is nothing), and counts at the first."""
@@ -540,9 +574,11 @@ class F1Results(MeanResults):
         counts, first = self.count_errors(), self.tallies[0]
         found = [
             f"at {self.words.at(self.settings.iou[0])}: {first.tp:,} TP, {first.fp:,} FP, {first.fn:,} FN, "
-            f"mean IoU of matches {show(first.mean_iou)}; predictions per image minus objects: MAE "
+            f"mean {self.words.overlap} of matches {show(first.mean_iou)}; predictions per image minus objects: MAE "
             f"{show(counts['mae'])}, RMSE {show(counts['rmse'])}, bias {show(counts['bias'], '+')}"
         ]
+        if self.distances is not None:
+            found.append(distance_sentence(self.distances[0], self.settings.max_distance, self.settings.pixel_size))
         bounds = self.mean_bounds
         if bounds is not None and bounds.low == bounds.low:
             said = (
@@ -594,6 +630,9 @@ class F1Results(MeanResults):
             }
             for k in range(len(names))
         }
+        if self.distances is not None:
+            for name, one in zip(names, self.distances[1], strict=True):
+                classes[name]["distance"] = one.mean
         thresholds = [
             {
                 "iou": t,
@@ -620,6 +659,7 @@ class F1Results(MeanResults):
             "ap_bounds": None if self.mean_bounds is None else list(self.mean_bounds[:2]),
             "ap_bounds_exact": None if self.mean_bounds is None else list(self.mean_bounds[2:]),
             "ap_reached": None if self.mean_bounds is None or self.reached is None else list(self.reached),
+            **({} if self.distances is None else {"distance": self.distances[0].to_dict()}),
             **({"images": self.image_rows()} if self.settings.per == "image" else {}),
         }
 
@@ -716,7 +756,7 @@ def evaluate_counts(
 ) -> tuple[Evaluation, list[Finding], AskedClasses | None]:
     """Match ground truth and predictions; return the evaluation, the findings and the classes that were asked for."""
     checks = "warn" if settings.checks == "stop" else settings.checks
-    truth, pred, findings = prepare(truth, pred, checks, is_ranked=False)
+    truth, pred, findings = prepare(truth, pred, checks, is_ranked=False, is_point=settings.on == "point")
     findings = [allow_unknown_classes(finding, truth, pred) for finding in findings]
     if settings.checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": pred.source.path})
