@@ -333,9 +333,18 @@ class PathProbe:
     @cached_property
     def document_heads(self) -> list[str]:
         """How the first three documents (JSON, JSON lines, a manifest) of a path begin; other files are skipped."""
+        return [head_of(p).lstrip() for p in self.documents]
+
+    @cached_property
+    def document_tails(self) -> list[str]:
+        """How these documents end."""
+        return [tail_of(p) for p in self.documents]
+
+    @cached_property
+    def documents(self) -> list[Path]:
+        """The first three documents of the path."""
         suffixes = (".json", ".jsonl", ".ndjson", ".manifest")
-        files = [p for p in self.files if p.suffix.lower() in suffixes or not self.is_folder]
-        return [head_of(p).lstrip() for p in files[:3]]
+        return [p for p in self.files if p.suffix.lower() in suffixes or not self.is_folder][:3]
 
     @cached_property
     def lines(self) -> list[list[str]]:

@@ -86,12 +86,22 @@ MARKS = {
     "kili": ("jsonResponse",),
     "mmdet": ('"bboxes"', '"scores"'),
     "cityscapes-polygons": ("imgHeight",),
+    "vision-language": ("box_2d", "<loc"),
+}
+
+# The same for documents that may have the word at their end alone.
+LATE_MARKS = {
+    "panoptic": ('"segments_info"',),
+    "lvis": ('"neg_category_ids"', '"not_exhaustive_category_ids"', '"frequency"'),
 }
 
 
 def may_be(name: str, probe: PathProbe) -> bool:
     """Tell whether a path may be of a format, by the words in its first documents."""
-    return name not in MARKS or any(mark in head for head in probe.document_heads for mark in MARKS[name])
+    marks = MARKS.get(name) or LATE_MARKS.get(name)
+    if marks is None or any(mark in head for head in (probe.head, *probe.document_heads) for mark in marks):
+        return True
+    return name in LATE_MARKS and any(mark in tail for tail in probe.document_tails for mark in marks)
 
 
 def format_named(name: str) -> Format:
