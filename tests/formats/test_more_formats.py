@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import verite as vt
-from tests.formats.samples import sample
+from tests.formats.samples import refused, sample
 from verite import cli
 from verite.formats.label_studio import bare, encode_brush
 from verite.model.rasters import array_of
@@ -317,14 +317,69 @@ def test_data_yaml_as_roboflow_writes_it(tmp_path):
     assert boxes(vt.read(tmp_path / "data.yaml")) == [[0, 0, 10, 10]]
 
 
+@pytest.fixture
+def two_splits(tmp_path):
+    """A YOLO dataset of two images per split, with classes cat and dog, and the predictions of val."""
+    from PIL import Image
+
+    root = tmp_path / "data"
+    for part in ("train", "val"):
+        for kind in ("images", "labels"):
+            (root / kind / part).mkdir(parents=True)
+        for i in range(2):
+            Image.new("L", (100, 50)).save(root / "images" / part / f"{part}{i}.png")
+            (root / "labels" / part / f"{part}{i}.txt").write_text(f"{i} 0.5 0.5 0.2 0.2\n")
+    (root / "data.yaml").write_text("train: images/train\nval: images/val\nnames: [cat, dog]\n")
+    return root
+
+
+def predictions(names, ids, **more):
+    found = zip(names, ids, strict=True)
+    return [{"image_id": n, "category_id": i, "bbox": [40, 20, 20, 10], "score": 0.9, **more} for n, i in found]
+
+
+@pytest.mark.parametrize("truth", ["", "data.yaml"])
+def test_predictions_select_the_split_they_are_on(two_splits, tmp_path, truth):
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(predictions(["val0", "val1"], [0, 1])))
+    results = vt.coco(two_splits / truth, path)
+    assert results.truth.images.names == ("val0", "val1")
+    assert "the split val, which has the predicted images" in results.truth.source.why
+    assert float(results["AP"]) == pytest.approx(1)  # both boxes are those of the labels
+
+
+@pytest.mark.parametrize("names", [["val0", "train1"], ["elsewhere", "val1"], ["elsewhere", "nowhere"]])
+def test_predictions_on_several_splits_select_none(two_splits, tmp_path, names):
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(predictions(names, [0, 1])))
+    said = refused(vt.coco, two_splits, path)
+    assert f"val ({sum(name.startswith('val') for name in names)} of 2 predicted images)" in said
+
+
+@pytest.mark.parametrize(("ids", "more", "is_shifted"), [
+    ([1, 2], {}, True),  # 2 is the number of classes, and there is no 0
+    ([1, 1], {}, False),  # nothing shows where they count from
+    ([1, 1], {"file_name": "x.jpg"}, True),  # a key of the versions that count from 1
+    ([0, 1], {"file_name": "x.jpg"}, False),
+    ([1, 3], {}, False),
+])  # fmt: skip
+def test_class_ids_of_ultralytics_count_from_one(two_splits, tmp_path, ids, more, is_shifted):
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(predictions(["val0", "val1"], ids, **more)))
+    pred = vt.read(path, like=vt.read(two_splits, split="val"))
+    assert any("count from 1" in note for note in pred.source.notes) == is_shifted
+    assert (pred.label.tolist() == [i - 1 for i in ids]) == is_shifted
+
+
 def test_split_is_an_option_of_the_command_line(tmp_path, capsys):
     data = sample("data_yaml", "good", "data.yaml")
     (tmp_path / "pier.txt").write_text("0 0.5 0.5 0.5 1.0 0.9\n1 0.25 0.25 0.5 0.5 0.8\n")
     assert cli.run(["voc", str(data), str(tmp_path), "--split", "val", "--json"]) == 0
     assert '"mAP":1.0' in capsys.readouterr().out.replace(" ", "")
     two = sample("data_yaml", "broken", "two_splits.yaml")
+    (tmp_path / "pier.txt").rename(tmp_path / "elsewhere.txt")  # an image of neither split
     assert cli.run(["voc", str(two), str(tmp_path)]) == 1
-    assert "found train, val; add --split train" in capsys.readouterr().err
+    assert "--split train" in capsys.readouterr().err
 
 
 def test_table_as_csv():

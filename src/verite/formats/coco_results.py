@@ -60,9 +60,13 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     """
     if not file.is_results:
         raise ReadError(f"{path}: top level", expected="an array", found="an object")
+    counted = note_if_counted_from_one(path, file, options)
+    options = replace(options, label_offset=-1) if counted else options
     found = in_truth_tables(file, options) or in_own_tables(path, file, options)
     read = coco.objects(path, "coco-results", file, *found, options)
-    notes = () if read.columns.has_confidence or not len(read) else note_other_score_key(path)
+    notes: tuple[str, ...] = (counted,) if counted else ()
+    if len(read) and not read.columns.has_confidence and (other := re.search(OTHER_SCORE, head_of(Path(path)))):
+        notes = (*notes, f"records have {other[1]} where COCO results have score")
     return read.with_source(replace(read.source, by_number=("images", "labels"), notes=(*read.source.notes, *notes)))
 
 
@@ -70,10 +74,23 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
 OTHER_SCORE = r'"(confidence|conf|scores|prob|probability|Score)"\s*:'
 
 
-def note_other_score_key(path: Path) -> tuple[str, ...]:
-    """Return a note if records have no `score` but another usual key of a confidence."""
-    found = re.search(OTHER_SCORE, head_of(Path(path)))
-    return (f"records have {found[1]} where COCO results have score",) if found else ()
+def note_if_counted_from_one(path: Path, file: _core.CocoFile, options: Options) -> str:
+    """Return a note if class ids are those of Ultralytics, counted from 1, and the ground truth is YOLO's, from 0.
+
+    Ultralytics' `predictions.json` has ids from 1 since version 8.2; records with `file_name` come from such a version.
+    Without it, an id equal to the number of classes, and none of 0, is the evidence. The classes of COCO, which have 91
+    ids, are left alone.
+    """
+    truth = options.like
+    if truth is None or not truth.source.format.startswith(("yolo", "data-yaml")) or options.label_offset:
+        return ""
+    if truth.labels.names is None or takes_names(options):
+        return ""
+    count, ids = len(truth.labels), file.ids_used()[1]
+    is_recent = re.match(r'\s*\[\s*\{[^}]*"file_name"', head_of(Path(path))) is not None
+    if not ids or min(ids) < 1 or max(ids) > count or not (is_recent or max(ids) == count):
+        return ""
+    return f"class ids 1 to {count} taken as Ultralytics', which count from 1: the ground truth's count from 0"
 
 
 Found = tuple[_core.Columns, Images, Labels]

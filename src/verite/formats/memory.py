@@ -22,7 +22,6 @@ from verite.formats import coco, coco_results, lvis, tables
 from verite.formats import mask_images as mask_pictures
 from verite.formats.annotators import annotators_of_records, with_annotators
 from verite.formats.archives import Archive, temporary_folder
-from verite.formats.arrow_stream import read_stream
 from verite.formats.format import Options, check_offsets, notes_on_unused_options
 from verite.formats.frameworks import FRAMEWORKS
 from verite.formats.mask_images import are_arrays, from_arrays
@@ -332,7 +331,7 @@ def is_structured(given: Any) -> bool:
 
 
 def is_frame(given: Any) -> bool:
-    """Tell whether an object is a data frame without Arrow export, as in pandas before version 3."""
+    """Tell whether an object is a data frame of pandas or polars."""
     return all(hasattr(given, name) for name in ("to_numpy", "__getitem__", "columns"))
 
 
@@ -394,10 +393,12 @@ def to_plain(value: Any) -> Any:
 
 
 def from_arrow_stream(given: Any, options: Options) -> Annotations:
-    """Convert a table with `__arrow_c_stream__`; pandas 2 needs pyarrow for it, and is read by columns without."""
+    """Convert a table with `__arrow_c_stream__` by pyarrow; data frames are read by their columns without it."""
+    from verite.formats.table_files import columns_of_arrow
+
     try:
-        columns = read_stream(given)
-    except Exception:  # pandas 2 needs pyarrow to give a stream, and none holds rings and runs in one column
+        columns = columns_of_arrow(given)
+    except Exception:  # no pyarrow, or a frame with rings and runs in one column, which no Arrow type holds
         if not is_frame(given):
             raise
         return from_data_frame(given, options)
@@ -414,15 +415,15 @@ def from_structured_array(given: Any, options: Options) -> Annotations:
 
 
 def from_data_frame(given: Any, options: Options) -> Annotations:
-    """Convert a pandas data frame by columns."""
+    """Convert a data frame of pandas or polars by columns, without pyarrow."""
     columns: Columns = {str(name): cells_of(given[name]) for name in given.columns}
     return read_columns("table", columns, options)
 
 
 def cells_of(column: Any) -> NDArray[Any]:
-    """Return the cells of a pandas column, None where a value is missing."""
+    """Return the cells of a column of a data frame, None where a value is missing."""
     cells = np.array(column.to_numpy())
-    if cells.dtype == object:
+    if cells.dtype == object and hasattr(column, "isna"):  # pandas; polars has None there already
         cells[np.asarray(column.isna())] = None
     return cells
 
