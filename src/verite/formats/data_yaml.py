@@ -139,7 +139,8 @@ def recognise(probe: PathProbe) -> str | None:
     if probe.path.suffix.lower() not in SUFFIXES:
         return None
     keys = {match[1].strip("'\"") for match in re.finditer(r"^(\S+)\s*:(?=\s|$)", probe.head, re.MULTILINE)}
-    return "a YAML file with names and image folders" if "names" in keys and keys.intersection((*SPLITS, "path")) else None
+    is_dataset = "names" in keys and keys.intersection((*SPLITS, "path"))
+    return "a YAML file with names and image folders" if is_dataset else None
 
 
 def read(path: Path, options: Options) -> Annotations:
