@@ -31,6 +31,8 @@ REGISTRY = {
     "azure-ml": "verite.formats.azure_ml",
     "vott": "verite.formats.vott",
     "kili": "verite.formats.kili",
+    "by-image": "verite.formats.by_image",
+    "image-lines": "verite.formats.by_image:IMAGE_LINES",
     "mmdet": "verite.formats.mmdet",
     "cityscapes-polygons": "verite.formats.cityscapes_polygons",
     "panoptic": "verite.formats.panoptic",
@@ -84,6 +86,7 @@ MARKS = {
     "azure-ml": ("image_url",),
     "vott": ('"asset',),
     "kili": ("jsonResponse",),
+    "by-image": ('"boxes"', '"bbox"'),
     "mmdet": ('"bboxes"', '"scores"'),
     "cityscapes-polygons": ("imgHeight",),
 }

@@ -69,7 +69,9 @@ def choose_split(
         if len(parts) == 1:
             return next(iter(parts.items()))
         predicted = predicted_images(options) if images_of is not None and options.predictions is not None else set()
-        counts = {name: len(predicted & images_of(part)) for name, part in parts.items()} if images_of else {}
+        counts: dict[str, int] = {}
+        if images_of is not None and predicted:
+            counts = {name: len(predicted & images_of(part)) for name, part in parts.items()}
         part = max(counts, key=lambda name: (counts[name], split_of(name) == "val"), default=next(iter(parts)))
         others = max((count for name, count in counts.items() if parts[name] != parts[part]), default=0)
         if predicted and counts[part] >= SAME_SPLIT * len(predicted) and others <= (1 - SAME_SPLIT) * len(predicted):
@@ -77,9 +79,10 @@ def choose_split(
         listed = [
             f"{name} ({counts[name]:,} of {len(predicted):,} predicted images)" if predicted else name for name in parts
         ]
+        part = part if counts.get(part) else next(iter(parts))
         spelled = options.spell("split", part)
         remedy = f"read it with verite.read(…, {spelled})" if options.side is None else f"add {spelled}"
-        if predicted and not counts[part]:
+        if predicted and not any(counts.values()):
             remedy = f"the predictions, such as on {min(predicted)!r}, are on images of none of them; or {remedy}"
         if options.side == "pred":  # --split is about the ground truth
             remedy = f"name one of them instead of {path}"
