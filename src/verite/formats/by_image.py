@@ -108,7 +108,9 @@ def label_of(where: str, label: int | str, names: list[str] | None, options: Opt
     """Return a class number with the offset of the options, which must have a name if there are names (V206)."""
     number = int(label) + options.label_offset
     if number < 0 or (names is not None and number >= len(names)):
-        expected = f"a class number from 0 to {len(names) - 1}, as there are names (V206)" if names else "numbers from 0"
+        expected = (
+            f"a class number from 0 to {len(names) - 1}, as there are names (V206)" if names else "numbers from 0"
+        )
         raise ReadError(where, expected=expected, found=str(number))
     return number
 
