@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -538,3 +539,53 @@ def test_protocols_without_ignored_objects_say_that_they_count_them(tmp_path, ev
     assert results["mAP"].value == pytest.approx(0.5)  # one of two; by Pascal VOC one of one
     assert any("1 of 2 objects are marked as ignored and were counted" in note for note in results.notes)
     assert vt.voc(truth, pred)["mAP"].value == 1
+
+
+def test_root_folder_of_kitti_has_calibrations_beside_its_labels(tmp_path):
+    shutil.copytree(sample("kitti", "good"), tmp_path / "training" / "label_2")
+    (tmp_path / "training" / "calib").mkdir()
+    (tmp_path / "training" / "calib" / "000000.txt").write_text("P0: 7.2e+02 0 0\n")
+    assert vt.read(tmp_path).digest == vt.read(sample("kitti", "good")).digest
+
+
+def test_root_folder_of_open_images_has_a_box_file_per_split(tmp_path):
+    head = "ImageID,LabelName,XMin,XMax,YMin,YMax\n"
+    for part, image in (("validation", "01"), ("test", "02")):
+        (tmp_path / f"{part}-annotations-bbox.csv").write_text(f"{head}{image},/m/1,0.1,0.5,0.2,0.6\n,,,,,\n")
+    (tmp_path / "class-descriptions-boxable.csv").write_text("/m/1,Boat\n")
+    assert vt.read(tmp_path, split="val").images.names == ("01",)
+    assert "test, validation" in refused(vt.read, tmp_path)
+    pred = {"image": ["02"], "label": ["/m/1"], "x1": [0.1], "y1": [0.2], "x2": [0.5], "y2": [0.6], "score": [0.9]}
+    vt.read(pred, coords="rel", image_size=(10, 10)).to_pandas().to_csv(tmp_path / "p.csv", index=False)
+    (tmp_path / "p.csv").rename(tmp_path.parent / "p.csv")
+    assert vt.coco(tmp_path, tmp_path.parent / "p.csv", checks="off").truth.images.names == ("02",)
+
+
+def test_root_folder_of_panoptic_segments_has_a_document_per_split(tmp_path):
+    shutil.copytree(sample("panoptic", "good"), tmp_path / "annotations")
+    document = next((tmp_path / "annotations").glob("*.json"))
+    folder = document.with_suffix("")
+    document.rename(document.with_name("panoptic_val2017.json"))
+    if folder.is_dir():
+        folder.rename(folder.with_name("panoptic_val2017"))
+    assert len(vt.read(tmp_path)) == len(vt.read(sample("panoptic", "good")))
+
+
+def test_annotation_of_the_label_studio_editor_has_its_results_at_the_top(tmp_path):
+    value = {"x": 10, "y": 25, "width": 50, "height": 50, "rotation": 0, "rectanglelabels": ["cat"]}
+    size = {"original_width": 200, "original_height": 100}
+    result = {"type": "rectanglelabels", "from_name": "label", "to_name": "image", "value": value, **size}
+    (tmp_path / "a.json").write_text(json.dumps({"id": 1, "data": {"image": "a.jpg"}, "result": [result]}))
+    assert boxes(vt.read(tmp_path / "a.json")) == [[20, 25, 120, 75]]
+
+
+@pytest.mark.parametrize(("name", "text", "said"), [
+    ("gt_img_1.txt", "377,117,463,117,465,130,378,130,Theatre\n", "ICDAR"),
+    ("gt_img_1.txt", '38, 43, 920, 215, "Tired"\n', "ICDAR"),
+    ("0002.txt", "1 1001 1 375 1242 WSV:2d;1O10000\n", "MOTS"),
+    ("mpii.json", '[{"joint_self": [[1, 2, 1]], "objpos": [1, 2]}]', "MPII"),
+    ("train.json", '[{"joints_vis": [1], "joints": [[1, 2]], "image": "a.jpg"}]', "MPII"),
+])  # fmt: skip
+def test_formats_that_are_not_read_are_named(tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    assert said in refused(vt.read, tmp_path / name)

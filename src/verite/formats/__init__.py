@@ -67,8 +67,9 @@ def read(
         - several files that make one dataset: a list of paths, a glob such as ``"gt/*.json"``, a folder of shards, or
           ``"@files.txt"``, a list with one file per line;
         - bytes, or a file object that is open for reading;
-        - a COCO dictionary, a list of COCO results, a pycocotools `COCO` object, a list of torchvision dictionaries,
-          `supervision.Detections` (one, a list, or a dictionary by image name);
+        - a COCO dictionary, a list of COCO results, a pycocotools `COCO` object, `supervision.Detections` (one, a list,
+          or a dictionary by image name), torchvision dictionaries (a list, or a dictionary by image name), also
+          those of Hugging Face's image processors (`class_labels`, `orig_size`);
         - Ultralytics `Results`, detectron2 `Instances`, mmdetection's `DetDataSample`, SAHI's predictions (one, a list,
           or a dictionary by image name), a FiftyOne dataset or view (with `field`), a Hugging Face dataset or its rows
           with `objects`;
