@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -379,3 +381,20 @@ def test_labels_of_hugging_face_are_fractions_of_the_original_image():
     assert read.regions.boxes.tolist() == [[50, 0, 150, 50]]
     assert (read.images.ids.tolist(), read.labels.ids.tolist(), read.area) == ([7], [2], None)
     assert "orig_size" in refused(vt.read, [label])
+
+
+def test_arrays_are_evaluated_with_numpy_alone():
+    code = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("click", "msgspec", "PIL", "yaml", "pyarrow", "pandas", "matplotlib", "scipy"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Missing())
+import numpy as np
+import verite as vt
+truth = [{"boxes": np.array([[0, 0, 4, 4.0]]), "labels": np.array([1])}]
+print(float(vt.coco(truth, [{**truth[0], "scores": np.array([0.5])}])["AP50"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "1.0"

@@ -555,10 +555,11 @@ def test_root_folder_of_open_images_has_a_box_file_per_split(tmp_path):
     (tmp_path / "class-descriptions-boxable.csv").write_text("/m/1,Boat\n")
     assert vt.read(tmp_path, split="val").images.names == ("01",)
     assert "test, validation" in refused(vt.read, tmp_path)
-    pred = {"image": ["02"], "label": ["/m/1"], "x1": [0.1], "y1": [0.2], "x2": [0.5], "y2": [0.6], "score": [0.9]}
-    vt.read(pred, coords="rel", image_size=(10, 10)).to_pandas().to_csv(tmp_path / "p.csv", index=False)
-    (tmp_path / "p.csv").rename(tmp_path.parent / "p.csv")
-    assert vt.coco(tmp_path, tmp_path.parent / "p.csv", checks="off").truth.images.names == ("02",)
+    pred = tmp_path.parent / "predictions.csv"
+    pred.write_text("ImageID,LabelName,Score,XMin,XMax,YMin,YMax\n02,/m/1,0.9,0.1,0.5,0.2,0.6\n")
+    results = vt.voc(tmp_path, pred)
+    assert results.truth.images.names == ("02",)
+    assert float(results["mAP"]) == 1
 
 
 def test_root_folder_of_panoptic_segments_has_a_document_per_split(tmp_path):

@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from verite import _core
 from verite.errors import ReadError, is_listing
 from verite.files import read_bytes, translate_core_errors, write_atomically
@@ -228,19 +226,6 @@ FORMAT = Format(
 START = re.compile(r'\{[^\[]*"(predictions|results|detections)"\s*:\s*\[\s*[\]{]')
 
 
-class ResultsDocument(msgspec.Struct):
-    """An object with an array of results under one of the usual keys; the array stays encoded."""
-
-    predictions: msgspec.Raw = msgspec.Raw()
-    results: msgspec.Raw = msgspec.Raw()
-    detections: msgspec.Raw = msgspec.Raw()
-
-    @property
-    def records(self) -> bytes:
-        """The encoded array of whichever key is present."""
-        return bytes(self.predictions) or bytes(self.results) or bytes(self.detections)
-
-
 def recognise_results_object(probe: PathProbe) -> str | None:
     """Return why a path is an object with results under `predictions`, `results` or `detections`."""
     start = "" if probe.is_folder else probe.head.lstrip()
@@ -251,8 +236,12 @@ def recognise_results_object(probe: PathProbe) -> str | None:
 
 
 def read_results_object(path: Path, options: Options) -> Annotations:
-    """Read the array of results inside an object."""
-    records = decode(path, ResultsDocument).records
+    """Read the array of results inside an object, under one of the usual keys; the array stays encoded."""
+    import msgspec
+
+    fields = [(key, msgspec.Raw, msgspec.Raw()) for key in ("predictions", "results", "detections")]
+    document = decode(path, msgspec.defstruct("ResultsDocument", fields))
+    records = next((found for key, _, _ in fields if (found := bytes(getattr(document, key)))), b"")
     if not records:
         raise ReadError(f"{path}: top level", expected="a key 'predictions', 'results' or 'detections'", found="none")
     return read_results(path, records, options, "results-object")
@@ -300,6 +289,8 @@ def read_results(path: Path, content: bytes, options: Options, format: str) -> A
 
 def write_json_lines(annotations: Annotations, path: Path) -> None:
     """Write one record of results per line."""
+    import msgspec
+
     lines = [msgspec.json.encode(record) + b"\n" for record in records_of(annotations, path)]
     write_atomically(path, b"".join(lines))
 
