@@ -2,7 +2,8 @@
 
 Cases of one patient (or site, or video) are not independent: with cases as units, tests of six equal systems are wrong
 in 18 to 27 % of all tables instead of 5 %. Here whole clusters are resampled, and intervals, ranks and ties hold for
-all pairs at once (Romano and Wolf's stepdown procedure with Student's t).
+all pairs at once (Romano and Wolf's stepdown procedure with Student's t). Patients have unequally many cases: degrees
+of freedom are those of Kish's effective number of clusters (Carter, Schnepel and Steigerwald, REStat 2017).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from verite.settings import Choice, Count, Number, Option, Setting, Settings, Wh
 from verite.signature import Signature
 from verite.statistics.intervals import check_level
 from verite.statistics.multiple_comparisons import compare_all_pairs, format_group
-from verite.statistics.resampling import ENOUGH_GROUPS, MIN_GROUPS, SampledUnits, generator
+from verite.statistics.resampling import ENOUGH_GROUPS, MIN_GROUPS, SampledUnits, effective_number, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -188,7 +189,8 @@ class ScoreLeaderboard(Display):
     def significance(self) -> NDArray[np.bool_]:
         """Which systems are significantly better than which, all statements at once: [better, worse]."""
         assert self.board.images is not None
-        return compare_all_pairs(self.board.scores, self.board.images, self.board.level, self.units).ahead
+        board = self.board
+        return compare_all_pairs(board.scores, self.board.images, board.level, board.effective_units).ahead
 
     def table(self) -> Table:
         """Return one row per system with plain numbers."""
@@ -385,22 +387,21 @@ def rank_scores(scores: CaseScores, settings: ScoreSettings) -> ScoreLeaderboard
     clusters = np.array(
         full.clusters if full.clusters is not None else [f"{t}\0{c}" for t, c in zip(tasks, full.cases, strict=True)]
     )
-    points, samples, units = [], [], 0
+    points, samples = [], []
     for number, name in enumerate(sorted(set(tasks))):
         rows = np.flatnonzero([task == name for task in tasks])
-        drawn, count = resample_task(oriented[rows], clusters[rows], settings, number)
         points.append(oriented[rows].mean(axis=0))
-        samples.append(drawn)
-        units += count
-    units = len(set(clusters.tolist()))
+        samples.append(resample_task(oriented[rows], clusters[rows], settings, number))
+    sizes = np.unique(clusters, return_counts=True)[1]
+    units = len(sizes)
     board = Board(
         full.score, full.systems, np.mean(points, axis=0), {"images": np.mean(samples, axis=0)}, settings.level, units,
-        is_grouped=True,
+        is_grouped=True, effective_units=effective_number(sizes),
     )  # fmt: skip
     return ScoreLeaderboard(board, full, settings, units)
 
 
-def resample_task(values: Floats, clusters: Any, settings: ScoreSettings, task: int) -> tuple[Floats, int]:
+def resample_task(values: Floats, clusters: Any, settings: ScoreSettings, task: int) -> Floats:
     """Return mean scores on bootstrap resamples of the clusters of one task, [resample, system]."""
     names, unit = np.unique(clusters, return_inverse=True)
     count = len(names)
@@ -412,7 +413,7 @@ def resample_task(values: Floats, clusters: Any, settings: ScoreSettings, task: 
         rng = generator(settings.seed, task, TASK_STREAM)
         weights = rng.multinomial(count, np.full(count, 1 / count), settings.draws).astype(np.float64)
     drawn = weights @ sums
-    return drawn[:, :-1] / drawn[:, -1:], count
+    return np.asarray(drawn[:, :-1] / drawn[:, -1:])
 
 
 def mean_ranks(values: Floats) -> Floats:
