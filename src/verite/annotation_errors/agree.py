@@ -25,10 +25,10 @@ from verite.annotation_errors.agreement import (
 from verite.annotation_errors.annotator_rates import (
     KINDS,
     AdjudicatedShares,
+    DetectorSupport,
     RateDraws,
     RateModel,
     bayesian_weights,
-    support_strata,
 )
 from verite.annotation_errors.annotators import AnnotatorSet, read_annotators
 from verite.annotation_errors.object_matching import MatchedObjects, match_objects
@@ -245,11 +245,10 @@ class Agreement(Display):
         verdicts: dict[int, bool] = {}
         for k, threshold in enumerate(settings.iou):
             objects = match_objects(annotators, threshold)
-            strata, supported = support_strata(objects, detectors) if detectors else (None, None)
+            support = DetectorSupport.of(objects, detectors) if detectors else None
             decided = read_verdicts(adjudicated, objects, is_main=k == 0) if adjudicated is not None else {}
             verdicts = verdicts or decided
-            shares = count_verdicts(objects, strata, decided) if decided else None
-            model = RateModel(objects, strata, supported, shares)
+            model = RateModel(objects, support, count_verdicts(objects, support, decided) if decided else None)
             rng = generator(settings.seed, k, RATE_STREAM)
             rates = model.draw(settings.draws, rng, objects_given=annotators.objects is not None)
             by_iou[threshold] = ThresholdRates(objects, model, rates)
@@ -717,12 +716,15 @@ def read_verdicts(path: str | PathLike[str], objects: MatchedObjects, *, is_main
     return found
 
 
-def count_verdicts(objects: MatchedObjects, strata: Ints | None, verdicts: dict[int, bool]) -> AdjudicatedShares:
-    """Count adjudicated and real objects by annotator and stratum."""
-    strata_count = 1 if strata is None else int(strata.max(initial=0)) + 1
-    checked, real = (np.zeros((objects.has.shape[1], strata_count)) for _ in range(2))
+def count_verdicts(
+    objects: MatchedObjects, support: DetectorSupport | None, verdicts: dict[int, bool]
+) -> AdjudicatedShares:
+    """Count adjudicated and real objects by annotator and, with detectors, by stratum of their support."""
+    stratum = np.zeros(1, np.int64) if support is None else support.share_stratum
+    checked, real = (np.zeros((objects.has.shape[1], int(stratum.max()) + 1)) for _ in range(2))
     for row, is_real in verdicts.items():
-        place = int(np.flatnonzero(objects.has[row])[0]), 0 if strata is None else int(strata[row])
+        annotator = int(np.flatnonzero(objects.has[row])[0])
+        place = annotator, int(stratum[0 if support is None else support.bin[row]])
         checked[place] += 1
         real[place] += is_real
     return AdjudicatedShares(checked, real)
