@@ -108,11 +108,13 @@ def ties_and_audits(options: argparse.Namespace) -> None:
             of_best = after.influence(changed).odds[0]
             odds += of_best is not None and of_best.low > 1
         p_before, p_after, right = np.array(said).T
+        # Errors that some detectors have learned are outside the model: there verdicts should move P(first).
+        is_modelled = kind == "independent"
         show(f"{kind}: leader is the best on the true ground truth", float(right.mean()), trials=len(said))
         for what, values, wanted in (
             ("P(first) before − that", p_before - right, None),
-            ("P(first) after 400 verdicts − that", p_after - right, (-0.06, 0.06) if kind == "independent" else None),
-            ("mean move of P(first) by 400 verdicts", p_after - p_before, (-0.03, 0.03)),
+            ("P(first) after 400 verdicts − that", p_after - right, (-0.06, 0.06) if is_modelled else None),
+            ("mean move of P(first) by 400 verdicts", p_after - p_before, (-0.03, 0.03) if is_modelled else None),
             ("change of the Brier score", (p_after - right) ** 2 - (p_before - right) ** 2, (-9.0, 0.003)),
         ):
             error = float(np.std(values, ddof=1)) / len(values) ** 0.5

@@ -8,6 +8,7 @@ of freedom are those of Kish's effective number of clusters (Carter, Schnepel an
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -43,6 +44,8 @@ Missing = Literal["stop", "worst", "drop"]
 CASE_COLUMNS = ("case", "image", "item", "volume", "file", "id", "name")
 SYSTEM_COLUMNS = ("system", "detector", "algorithm", "model", "method", "team")
 SCORE_COLUMNS = ("score", "value", "F1", "PQ", "mIoU", "Dice", "AP", "iou", "accuracy")
+OBJECT_COLUMN = "truth"  # of objects.csv: the ground-truth object of an image
+BOX_COLUMNS = ("x", "y", "x1", "xmin", "left", "bbox", "box", "label", "category", "PredictionString")
 TASK_STREAM = 40  # of random numbers
 IMAGE_BLOCK = 200  # images that are evaluated at a time
 
@@ -469,6 +472,22 @@ def find_column(head: Sequence[str], wanted: str | None, usual: Sequence[str], w
     return next((lower[name.casefold()] for name in usual if name.casefold() in lower), None)
 
 
+def is_score_table(path: Path) -> bool:
+    """Return whether a file is a CSV table of scores of one system, such as images.csv of `verite f1 -o FOLDER`.
+
+    It has a column of cases and one of scores, and no boxes, as tables of predictions have.
+    """
+    if path.suffix.lower() not in (".csv", ".tsv") or not path.is_file():
+        return False
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            head = {name.strip().strip('"').casefold() for name in re.split("[,;\t]", file.readline(10_000))}
+    except OSError:
+        return False
+    has = [any(name.casefold() in head for name in names) for names in (CASE_COLUMNS, SCORE_COLUMNS, BOX_COLUMNS)]
+    return has[0] and has[1] and not has[2]
+
+
 def read_table(path: Any, settings: ScoreSettings) -> CaseScores:
     """Read one CSV table: long if it has a column of systems, else wide, with a column per system."""
     place = find_path(path)
@@ -524,7 +543,11 @@ def read_table(path: Any, settings: ScoreSettings) -> CaseScores:
 
 
 def join_tables(paths: Sequence[Path], settings: ScoreSettings) -> CaseScores:
-    """Join tables of one system each: cases of the same names, as `verite … -o FOLDER` writes them."""
+    """Join tables of one system each: cases of the same names, as `verite … -o FOLDER` writes them.
+
+    In objects.csv of `verite localize` ground-truth objects are cases and their images are clusters; predictions
+    without one are left out.
+    """
     systems = distinct_names(
         [path.stem if path.stem not in ("images", "objects") else path.parent.name for path in paths]
     )
@@ -541,17 +564,21 @@ def join_tables(paths: Sequence[Path], settings: ScoreSettings) -> CaseScores:
         if case is None or score is None:
             expected = "a column of cases and one of scores, or --case and --score"
             raise ReadError(f"{place}:1", expected=expected, found=", ".join(table.head))
+        of_objects = settings.case is None and case == "image" and OBJECT_COLUMN in table.head
         for where, row in table.records():
-            key = (row[task] if task else "", row[case])
+            if of_objects and not row[OBJECT_COLUMN].strip():
+                continue
+            known = f"{row[case]} {row[OBJECT_COLUMN]}" if of_objects else row[case]
+            key = (row[task] if task else "", known)
             own = rows.setdefault(key, {})
             if name in own:
-                raise ReadError(where, expected="each case once", found=f"{row[case]!r} again; --case names the column")
+                raise ReadError(where, expected="each case once", found=f"{known!r} again; --case names the column")
             try:
                 own[name] = float(row[score]) if row[score].strip() else np.nan
             except ValueError:
                 raise ReadError(where, expected=f"a number in {score}", found=excerpt(row[score])) from None
-            if cluster:
-                clusters[key] = row[cluster]
+            if cluster or of_objects:
+                clusters[key] = row[cluster or case]
     values = np.array([[own.get(name, np.nan) for name in systems] for own in rows.values()])
     return CaseScores(
         tuple(systems), [name for _, name in rows], values.reshape(len(rows), len(systems)),
