@@ -316,9 +316,16 @@ def evaluate_detector(truth: Annotations, pred: Annotations, name: str, settings
 
 
 def rank_results(
-    results: Mapping[str, Results], errors: Detection | None, audit: Any, settings: LeaderboardSettings
+    results: Mapping[str, Results],
+    errors: Detection | None,
+    audit: Any,
+    settings: LeaderboardSettings,
+    influence_on: Sequence[str] | None = None,
 ) -> Leaderboard:
-    """Make the leaderboard of results of one protocol, by name."""
+    """Make the leaderboard of results of one protocol, by name.
+
+    `influence_on` are the scores whose influential annotations are searched, by default all: half of the work.
+    """
     if len(results) < 2:
         raise BadParameter(f"leaderboard: expected at least two detectors, found {len(results)}")
     names, given = tuple(results), list(results.values())
@@ -375,7 +382,11 @@ def rank_results(
         signatures={metric: simulation.signature(metric) for metric in metrics},
         errors=simulation.errors,
         settings=settings,
-        influence={metric: simulation.influence(boards[metric]) for metric in metrics} if samples else {},
+        influence={
+            metric: simulation.influence(boards[metric])
+            for metric in metrics
+            if samples and (influence_on is None or metric in influence_on)
+        },
         truth=given[0].truth,
         pool=simulation.pool,
         pooling=simulation.pooling_bias(boards) if samples else {},

@@ -68,13 +68,17 @@ class EvaluatedDetector:
 
     @cached_property
     def fixed_sets(self) -> list[list[float]] | None:
-        """AP at each IoU threshold with every set of error types fixed, [threshold][set]; one bit per type."""
+        """AP at each IoU threshold with every set of error types fixed, [threshold][set]; one bit per type.
+
+        AP as it is has seven decimals, with errors fixed it has five.
+        """
         if self.analysis is None or not self.has_part("errors") or self.results.protocol == "f1":
             return None
         matches, found = self.analysis.matches, []
         for threshold in range(len(matches.thresholds)):
             values, _ = ap_of_fixed_sets(matches, error_types(matches, threshold))
-            found.append([round(value, 7) for value in values[matches.present].mean(axis=0).tolist()])
+            means = values[matches.present].mean(axis=0).tolist()
+            found.append([round(value, 5 if k else 7) for k, value in enumerate(means)])
         return found if len(matches.present) else None
 
     def describe(self) -> Detector:

@@ -354,7 +354,7 @@ def frequent_confusions(i: int, pairs: list[Json]) -> Markup:
     return element(
         "div",
         element("h3", "Most frequent confusions"),
-        element("p", "Share of the ground-truth objects, with 95\u00a0% confidence intervals."),
+        element("p", "Ground-truth objects of the first class; 95\u00a0% confidence intervals of their share."),
         element("ol", *items, class_="says", data_ranked=i),
     )
 
