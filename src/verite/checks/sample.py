@@ -102,7 +102,12 @@ class Side:
         crowds, fractions, none = counted["crowd"], counted["fractions"], Tally(0, ())
         counted["crowd"] = crowds if crowds.count >= max(FEWEST_CROWDS, CROWDS * len(side)) else none
         counted["fractions"] = fractions if fractions.count >= FEWEST_FRACTIONS else none
-        return {**counted, "flaws": Tally(len(side.source.flaws), ()), "poses": Tally(self.odd_poses, ())}
+        return {
+            **counted,
+            "flaws": Tally(len(side.source.flaws), ()),
+            "poses": Tally(self.odd_poses, ()),
+            "tracks": Tally(len(side) if side.columns.track is not None else 0, ()),
+        }
 
     @property
     def odd_poses(self) -> int:
@@ -163,6 +168,7 @@ class Pair:
             "single": fit["most_in_image"] == 1 and fit["images_predicted"] >= FEWEST_IMAGES,
             "reversed": is_reversed(fit["right"], fit["wrong"], fit["surer"]),
             "mirrored": self.mirrored[1] if has_poses else 0,
+            "tracks": truth.columns.track is not None and pred.columns.track is not None,
             "rotated": truth.source.has_angles or pred.source.has_angles,
         }
 

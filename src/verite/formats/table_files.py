@@ -210,6 +210,7 @@ PRESERVES = frozenset(
         "image name",
         "image size",
         "object id",
+        "track id",
         *FLAGS,
     }
 )
