@@ -34,7 +34,7 @@ from verite.errors import BadParameter
 from verite.evaluation.settings import ClassThresholds, EvaluationSettings, count_left
 from verite.hooks import hook
 from verite.model.comparison import Comparison, distinct_names
-from verite.model.results import Results, describe_cuts, digest_for
+from verite.model.results import Results, describe_cuts, digest_for, to_json, with_systems
 from verite.model.tables import Part, Table, Verbatim, show_cell
 from verite.plotting import ERROR_COLOURS, MOST_OF_NAME, SCORE_COLOUR, label_rows, shorten_apart
 from verite.progress import begin
@@ -244,6 +244,10 @@ class Analysis(ReportWriter, Document):
             "findings": [finding.to_dict() for finding in results.findings],
             "deprecated": list(DEPRECATED_KEYS),
         }
+
+    def to_json(self, *, indent: int = 0) -> str:
+        """Return one JSON document; absent values are null. ``systems`` has this detector, as it has several."""
+        return to_json(with_systems(self.name, self.to_dict()), indent=indent)
 
     def plot(self, kind: str = "errors", ax: Any = None) -> Axes:
         """Draw the plot of one part, by its kind, on matplotlib's axes, or on new ones; return the axes."""

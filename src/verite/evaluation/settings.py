@@ -189,7 +189,7 @@ class EvaluationSettings(Settings):
         None, "Name of the detector in tables and reports.", is_signed=False, is_common=True, has_option=False
     )
     checks: Option[Literal["stop", "warn", "off"]] = Choice(
-        "stop", "What to do when the files look wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
+        "stop", "What to do at an error.", ("stop", "warn", "off"), is_signed=False, is_common=True
     )
 
 

@@ -30,7 +30,7 @@ from verite.evaluation.settings import (
 )
 from verite.evaluation.state import Part
 from verite.model.polygons import RLEMasks
-from verite.model.results import to_small_json
+from verite.model.results import to_small_json, with_systems
 from verite.model.tables import ABSENT, Legend, Table
 from verite.model.tables import Part as Piece
 from verite.protocols.keypoints import Sigmas, choose_sigmas, fill_crowdpose_areas, name_sigmas, pose_areas
@@ -633,6 +633,19 @@ class CocoResults(MeanResults):
             *([Legend(f"Area ranges: {areas}.")] if areas else []),
         ]
 
+    def remarks(self) -> list[str]:
+        """Return lines on classes without predictions, object id 0 and tied confidences; none without checks."""
+        if self.settings.checks == "off" or not len(self.truth):
+            return []
+        from verite.checks import remarks_on_ap
+
+        truths, preds = self.numbers.counts
+        rows = zip(self.class_names, truths, preds, strict=True)
+        unpredicted = [name for name, objects, found in rows if objects and not found]
+        lines = remarks_on_ap(self.truth, self.pred, unpredicted)
+        is_emulated = self.settings.quirks == "pycocotools"  # then id 0 is missed here, too
+        return [line for line in lines if not (is_emulated and line.startswith("V217"))]
+
     def contents(self) -> list[Piece]:
         """Return the scores, the chosen table, the signature and the notes."""
         scores = Table(("system", *self.scores), ((self.name, *(score.value for score in self.scores.values())),))
@@ -650,7 +663,7 @@ class CocoResults(MeanResults):
 
     def to_json(self, *, indent: int = 0) -> str:
         """Return one JSON document; absent values are null."""
-        return to_small_json(self.to_dict(), indent=indent)
+        return to_small_json(with_systems(self.name, self.to_dict()), indent=indent)
 
     def details(self) -> dict[str, Any]:
         """Return the documented keys of the JSON document: the scores, and the same per class and threshold."""
