@@ -19,19 +19,22 @@ from verite.evaluation.tracking import (
     HOTA_FAMILY,
     SequenceCounts,
     TrackedSequence,
+    TrackTimeline,
     assign,
     count_sequence,
     hota_curves,
+    match_clear,
     summarise,
+    timeline_of,
 )
-from verite.model.results import Results
+from verite.model.results import Matches, Results, choose_threshold
 from verite.model.sequences import Sequences, share_frames
 from verite.model.tables import Part, Table
 from verite.protocols.protocol import protocol
 from verite.settings import Choice, Option, Threshold
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -122,6 +125,7 @@ class TrackResults(Results):
     ) -> None:
         self.settings, self.sequence_counts, self.sequences = settings, dict(counts), sequences
         self.outside = 0  # predictions in frames that the ground truth does not have
+        self.counted = (~truth.ignored, ~pred.ignored)  # objects and predictions that the rules leave
         self.classes = list(dict.fromkeys(label for _, label in self.sequence_counts))
         self.total = SequenceCounts.total(list(self.sequence_counts.values()))
         self.metrics = summarise(self.total)
@@ -146,6 +150,11 @@ class TrackResults(Results):
     def curves(self) -> dict[str, NDArray[np.float64]]:
         """HOTA, DetA, AssA, DetRe, DetPr, AssRe, AssPr and LocA at the alphas 0.05, 0.10, …, 0.95."""
         return hota_curves(self.total.hota)
+
+    @property
+    def iou_thresholds(self) -> tuple[float, ...]:
+        """The IoU threshold of CLEAR MOT and Identity."""
+        return (self.settings.iou,)
 
     @property
     def class_names(self) -> list[str]:
@@ -215,6 +224,40 @@ class TrackResults(Results):
         said = f"no prediction in sequence {', '.join(empty[:3])}{more}: is a file missing?"
         beyond = f"{self.outside:,} predictions are in frames that the ground truth does not have: false positives"
         return [*super().notes, *([said] if empty else []), *([beyond] if self.outside else [])]
+
+    def timelines(self) -> dict[tuple[str, str], TrackTimeline]:
+        """Return what happens to each object over time, by sequence and class: matched, missed, identity switches."""
+        return {key: timeline_of(tracked, self.settings.iou) for key, _, _, tracked in self.tracked()}
+
+    def tracked(self) -> Iterator[tuple[tuple[str, str], Ints, Ints, TrackedSequence]]:
+        """Yield sequence and class, the rows of both sides that count, and their overlapping pairs."""
+        names = self.truth.labels.all_names
+        for sequence, name in self.sequence_counts:
+            label, i = names.index(name), self.sequences.names.index(sequence)
+            ours = rows_of(self.truth, self.counted[0], label, self.sequences, i)
+            theirs = rows_of(self.pred, self.counted[1], label, self.sequences, i)
+            yield (
+                (sequence, name),
+                ours,
+                theirs,
+                tracked_sequence(self.truth, self.pred, ours, theirs, self.sequences, i, self.settings),
+            )
+
+    def matches(self, iou: float | None = None) -> Matches:
+        """Return the prediction that CLEAR MOT matches with each ground-truth object at the IoU threshold."""
+        choose_threshold((self.settings.iou,), iou)
+        pairs, truths, preds = [], [], []
+        for _, ours, theirs, tracked in self.tracked():
+            truth, pred, _, _ = match_clear(tracked, self.settings.iou)
+            pairs.append(np.stack([ours[truth], theirs[pred]]))
+            truths.append(ours)
+            preds.append(theirs)
+        empty = np.zeros(0, dtype=np.int64)
+        found = np.concatenate([np.zeros((2, 0), dtype=np.int64), *pairs], axis=1)
+        missed = np.setdiff1d(np.concatenate([empty, *truths]), found[0])
+        false = np.setdiff1d(np.concatenate([empty, *preds]), found[1])
+        sizes = len(self.truth), len(self.pred)
+        return Matches.of_pairs(self.settings.iou, sizes, (found[0], found[1]), missed, false)
 
     def draw_scores(self, scores: Sequence[str], weights: NDArray[np.float64], label: str | None = None) -> Any:
         """Return scores on bootstrap samples of whole sequences.
@@ -304,7 +347,7 @@ def track(truth: Annotations, pred: Annotations, settings: TrackSettings) -> Tra
                     tracked_sequence(truth, pred, ours, theirs, sequences, i, settings), settings.iou
                 )
     results = TrackResults(settings, counts, truth, pred, sequences, findings)
-    results.outside = int(outside.sum())
+    results.outside, results.counted = int(outside.sum()), (counted_truth, counted_pred)
     return results
 
 
