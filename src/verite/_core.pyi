@@ -908,6 +908,9 @@ def rows_at(
     positions: Annotated[NDArray[numpy.int32], dict(shape=(None,), order="C", device="cpu", writable=False)],
     wanted: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order="C", device="cpu", writable=False)],
 ) -> NDArray[numpy.int64]: ...
+def read_number_lines(
+    text: bytes, separator: str, columns: int
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int64], NDArray[numpy.int32], NDArray[numpy.int64]]: ...
 def digest(thing: Any) -> int: ...
 def clear_matches(
     offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],

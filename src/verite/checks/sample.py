@@ -114,6 +114,7 @@ class Side:
             "flaws": len(side.source.flaws),
             "poses": self.odd_poses,
             "shapes": 0 if side.columns.regions.has_only_boxes else len(side),
+            "tracks": len(side) if side.columns.track is not None else 0,
             "annotators": int(side.source.annotators is not None),
             "alike_names": len(names) - len(set(names)),
         }
@@ -180,6 +181,7 @@ class Pair:
             "single": fit["most_in_image"] == 1 and fit["images_predicted"] >= FEWEST_IMAGES,
             "reversed": is_reversed(fit["right"], fit["wrong"], fit["surer"]),
             "mirrored": self.mirrored[1] if has_poses else 0,
+            "tracks": truth.columns.track is not None and pred.columns.track is not None,
             "rotated": truth.source.has_angles or pred.source.has_angles,
         }
 

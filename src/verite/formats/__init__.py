@@ -233,6 +233,7 @@ def only_images(annotations: Annotations, rows: Sequence[int]) -> Annotations:
             None if images.ids is None else images.ids[list(rows)],
             widths=images.widths[list(rows)],
             heights=images.heights[list(rows)],
+            sequences=None if images.sequences is None else images.sequences.take(rows),
         ),
         image=place[annotations.image],
     )

@@ -18,6 +18,7 @@ from verite.files import read_bytes, translate_core_errors, write_atomically
 from verite.formats import coco
 from verite.formats import coco as coco_file
 from verite.formats.coco import open_coco
+from verite.formats.coco_video import with_tracks_of_file
 from verite.formats.format import Format, Options, PathProbe, class_names, head_of
 from verite.formats.json_documents import decode
 from verite.limits import limit
@@ -48,7 +49,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 def read_whole(path: Path, options: Options) -> Annotations:
     """Read COCO results strictly."""
-    return results(path, open_coco(path), options)
+    return with_tracks_of_file(results(path, open_coco(path), options), path)
 
 
 def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
@@ -205,6 +206,7 @@ PRESERVES = frozenset(
         "mask",
         "polygon",
         "polygon of several rings",
+        "track id",
         "unscored",
     }
 )

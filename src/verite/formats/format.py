@@ -54,6 +54,7 @@ def facts_of(annotations: Annotations) -> set[str]:
         "keypoints": annotations.regions.has_keypoints,
         "object id": annotations.ids is not None,
         "skeleton": labels.skeletons is not None,
+        "track id": annotations.track is not None,
         "unused class": is_unused and labels.names is not None,
         "unused class id": is_unused and labels.names is None,
         **facts_of_images(annotations.images),
@@ -405,6 +406,7 @@ REQUIREMENTS = (
     "masks that do not overlap",
     "no confidence",
     "rectangles",
+    "tracks",
 )
 
 # What most readers make use of: the four numbers and what they are measured in.

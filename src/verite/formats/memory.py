@@ -22,6 +22,7 @@ from verite.formats import coco, coco_results, lvis, tables
 from verite.formats import mask_images as mask_pictures
 from verite.formats.annotators import annotators_of_records, with_annotators
 from verite.formats.archives import Archive, temporary_folder
+from verite.formats.coco_video import with_tracks
 from verite.formats.format import Options, check_offsets, notes_on_unused_options
 from verite.formats.frameworks import FRAMEWORKS
 from verite.formats.mask_images import are_arrays, from_arrays
@@ -386,6 +387,7 @@ def is_lvis(given: Any) -> bool:
 def from_coco(given: Any, options: Options) -> Annotations:
     """Convert a COCO or LVIS document."""
     annotations = read_encoded("COCO dictionary", given, lvis if is_lvis(given) else coco, options)
+    annotations = with_tracks(annotations, given, "COCO dictionary")
     return with_annotators(annotations, annotators_of_records(given["annotations"]))
 
 
@@ -478,8 +480,8 @@ def to_column(values: Any) -> Any:
 IN_MEMORY_FORMATS = (
     InMemoryFormat("annotations", lambda given: isinstance(given, Annotations), lambda given, _: given),
     InMemoryFormat("a COCO dictionary", is_coco_dictionary, from_coco, coco.FORMAT.options),
-    InMemoryFormat("a list of COCO results", is_results, lambda given, options: read_encoded(
-        "COCO results", given, coco_results, options), coco_results.FORMAT.options),
+    InMemoryFormat("a list of COCO results", is_results, lambda given, options: with_tracks(read_encoded(
+        "COCO results", given, coco_results, options), given, "COCO results"), coco_results.FORMAT.options),
     InMemoryFormat("a pycocotools COCO object", is_pycocotools,
                    lambda given, options: from_coco(given.dataset, options), coco.FORMAT.options),
     InMemoryFormat("torchvision dictionaries (a list, or by image name)", is_torchvision, from_torchvision,

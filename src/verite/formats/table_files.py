@@ -211,6 +211,7 @@ PRESERVES = frozenset(
         "image name",
         "image size",
         "object id",
+        "track id",
         *FLAGS,
     }
 )
