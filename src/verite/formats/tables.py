@@ -4,10 +4,10 @@ Required are an image (`image_id`, `image` or `file_name`), a class (`category_i
 y, width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers; `BOXES` lists all) or a point (`x, y` and
 no other column of a box). Optional: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`,
 `segmentation` (polygons, or COCO's RLE), `mask` (compressed RLE) with `mask_height` and `mask_width`, `keypoints` (x,
-y, visibility, …), `track_id` and of videos `sequence` and `frame`, and the flags (`iscrowd` for `crowd`). `OTHER_NAMES` has what known tools call them; other names are
-mapped by the option `columns`. A row of a class that never has a box is an image without objects ("No finding"). A
-table without a column of classes needs the option `class_name`, or a ground truth of one class; that of RSNA, which has
-a column `Target`, is read as it is.
+y, visibility, …), `track_id` and of videos `sequence` and `frame`, and the flags (`iscrowd` for `crowd`). `OTHER_NAMES`
+has what known tools call them; other names are mapped by the option `columns`. A row of a class that never has a box is
+an image without objects ("No finding"). A table without a column of classes needs the option `class_name`, or a ground
+truth of one class; that of RSNA, which has a column `Target`, is read as it is.
 """
 
 from __future__ import annotations

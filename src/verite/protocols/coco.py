@@ -574,9 +574,8 @@ class CocoResults(MeanResults):
         """
         rules = self.evaluation.rules
         if isinstance(self.evaluation, Evaluation):
-            cells = len(self.class_names) * max(1, len(rules.ranges)) * len(rules.thresholds)
-            self.evaluation.check_curves(cells * len(rules.recalls))
-        return np.asarray(self.numbers.native.precision[0])
+            self.evaluation.check_curves(len(self.class_names) * len(rules.thresholds) * len(rules.recalls))
+        return np.asarray(self.numbers.native.curves)
 
     @property
     def precision(self) -> Floats:
