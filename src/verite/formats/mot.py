@@ -115,7 +115,7 @@ def add_line(rows: Rows, where: str, name: str, line: str, size: tuple[int, int]
     frame, track, *numbers = to_numbers([word.strip() for word in words], where)
     if frame != frame or not 1 <= frame <= FRAMES_AT_MOST or frame != int(frame):
         raise ReadError(where, expected="the number of a frame, from 1", found=excerpt(words[0]))
-    if track != track or track != int(track):
+    if not (abs(track) < 2**63 and track == int(track)):
         raise ReadError(where, expected="the id of a track, a whole number", found=excerpt(words[1]))
     image = f"{name}/{int(frame):06d}"
     rows.remember_image(where, image, size)

@@ -25,7 +25,7 @@ from verite.formats import Readable
 from verite.formats.json_documents import decode_bytes
 from verite.leaderboards.leaderboard import leaderboard
 from verite.model.comparison import Comparison, distinct_names
-from verite.model.results import Results, digest_for, to_json
+from verite.model.results import Results, digest_for, encode_json
 from verite.protocols import REGISTRY, protocol_named
 from verite.reporting.report.crops import ReportImages, window_of
 from verite.reporting.report.detector import EvaluatedDetector, file_name
@@ -312,13 +312,13 @@ def render_report(
     drawn = [section.draw(document, shown_images) for section in all_sections() if section.wanted(document)]
     unreadable, links = sorted(set(shown_images.unreadable)), shown_images.inner_links
     parts = pack_parts(drawn)
-    data = embed_packed("verite", to_json(document.to_plain(links=links, unreadable=unreadable)))
+    data = embed_packed("verite", encode_json(document.to_plain(links=links, unreadable=unreadable)))
     spent = sum(len(section.parts[0]) for section in drawn) + sum(map(len, parts)) + len(data)
     listed = [[row.image for row in data.images] for data in document.sections["images"]]
     shown = [int(image) for image in document.images.sizes]
     blobs, stored = pack_objects([one.counts for one in ranked], shown, listed, settings.budget - spent)
     contents = [section.finish(document, stored) for section in drawn]
-    data = embed_packed("verite", to_json(document.to_plain(stored, links, unreadable)))
+    data = embed_packed("verite", encode_json(document.to_plain(stored, links, unreadable)))
     header = render_header(document, unreadable)
     return assemble_page(document, header, drawn, contents, [shown_images.store(), data, *blobs, *parts])
 
@@ -332,7 +332,7 @@ def pack_parts(drawn: Sequence[DrawnSection]) -> list[Markup]:
     for section in drawn:
         for key, part in list(zip(section.keys, section.parts, strict=False))[1:]:
             found.setdefault(key, {})[section.id] = str(part)
-    return [embed_packed(f"part-{'-'.join(map(str, key))}", to_json(parts)) for key, parts in sorted(found.items())]
+    return [embed_packed(f"part-{'-'.join(map(str, key))}", encode_json(parts)) for key, parts in sorted(found.items())]
 
 
 def build_document(
