@@ -43,10 +43,9 @@ class Dataset:
     def evaluate(self) -> dict[str, Results]:
         """Return the results of every detector."""
         protocol = protocol_named(self.protocol)
-        how = {} if self.map is None else {"map": self.map}
-        truth = read(self.truth, **how)
+        truth = read(self.truth, map=self.map)
         return {
-            name: protocol(truth, read(path, like=truth, **how), name=name, **self.settings)
+            name: protocol(truth, read(path, like=truth, map=self.map), name=name, **self.settings)
             for name, path in self.preds.items()
         }
 
