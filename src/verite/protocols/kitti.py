@@ -158,7 +158,7 @@ class KittiResults(Results):
         remarks: Sequence[str] = (),
     ) -> None:
         """`curves` are by class and difficulty; `remarks` are notes about the files."""
-        self.settings, self.curves, self.remarks = settings, curves, list(remarks)
+        self.settings, self.curves, self.file_notes = settings, curves, list(remarks)
         scores = {}
         for difficulty in DIFFICULTIES:
             known = [own[difficulty].average(settings.recalls) for own in curves.values()]
@@ -210,7 +210,7 @@ class KittiResults(Results):
 
     def contents(self) -> list[Piece]:
         values = [f"{name} {'–' if isnan(score) else f'{score:.4f}'}" for name, score in self.scores.items()]
-        return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.remarks, LEGEND, self.signature,
+        return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.file_notes, LEGEND, self.signature,
                 *self.notes]  # fmt: skip
 
     def details(self) -> dict[str, Any]:
