@@ -665,14 +665,15 @@ def box_candidates(
     pixel: float = 0.0,
     min_iou: float = 0.0,
     class_agnostic: bool = False,
+    similarity: str = "corner_box",
     threads: int = 1,
 ) -> Candidates:
     """Return the pairs of the same image and class with an IoU of at least `min_iou`; raise if they are too many.
 
     `pixel` is added to every width and height: 1 if coordinates are pixel indices. With `class_agnostic`, pairs of
-    different classes count, too.
+    different classes count, too. The similarity "mask" takes the IoU of masks.
     """
-    rules = Rules((min_iou,), "corner_box", pixel=pixel, allow_unknown_classes=True, class_agnostic=class_agnostic)
+    rules = Rules((min_iou,), similarity, pixel=pixel, allow_unknown_classes=True, class_agnostic=class_agnostic)
     stages = Evaluation(truth, pred, rules, threads, most_pairs=limit("overlaps")).stages
     slot_offsets, truth_slot, overlap = stages.candidates
     lengths = np.zeros(len(pred), dtype=np.int64)

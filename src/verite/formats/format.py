@@ -186,6 +186,7 @@ class Options:
     class_map: ClassMap | None = None  # names of classes and the classes they stand for
     field: str | None = None  # which field of a framework's object holds the objects
     like: Annotations | None = None  # the truth: its images give sizes, its labels names
+    predictions: Any = None  # what is read next to this ground truth: its images may select the split
     side: str | None = None  # who asks: truth or pred on the command line, "" for its only side, None for Python
 
     @classmethod
