@@ -101,7 +101,7 @@ def test_label_files_have_truncation_and_occlusion(tmp_path: Path, capsys: pytes
 
 def test_files_without_truncation_get_a_note() -> None:
     results = vt.kitti(*many_cars())
-    assert any("truncation and occlusion" in note for note in results.remarks)
+    assert any("truncation and occlusion" in note for note in results.file_notes)
     assert pickle.loads(pickle.dumps(results)).to_json() == results.to_json()
 
 

@@ -387,6 +387,10 @@ class DatasetSettings(Settings):
         None, "Predictions on images that the ground truth does not have: stop, or drop them with a note.",
         metavar="stop|drop", section=FILES, is_rare=True,
     )  # fmt: skip
+    only_images: Option[str | None] = Setting(
+        None, "Evaluate only the images of this annotation file.", kind="path", metavar="FILE", section=FILES,
+        is_rare=True,
+    )  # fmt: skip
     annotator: Option[str | None] = Setting(
         None, "Ground truth of one annotator, of a file that has several.", metavar="COLUMN=NAME", section=FILES,
         is_rare=True,
@@ -480,6 +484,9 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
 
     # The only class that is evaluated is also that of a table without a column of classes.
     labels: tuple[str, ...] = tuple(given.get("labels") or ())
+    context = click.get_current_context(silent=True)
+    params = context.params if context is not None and side == "truth" else {}
+    paths: Any = params.get("pred") or (params.get("paths") or ())[1:]
     class_name = given.get("class_name") or (labels[0] if len(labels) == 1 else None)
     options = Options.of(
         boxes=given[f"{side}_boxes"],
@@ -497,8 +504,11 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
         map=given.get("map"),
         class_name=class_name,
         annotator=given.get("annotator") if side != "pred" else None,
-        unknown_images=given.get("unknown_images") if side == "pred" else None,
+        unknown_images=("drop" if given.get("only_images") else given.get("unknown_images"))
+        if side == "pred"
+        else None,
         like=like,
+        predictions=(paths if isinstance(paths, str) else paths[0]) if paths else None,
         side=side,
     )
     return given[f"{side}_format"] or given["both_format"], options
@@ -506,10 +516,11 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
 
 def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
     """Read one side as the options say; on a terminal a line shows that it takes long."""
-    from verite.formats import read_source
+    from verite.formats import read_source, restrict_images
 
     with wait_for(f"reading {path}{file_size(path)}"):
-        return read_source(path, *side_reading(side, given, like))
+        found = read_source(path, *side_reading(side, given, like))
+        return restrict_images(found, given["only_images"]) if side == "truth" and given.get("only_images") else found
 
 
 def file_size(path: str) -> str:

@@ -158,7 +158,7 @@ class KittiResults(Results):
         remarks: Sequence[str] = (),
     ) -> None:
         """`curves` are by class and difficulty; `remarks` are notes about the files."""
-        self.settings, self.curves, self.remarks = settings, curves, list(remarks)
+        self.settings, self.curves, self.file_notes = settings, curves, list(remarks)
         scores = {}
         for difficulty in DIFFICULTIES:
             known = [own[difficulty].average(settings.recalls) for own in curves.values()]
@@ -210,7 +210,7 @@ class KittiResults(Results):
 
     def contents(self) -> list[Piece]:
         values = [f"{name} {'–' if isnan(score) else f'{score:.4f}'}" for name, score in self.scores.items()]
-        return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.remarks, LEGEND, self.signature,
+        return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.file_notes, LEGEND, self.signature,
                 *self.notes]  # fmt: skip
 
     def details(self) -> dict[str, Any]:
@@ -336,14 +336,19 @@ class OverlappingPairs:
         truths = int((own == 0).sum())
         chosen = (self.iou > least) & (own[self.owner] >= 0) & (state[self.row] >= 0)
         confidence = np.ones(len(pred)) if pred.confidence is None else np.asarray(pred.confidence, dtype=np.float64)
+        # Objects without a pair change nothing, nor do predictions that take no part.
+        objects, starts = np.unique(self.owner[chosen], return_index=True)
+        is_pred = state == 0
+        is_pred[self.row[chosen]] = True
+        place = np.cumsum(is_pred) - 1
         columns = {
-            "offsets": np.searchsorted(self.owner[chosen], np.arange(len(truth) + 1)).astype(np.int64),
-            "pred": self.row[chosen].astype(np.int32),
+            "offsets": np.append(starts, int(chosen.sum())).astype(np.int64),
+            "pred": place[self.row[chosen]].astype(np.int32),
             "iou": self.iou[chosen],
-            "truth": own,
-            "state": state,
-            "in_region": (self.region_share > least).astype(np.uint8),
-            "confidence": confidence,
+            "truth": own[objects],
+            "state": state[is_pred],
+            "in_region": (self.region_share > least).astype(np.uint8)[is_pred],
+            "confidence": confidence[is_pred],
         }
         precision = np.zeros(POINTS)
         if truths:

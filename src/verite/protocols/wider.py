@@ -96,7 +96,7 @@ class WiderResults(Results):
         remarks: Sequence[str] = (),
     ) -> None:
         """`curves` are by subset and class; `remarks` are notes about the lists."""
-        self.settings, self.curves, self.remarks = settings, curves, list(remarks)
+        self.settings, self.curves, self.file_notes = settings, curves, list(remarks)
         scores = {}
         for subset, own in curves.items():
             known = [curve.ap for curve in own.values() if curve.truths]
@@ -143,7 +143,7 @@ class WiderResults(Results):
 
     def contents(self) -> list[Piece]:
         values = [f"{name} {'–' if isnan(score) else f'{score:.4f}'}" for name, score in self.scores.items()]
-        return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.remarks, LEGEND, self.signature,
+        return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.file_notes, LEGEND, self.signature,
                 *self.notes]  # fmt: skip
 
     def details(self) -> dict[str, Any]:
