@@ -557,7 +557,7 @@ def test_root_folder_of_open_images_has_a_box_file_per_split(tmp_path):
     assert "test, validation" in refused(vt.read, tmp_path)
     pred = tmp_path.parent / "predictions.csv"
     pred.write_text("ImageID,LabelName,Score,XMin,XMax,YMin,YMax\n02,/m/1,0.9,0.1,0.5,0.2,0.6\n")
-    results = vt.voc(tmp_path, pred)
+    results = vt.voc(tmp_path, pred, pixel="continuous")
     assert results.truth.images.names == ("02",)
     assert float(results["mAP"]) == 1
 
