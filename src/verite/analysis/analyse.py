@@ -429,7 +429,7 @@ def analyse_detectors(
         The predictions of one detector, or of several by name or in a list.
     protocol : {"coco", "voc", "lvis", "openimages", "f1"}
         Protocol whose AP is analysed; "f1" for predictions without confidences. Default: "coco".
-    on, iou, sigmas, metric, image_labels, hierarchy, descriptions, labels, checks, threads, name
+    on, iou, sigmas, max_distance, pixel_size, metric, image_labels, hierarchy, descriptions, labels, checks, threads
         Settings of the protocol, as ``vt.coco`` and the others take them.
     background : float
         Maximum IoU of a background error (TIDE's t_b). Default: 0.1.

@@ -43,6 +43,8 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("f1", "", "Precision, recall, F1 without confidences"),
         ("track", "", "Tracking: HOTA, MOTA, IDF1"),
         ("miss-rate", "", "Pedestrians: log-average miss rate, MR⁻²"),
+        ("kitti", "", "KITTI 2-D: easy, moderate and hard objects"),
+        ("wider", "", "WIDER FACE: easy, medium and hard faces"),
         ("localize", "localize", "Localization metrics of matched objects"),
         ("scene-score", "scene_score", "One score per image for the whole scene"),
     ),

@@ -387,6 +387,10 @@ class DatasetSettings(Settings):
         None, "Predictions on images that the ground truth does not have: stop, or drop them with a note.",
         metavar="stop|drop", section=FILES, is_rare=True,
     )  # fmt: skip
+    only_images: Option[str | None] = Setting(
+        None, "Evaluate only the images of this annotation file.", kind="path", metavar="FILE", section=FILES,
+        is_rare=True,
+    )  # fmt: skip
     annotator: Option[str | None] = Setting(
         None, "Ground truth of one annotator, of a file that has several.", metavar="COLUMN=NAME", section=FILES,
         is_rare=True,
@@ -497,7 +501,9 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
         map=given.get("map"),
         class_name=class_name,
         annotator=given.get("annotator") if side != "pred" else None,
-        unknown_images=given.get("unknown_images") if side == "pred" else None,
+        unknown_images=("drop" if given.get("only_images") else given.get("unknown_images"))
+        if side == "pred"
+        else None,
         like=like,
         side=side,
     )
@@ -506,10 +512,11 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
 
 def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
     """Read one side as the options say; on a terminal a line shows that it takes long."""
-    from verite.formats import read_source
+    from verite.formats import read_source, restrict_images
 
     with wait_for(f"reading {path}{file_size(path)}"):
-        return read_source(path, *side_reading(side, given, like))
+        found = read_source(path, *side_reading(side, given, like))
+        return restrict_images(found, given["only_images"]) if side == "truth" and given.get("only_images") else found
 
 
 def file_size(path: str) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # For type checkers: the similarities of the core; a test compares the two lists.
-On = Literal["box", "mask", "boundary", "keypoints", "rotated"]
+On = Literal["box", "mask", "boundary", "keypoints", "rotated", "point"]
 
 SIMILARITIES: dict[str, str] = dict(_core.similarities())
 
