@@ -78,6 +78,11 @@ class Tally:
     rows: tuple[int, ...]
 
 
+def fold(name: str) -> str:
+    """Normalise a class name: case folded, white space collapsed."""
+    return " ".join(name.casefold().split())
+
+
 class Side:
     """Ground truth or predictions, with the counts of anomalies that decide which checks run."""
 
@@ -102,12 +107,15 @@ class Side:
         crowds, fractions, none = counted["crowd"], counted["fractions"], Tally(0, ())
         counted["crowd"] = crowds if crowds.count >= max(FEWEST_CROWDS, CROWDS * len(side)) else none
         counted["fractions"] = fractions if fractions.count >= FEWEST_FRACTIONS else none
-        return {
-            **counted,
-            "flaws": Tally(len(side.source.flaws), ()),
-            "poses": Tally(self.odd_poses, ()),
-            "tracks": Tally(len(side) if side.columns.track is not None else 0, ()),
+        names = [fold(name) for name in side.labels.all_names] if self.is_truth else []
+        of_side = {
+            "flaws": len(side.source.flaws),
+            "poses": self.odd_poses,
+            "annotators": int(side.source.annotators is not None),
+            "alike_names": len(names) - len(set(names)),
+            "tracks": len(side) if side.columns.track is not None else 0,
         }
+        return counted | {name: Tally(count, ()) for name, count in of_side.items()}
 
     @property
     def odd_poses(self) -> int:
@@ -156,6 +164,7 @@ class Pair:
             "mask_images": truth.source.format in MASK_FORMATS and pred.source.format in MASK_FORMATS,
             "unknown_images": images - truth_images,
             "unknown_labels": labels - truth_labels,
+            "alike_names": labels - truth_labels,
             "exchanges": len(fit["exchanges"]),
             "unpredicted": unpredicted,
             "many_unpredicted": 0 if is_rare or not objects else unpredicted,

@@ -171,9 +171,13 @@ def draw_gold(truth: str, given: Given) -> None:
 
 
 def are_score_tables(truth: str, pred: tuple[str, ...], given: Given) -> bool:
-    """Return whether the arguments are tables of scores: one table alone, or columns of such tables are named."""
+    """Return whether the arguments are tables of scores: one table, columns of such are named, or all look like it."""
+    from verite.leaderboards.score_tables import is_score_table
+
     named = any(given[name] is not None for name in ("case", "system", "score", "cluster", "task"))
-    return named or (not pred and Path(truth).suffix.lower() in (".csv", ".tsv"))
+    if named or (not pred and Path(truth).suffix.lower() in (".csv", ".tsv")):
+        return True
+    return bool(pred) and all(is_score_table(Path(path)) for path in (truth, *pred))
 
 
 def rank_tables(paths: tuple[str, ...], given: Given) -> None:

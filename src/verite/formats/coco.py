@@ -10,11 +10,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
-
-import msgspec
 
 from verite import _core
 from verite.arrays import np
@@ -159,16 +157,18 @@ FORMATS = ("coco", "coco-folder", "coco-rotated", "lvis")
 Table = TypeVar("Table")
 
 
-class ImageTable(msgspec.Struct):
+@dataclass(frozen=True)
+class ImageTable:
     """The images of a COCO document; other sections are skipped by the decoder."""
 
-    images: list[dict[str, Any]] = []
+    images: list[dict[str, Any]] = field(default_factory=list)
 
 
-class AnnotationTable(msgspec.Struct):
+@dataclass(frozen=True)
+class AnnotationTable:
     """The annotations of a COCO document; other sections are skipped by the decoder."""
 
-    annotations: list[dict[str, Any]] = []
+    annotations: list[dict[str, Any]] = field(default_factory=list)
 
 
 def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:

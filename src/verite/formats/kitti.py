@@ -36,10 +36,13 @@ WORDS = 15  # of a truth; predictions have a score more
 WORDING = "TYPE TRUNCATED OCCLUDED ALPHA X1 Y1 X2 Y2 and 7 numbers, 8 with a score"
 NOWHERE = "-1 -1 -1 -1000 -1000 -1000 -10"  # KITTI's own words for what is not known in 3-D
 IGNORED = "DontCare"
+LABELS = Path("training") / "label_2"  # in the dataset's root folder, beside images and calibrations
 
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is KITTI: most lines are a type and the numbers of a KITTI object."""
+    if probe.is_folder and (probe.path / LABELS).is_dir():
+        return f"KITTI's root folder with {LABELS.as_posix()}/"
     lines = probe.lines if probe.with_suffix(".txt") else []
     fitting = [
         words
@@ -52,10 +55,11 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    """Read one text file per image."""
-    probe = PathProbe(path)
+    """Read one text file per image; of the dataset's root folder those of `training/label_2`."""
+    place = path / LABELS if (path / LABELS).is_dir() else path
+    probe = PathProbe(place)
     files = [file for file in probe.with_suffix(".txt") if not probe.is_folder or not is_list(file)]
-    files, why = files_of_split(path, files, options)
+    files, why = files_of_split(place, files, options)
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
     rows = Rows(path, options)

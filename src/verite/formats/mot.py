@@ -229,7 +229,7 @@ def parse_line(where: str, line: str, *, is_truth: bool) -> list[float]:
     frame, track = numbers[:2]
     if frame != frame or not 1 <= frame <= FRAMES_AT_MOST or frame != int(frame):
         raise ReadError(where, expected="the number of a frame, from 1", found=excerpt(words[0]))
-    if track != track or abs(track) >= 2**63 or track != int(track):
+    if not (abs(track) < 2**63 and track == int(track)):
         raise ReadError(where, expected="the id of a track, a whole number", found=excerpt(words[1]))
     if is_truth and len(words) == 9:
         class_name(where, numbers[CLASS])

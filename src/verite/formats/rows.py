@@ -119,6 +119,8 @@ class Rows:
         self.remember_image(where, image)
         if isinstance(label, str):
             check_name(where, label)
+        if track is not None and not -(2**63) <= track < 2**63:
+            raise ReadError(where, expected="the id of a track, a whole number of 64 bits", found=excerpt(str(track)))
         row = len(self.boxes)
         self.image.append(image)
         self.label.append(label)

@@ -385,8 +385,8 @@ def rank_results(
     simulation = LeaderboardSimulation(names, given, metrics, errors, audit, settings)
     gold = None if settings.gold is None else read_gold(settings.gold, simulation.truth)
     samples = simulation.simulate()
-    units = sampled_units(simulation.truth.images, simulation.groups).count if simulation.resamples else None
-    intervals, no_interval = simulation.score_intervals(units)
+    units = sampled_units(simulation.truth.images, simulation.groups) if simulation.resamples else None
+    intervals, no_interval = simulation.score_intervals(None if units is None else units.effective)
     boards = {}
     for k, metric in enumerate(metrics):
         scores = np.array([one.scores[metric].value for one in given])
@@ -398,9 +398,10 @@ def rank_results(
             scores,
             drawn,
             settings.level,
-            units,
+            None if units is None else units.count,
             is_grouped=is_grouped,
             intervals=intervals.get(metric, ()),
+            effective_units=None if units is None else units.effective,
         )
     board = boards[metrics[0]]
     corrected = None if gold is None else correct_by_gold(*gold, given, board, settings.seed)
