@@ -117,7 +117,6 @@ class Side:
             "tracks": len(side) if side.columns.track is not None else 0,
             "annotators": int(side.source.annotators is not None),
             "alike_names": len(names) - len(set(names)),
-            "tracks": len(side) if side.columns.track is not None else 0,
         }
         return counted | {name: Tally(count, ()) for name, count in of_side.items()}
 
