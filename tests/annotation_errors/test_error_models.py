@@ -154,7 +154,7 @@ def test_the_largest_rate_is_where_the_probability_falls_to_the_level(name):
 
 
 @pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model.__module__.startswith("verite.")])
-@pytest.mark.parametrize("page", ["docs/explain/ranking.md", "docs/reference/python.md"])
+@pytest.mark.parametrize("page", ["docs/explanation/ranking.md", "docs/reference/python.md"])
 def test_the_documentation_names_every_model(name, page):
     text = (Path(__file__).parent.parent.parent / page).read_text()
     kind = MODELS[name].__name__
