@@ -159,7 +159,7 @@ def test_the_documentation_names_every_model(name, page):
     text = (Path(__file__).parent.parent.parent / page).read_text()
     kind = MODELS[name].__name__
     assert f"annotation_errors.{kind}" in text
-    if page.startswith("docs/explain"):
+    if page.startswith("docs/explanation"):
         row = next(
             line for line in text.splitlines() if line.startswith("| `--") and f"annotation_errors.{kind}(" in line
         )
