@@ -226,7 +226,7 @@ class CocoSettings(RankedSettings, PointSettings):
         flags={"exact": "pycocotools"},
     )
     per: Option[Per] = Choice(
-        "class", "One table row per class, threshold or image.", Per, is_signed=False, is_common=True
+        "class", "Rows of the table.", Per, is_signed=False, is_common=True
     )
     ignore_regions: Option[float] = IGNORE_REGIONS
     threads: Option[int | None] = THREADS
