@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.calibration import fit_isotonic
+from verite.analysis.calibration import IsotonicFit, fit_isotonic
 from verite.analysis.errors import BACKGROUND, CLASS, LOCALIZATION, ErrorTypes
 from verite.analysis.part import AnalysisPart, PartRecord, describe_ignored, part_signature
 from verite.leaderboards.audit import AuditRow, audit_table, read_rows
@@ -127,13 +127,22 @@ class Suspicious(AnalysisPart):
         found = np.zeros(len(matches.pred))
         every = matches.counted_rows
         fold = matches.pred.image % FOLDS
+
+        def fit_without(k: int, rows: Ints) -> IsotonicFit:
+            outside = rows[fold[rows] != k]
+            return fit_isotonic(matches.confidence[outside], matches.is_tp[outside])
+
+        of_all: dict[int, IsotonicFit] = {}  # by fold, for classes with few predictions
         for part in matches.class_slices:
             rows = every[part]
-            fitted = rows if len(rows) >= ENOUGH else every
             for k in range(FOLDS):
-                inside, outside = rows[fold[rows] == k], fitted[fold[fitted] != k]
-                if len(inside) and len(outside):
-                    fit = fit_isotonic(matches.confidence[outside], matches.is_tp[outside])
+                inside = rows[fold[rows] == k]
+                if not len(inside):
+                    continue
+                if len(rows) < ENOUGH and k not in of_all:
+                    of_all[k] = fit_without(k, every)
+                fit = of_all[k] if len(rows) < ENOUGH else fit_without(k, rows)
+                if len(fit.at):
                     found[inside] = fit(matches.confidence[inside])
         farthest = max(FARTHEST, 1 / (len(every) + 2))  # few predictions make nothing certain
         return np.clip(found / (1 - 3 * self.prior), farthest, 1 - farthest)

@@ -82,6 +82,11 @@ class Tally:
     rows: tuple[int, ...]
 
 
+def fold(name: str) -> str:
+    """Normalise a class name: case folded, white space collapsed."""
+    return " ".join(name.casefold().split())
+
+
 class Side:
     """Ground truth or predictions, with the counts of anomalies that decide which checks run."""
 
@@ -106,13 +111,16 @@ class Side:
         crowds, fractions, none = counted["crowd"], counted["fractions"], Tally(0, ())
         counted["crowd"] = crowds if crowds.count >= max(FEWEST_CROWDS, CROWDS * len(side)) else none
         counted["fractions"] = fractions if fractions.count >= FEWEST_FRACTIONS else none
-        shapes = 0 if side.columns.regions.has_only_boxes or len(side) < FEWEST_SHAPES else len(side)
-        return {
-            **counted,
-            "flaws": Tally(len(side.source.flaws), ()),
-            "poses": Tally(self.odd_poses, ()),
-            "shapes": Tally(shapes, ()),
+        names = [fold(name) for name in side.labels.all_names] if self.is_truth else []
+        of_side = {
+            "flaws": len(side.source.flaws),
+            "poses": self.odd_poses,
+            "shapes": 0 if side.columns.regions.has_only_boxes or len(side) < FEWEST_SHAPES else len(side),
+            "tracks": len(side) if side.columns.track is not None else 0,
+            "annotators": int(side.source.annotators is not None),
+            "alike_names": len(names) - len(set(names)),
         }
+        return counted | {name: Tally(count, ()) for name, count in of_side.items()}
 
     @property
     def odd_poses(self) -> int:
@@ -162,6 +170,7 @@ class Pair:
             "mask_images": truth.source.format in MASK_FORMATS and pred.source.format in MASK_FORMATS,
             "unknown_images": images - truth_images,
             "unknown_labels": labels - truth_labels,
+            "alike_names": labels - truth_labels,
             "exchanges": len(fit["exchanges"]),
             "unpredicted": unpredicted,
             "many_unpredicted": 0 if is_rare or not objects else unpredicted,
@@ -174,6 +183,7 @@ class Pair:
             "single": fit["most_in_image"] == 1 and fit["images_predicted"] >= FEWEST_IMAGES,
             "reversed": is_reversed(fit["right"], fit["wrong"], fit["surer"]),
             "mirrored": self.mirrored[1] if has_poses else 0,
+            "tracks": truth.columns.track is not None and pred.columns.track is not None,
             "rotated": truth.source.has_angles or pred.source.has_angles,
         }
 

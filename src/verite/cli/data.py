@@ -132,12 +132,15 @@ What the new format cannot hold is listed.""",
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Convert annotations to another format."""
     from verite.cli.output import count_of, describe_reading, note
-    from verite.formats import format_named, read, read_source, write
+    from verite.formats import format_named, read, read_source, restrict_images, write
     from verite.formats.format import Options
 
     title = format_named(to).title
     truth = read(like) if like else None
+    listed = given.pop("only_images")
     annotations = read_source(source, given.pop("format"), Options.of(**given, like=truth, side=""))
+    if listed:
+        annotations = restrict_images(annotations, listed)
     describe_reading("in", annotations, quiet=quiet)
     for flaw in annotations.source.flaws:
         note(

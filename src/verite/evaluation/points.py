@@ -85,7 +85,7 @@ class MaxDistanceSetting(Setting[Any, Any]):
     def __init__(self) -> None:
         super().__init__(
             None,
-            "Maximum distance of points: pixels, 10% of the diagonal, 0.5size of the object.",
+            "Maximum distance of points: pixels, 10% of the diagonal, 0.5size of the box.",
             metavar="D",
             default_text="10%",
             omit_default=True,

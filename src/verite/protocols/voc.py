@@ -75,7 +75,7 @@ FLAGS = (
 )  # objects that are ignored or matched by rules of their own
 
 # What Ultralytics does otherwise than Pascal VOC, as its documentation says and its numbers show.
-ULTRALYTICS: dict[str, Any] = {
+ULTRALYTICS: dict[str, object] = {
     "iou": THRESHOLDS,
     "interpolation": "trapezoid",
     "pixel": "continuous",

@@ -9,7 +9,8 @@ import verite as vt
 from tests.reporting.report.pages import SYSTEMS, TRUTH, Text, crowded_pair, random_pair
 from verite.reporting.draw import Overlay
 from verite.reporting.report.confidence_counts import STEPS, ConfidenceCounts, confusion_by_threshold
-from verite.reporting.report.packed import Packer, encoded_size, pack
+from verite.reporting.report.layout import encoded_size
+from verite.reporting.report.packed import Packer, pack
 
 
 @pytest.mark.parametrize("classes", [1, 2, 80])
@@ -82,7 +83,7 @@ def test_thresholds_of_unbounded_confidences_lie_between_their_extremes():
 def test_predictions_beyond_the_budget_are_counted():
     truth, pred = random_pair(5, images=40)
     tally = ConfidenceCounts(Overlay(vt.coco(truth, pred, checks="off")))
-    packer = Packer([tally], [], 10_000_000)
+    packer = Packer([tally], [])
     fixed = packer.fixed_columns(tally, np.zeros(0, dtype=np.int64))
     size = encoded_size(pack(fixed)[0])
     data, about = packer.pack_predictions(tally, fixed, size, 10_000_000)

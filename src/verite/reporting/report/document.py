@@ -19,6 +19,9 @@ Json: TypeAlias = Any  # plain values as JSON has them, written by another packa
 Outline: TypeAlias = list[list[list[float]]]  # closed rings of [x, y] in pixels
 Value = TypeVar("Value")
 
+NUMBERS = frozenset({int, float, bool, type(None)})
+PLAIN = NUMBERS | {str}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Quoted:
@@ -32,10 +35,15 @@ class Quoted:
 
 def to_plain(value: Any) -> Json:
     """Return a dataclass, a collection or a number as plain values, by the keys of the JSON document."""
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if kind is list or kind is tuple:
+        return [inner if type(inner) in PLAIN else to_plain(inner) for inner in value]
     if isinstance(value, Quoted):
         return to_plain(value.json)
     if is_dataclass(value):
-        keys = getattr(type(value), "KEYS", {})
+        keys = getattr(kind, "KEYS", {})
         found = {}
         for one in fields(value):
             key, inner = keys.get(one.name, one.name), getattr(value, one.name)
@@ -50,14 +58,16 @@ def to_plain(value: Any) -> Json:
 def clean(value: Value) -> Value:
     """Return a copy whose texts can be written as UTF-8: a lone surrogate becomes a question mark."""
     found: Any = value
+    if type(value) in NUMBERS:
+        return value
     if isinstance(value, str):
         found = value if value.isprintable() else value.encode("utf-8", "replace").decode()
+    elif isinstance(value, (list, tuple)):
+        found = type(value)(inner if type(inner) in NUMBERS else clean(inner) for inner in value)
     elif is_dataclass(value) and not isinstance(value, type):
         found = replace(value, **{one.name: clean(getattr(value, one.name)) for one in fields(value)})
     elif isinstance(value, Mapping):
         found = {clean(key): clean(inner) for key, inner in value.items()}
-    elif isinstance(value, (list, tuple)):
-        found = type(value)(clean(inner) for inner in value)
     return found  # type: ignore[no-any-return]
 
 
@@ -408,7 +418,7 @@ class StoredPredictions:
     Attributes
     ----------
     layout
-        Name, JavaScript array type and bytes of each packed column.
+        Name, JavaScript array type, bytes and compressed bytes of each packed column.
     kept, left_out
         Number of predictions that are stored, and that did not fit the budget.
     left_out_below
@@ -427,10 +437,10 @@ class StoredObjects:
 
     Attributes
     ----------
-    scale
-        Pixels of one unit of a coordinate.
+    scale, fine
+        Pixels of one unit of a coordinate, and levels of confidence between two thresholds.
     layout
-        Name, JavaScript array type and bytes of each packed column of the ground truth.
+        Name, JavaScript array type, bytes and compressed bytes of each packed column of the ground truth.
     opened, outlined
         Number of images that can be opened, and of those whose objects have outlines, where not all do.
     predictions
@@ -440,10 +450,18 @@ class StoredObjects:
     KEYS: ClassVar[Mapping[str, str | None]] = {"predictions": None}
 
     scale: float  # pixels of one unit of a coordinate
+    fine: int  # levels of confidence between two thresholds
     layout: list[list[Json]]
     opened: int | None = None  # images that can be opened, where not all can
     outlined: int | None = None  # images whose objects have outlines, where not all have
     predictions: tuple[StoredPredictions, ...] = ()
+
+    def add_to(self, plain: dict[str, Json]) -> dict[str, Json]:
+        """Add to a document what is stored, of the ground truth and of each detector."""
+        plain["packed"] = to_plain(self)
+        for place, one in zip(plain["systems"], self.predictions, strict=True):
+            place["packed"] = to_plain(one)
+        return plain
 
 
 @dataclass(frozen=True)
@@ -515,26 +533,17 @@ class ReportDocument:
         data = self.sections.get(id)
         return data if detector is None or data is None else data[detector]
 
-    def to_plain(
-        self,
-        stored: StoredObjects | None = None,
-        links: Mapping[str, str] | None = None,
-        unreadable: Sequence[str] = (),
-    ) -> Json:
+    def to_plain(self, links: Mapping[str, str] | None = None, unreadable: Sequence[str] = ()) -> dict[str, Json]:
         """Return the document as JSON has it.
 
-        `stored` and `links` (to images inside the report) are known once the sections are drawn; so is which image
-        files were `unreadable`.
+        `links` (to images inside the report) are known once the sections are drawn; so is which image files were
+        `unreadable`.
         """
-        plain = to_plain(self)
+        plain: dict[str, Json] = to_plain(self)
         plain["settings"] = {"changed": dict(self.changed), "page": dict(self.settings)}
         plain["pictures"] = {"mode": self.image_mode, "broken": list(unreadable)}
         plain["images"]["links"] |= links or {}
         for data in self.sections.values():
             for place, one in zip(plain["systems"], data, strict=True) if isinstance(data, tuple) else [(plain, data)]:
                 place |= {} if one is None else to_plain(one)
-        if stored is not None:
-            plain["packed"] = to_plain(stored)
-            for place, one in zip(plain["systems"], stored.predictions, strict=True):
-                place["packed"] = to_plain(one)
         return plain

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 RANKS = ("1st", "2nd", "3rd")
 MOST_BESIDE = 3  # detectors side by side; more are listed in a table
-MOST_SCORES = 4  # of each detector, beside the first one
+MOST_SCORES = 5  # of each detector, beside the first one: COCO's by IoU and by size
 TABLE_SCORES = 12
 WHOLE = 2000  # letters of a list of names
 NUMBER = re.compile(r"\b\d+(?:\.\d+)?\b")

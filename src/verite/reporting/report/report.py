@@ -23,7 +23,7 @@ from verite.errors import BadParameter, DataError, ReadError
 from verite.files import find_path, path_of, read_text, without_suffix, write_atomically
 from verite.formats import Readable
 from verite.formats.json_documents import decode_bytes
-from verite.leaderboards.leaderboard import leaderboard
+from verite.leaderboards.leaderboard import LeaderboardSettings, protocol_of_scores, rank_results
 from verite.model.comparison import Comparison, distinct_names
 from verite.model.results import Results, digest_for, encode_json
 from verite.protocols import REGISTRY, protocol_named
@@ -37,16 +37,20 @@ from verite.reporting.report.document import (
     Images,
     Ranking,
     ReportDocument,
+    StoredObjects,
+    StoredPredictions,
     clean,
 )
 from verite.reporting.report.header import render_header
-from verite.reporting.report.layout import assemble_page, embed_packed
-from verite.reporting.report.packed import MOST_IMAGES, pack_objects
+from verite.reporting.report.layout import assemble_page, embed_bytes, embed_packed
+from verite.reporting.report.packed import MOST_IMAGES, pack, pack_objects, smallest
 from verite.reporting.report.section import ReportInputs
 from verite.reporting.report.sections import all_sections
 from verite.reporting.report.settings import ANALYSIS, ReportSettings
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from verite.model.styles import Markup
     from verite.reporting.report.section import DrawnSection
 
@@ -54,6 +58,7 @@ NOT_STATED = ("name", "threads")  # settings that change no number
 MOST_DECISIVE = 12  # decisive annotations
 RANKED_SCORES = 6  # scores that are resampled
 PROTOCOL_NAMES = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images", "f1": "F1"}
+NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 OPTIONS = {"labels": "--class"}  # settings whose option has another name
 
 
@@ -312,27 +317,46 @@ def render_report(
     drawn = [section.draw(document, shown_images) for section in all_sections() if section.wanted(document)]
     unreadable, links = sorted(set(shown_images.unreadable)), shown_images.inner_links
     parts = pack_parts(drawn)
-    data = embed_packed("verite", encode_json(document.to_plain(links=links, unreadable=unreadable)))
-    spent = sum(len(section.parts[0]) for section in drawn) + sum(map(len, parts)) + len(data)
+    plain = document.to_plain(links, unreadable)
+    header, photos = render_header(document, unreadable), shown_images.store()
+    # Everything but photos and objects counts first, to know what is left for objects.
+    none = StoredObjects(1.0, 1, [], predictions=(StoredPredictions([], 0, 0),) * len(ranked))
+    empty = [section.finish(document, none) for section in drawn]
+    around = assemble_page(document, header, drawn, empty, [embed_packed("verite", encode_json(plain)), *parts])
     listed = [[row.image for row in data.images] for data in document.sections["images"]]
     shown = [int(image) for image in document.images.sizes]
-    blobs, stored = pack_objects([one.counts for one in ranked], shown, listed, settings.budget - spent)
+    left = settings.budget - len(around.encode())
+    blobs, stored = pack_objects([one.counts for one in ranked], shown, listed, left)
     contents = [section.finish(document, stored) for section in drawn]
-    data = embed_packed("verite", encode_json(document.to_plain(stored, links, unreadable)))
-    header = render_header(document, unreadable)
-    return assemble_page(document, header, drawn, contents, [shown_images.store(), data, *blobs, *parts])
+    data = embed_packed("verite", encode_json(stored.add_to(plain)))
+    return assemble_page(document, header, drawn, contents, [photos, data, *blobs, *parts])
 
 
 def pack_parts(drawn: Sequence[DrawnSection]) -> list[Markup]:
     """Return the parts of sections that are not shown at first as compressed JSON, by section.
 
-    There is one script element for each detector ("part-1") and each pair of detectors ("part-0-2").
+    There is one script element for each detector ("part-1") and each pair of detectors ("part-0-2"). Their HTML differs
+    in little but its numbers: the texts between two numbers ("pieces") are stored once for all of them, and each part
+    as the places of its pieces and its numbers, which takes a third less than its HTML deflated.
     """
     found: dict[tuple[int, ...], dict[str, str]] = {}
     for section in drawn:
         for key, part in list(zip(section.keys, section.parts, strict=False))[1:]:
             found.setdefault(key, {})[section.id] = str(part)
-    return [embed_packed(f"part-{'-'.join(map(str, key))}", encode_json(parts)) for key, parts in sorted(found.items())]
+    pieces: dict[str, int] = {}
+    columns = {}
+    for key, parts in sorted(found.items()):
+        split = NUMBER.split(encode_json(parts))
+        places = np.array([pieces.setdefault(one, len(pieces)) for one in split[::2]], dtype=np.int64)
+        numbers = np.frombuffer("\n".join(split[1::2]).encode(), dtype=np.uint8)
+        columns["part-" + "-".join(map(str, key))] = {"pieces": smallest(places), "numbers": numbers}
+    if columns:
+        columns["pieces"] = {"pieces": np.frombuffer("\n".join(pieces).encode(), dtype=np.uint8)}
+    blobs = []
+    for id, mine in columns.items():
+        data, layout = pack(mine)
+        blobs.append(embed_bytes(id, data, encode_json(layout)))
+    return blobs
 
 
 def build_document(
@@ -354,8 +378,8 @@ def build_document(
     changed
         Settings of the protocol and of the analysis that are not the defaults, and the audit table.
     """
-    first, ranking = detectors[0], rank_detectors(detectors, settings, changed.get("audit"))
-    inputs = ReportInputs(detectors, ranking, changed)
+    first, (ranking, samples) = detectors[0], rank_detectors(detectors, settings, changed.get("audit"))
+    inputs = ReportInputs(detectors, ranking, changed, samples)
     sections, shown = {}, {one.image for one in (ranking.decisive if ranking else ())}
     for section in all_sections():
         sections[section.id], seen = section.collect(inputs)
@@ -432,24 +456,35 @@ def collect_findings(detectors: Sequence[EvaluatedDetector]) -> tuple[Finding, .
     return tuple(found.values())
 
 
-def rank_detectors(detectors: Sequence[EvaluatedDetector], settings: ReportSettings, audit: Any) -> Ranking | None:
-    """Return the reliability of the ranking; None for one detector, without resamples, or if the protocol has none."""
+def rank_detectors(
+    detectors: Sequence[EvaluatedDetector], settings: ReportSettings, audit: Any
+) -> tuple[Ranking | None, dict[str, NDArray[np.float64]]]:
+    """Return the reliability of the ranking, and the scores on bootstrap resamples of the images.
+
+    Both are empty for one detector, without resamples, or if the protocol has none. Scores are by metric, [detector,
+    resample].
+    """
     if len(detectors) < 2 or settings.draws < 1:
-        return None
+        return None, {}
     first = detectors[0]
     metrics = [key for key, score in first.results.scores.items() if np.isfinite(score.value)][:RANKED_SCORES]
     errors = Detection.parse(settings.errors) if settings.errors else None
     try:
-        board = leaderboard(
+        board = rank_results(
             {one.name: one.results for one in detectors},
-            errors=errors,
-            audit=audit if errors is not None else None,  # verdicts about chosen annotations give no rates
-            metrics=metrics,
-            draws=settings.draws,
-            audit_size=MOST_DECISIVE,
+            errors,
+            audit if errors is not None else None,  # verdicts about chosen annotations give no rates
+            LeaderboardSettings(
+                protocol=protocol_of_scores(metrics), metrics=metrics, draws=settings.draws, audit_size=MOST_DECISIVE
+            ),
+            influence_on=metrics[:1],
         )
     except BadParameter:
-        return None
+        return None, {}
+    samples = {}
+    for metric, ranked in board.boards.items():
+        places = [ranked.names.index(one.name) for one in detectors]
+        samples[metric] = ranked.samples["images"][:, places].T
     plain = board.to_dict()
     decisive = []
     for one in plain.pop("audit", [])[:MOST_DECISIVE]:
@@ -462,7 +497,7 @@ def rank_detectors(detectors: Sequence[EvaluatedDetector], settings: ReportSetti
     for one in plain.get("metrics", {}).values():
         one.pop("audit", None)
     plain.pop("truth", None)
-    return Ranking.of(plain, tuple(decisive))
+    return Ranking.of(plain, tuple(decisive)), samples
 
 
 def as_options(changed: Mapping[str, Any]) -> list[str]:

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from verite.model.styles import Markup, element
-from verite.reporting.report.layout import (
-    detector_name,
-)
+from verite.reporting.report.layout import detector_name
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from verite.reporting.report.crops import ReportImages
     from verite.reporting.report.detector import EvaluatedDetector
     from verite.reporting.report.document import Ranking, ReportDocument, StoredObjects
@@ -28,6 +29,7 @@ class ReportInputs:
     detectors: tuple[EvaluatedDetector, ...]  # best first
     ranking: Ranking | None
     changed: Mapping[str, Any]  # settings of protocol and analysis that are not the defaults, and `audit`
+    score_samples: Mapping[str, NDArray[np.float64]]  # scores on bootstrap resamples, [detector, resample]; may be {}
 
 
 @dataclass(frozen=True)

@@ -27,35 +27,74 @@ function press(text, act, about) {
 	return made;
 }
 
-// Packed data: deflated, in base64
-const canUnpack = "DecompressionStream" in window;
-async function inflate(id) {
-	const text = $(id).textContent, bytes = Uint8Array.fromBase64?.(text) ?? Uint8Array.from(atob(text), c => c.charCodeAt());
-	return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
+// Packed data: columns deflated one by one, in base 91: 13 bits are two digits
+const canUnpack = "DecompressionStream" in window, DIGIT = new Uint8Array(127);
+for (let code = 33, digit = 0; code < 127; code++) if (!"&<>".includes(String.fromCharCode(code))) DIGIT[code] = digit++;
+function decode(text) {
+	const bytes = new Uint8Array(text.length * 13 >> 4);
+	for (let k = 0, at = 0, bits = 0, left = 0; k < text.length; k += 2) {
+		bits |= DIGIT[text.charCodeAt(k)] + 91 * DIGIT[text.charCodeAt(k + 1)] << left;
+		for (left += 13; left > 7; left -= 8, bits >>= 8) bytes[at++] = bits;
+	}
+	return bytes;
 }
+const inflate = bytes => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate")));
 async function unpack(id, layout) {
-	const raw = await (await inflate(id)).arrayBuffer(), found = {};
+	const packed = decode($(id).textContent), found = {};
 	let at = 0;
-	for (const [name, type, length] of layout) {
-		const bytes = new Uint8Array(raw, at, length), made = new window[type](length / window[type].BYTES_PER_ELEMENT), n = made.length;
+	for (const [name, type, , length] of layout ?? JSON.parse($(id).dataset.layout)) {
+		const bytes = new Uint8Array(await inflate(packed.subarray(at, at += length)).arrayBuffer());
+		const made = new window[type](bytes.length / window[type].BYTES_PER_ELEMENT), n = made.length;
 		// All low bytes come first: they compress better apart from the high ones.
 		const out = new Uint8Array(made.buffer), size = made.BYTES_PER_ELEMENT;
 		if (size === 1) out.set(bytes);
 		else for (let k = 0; k < size; k++) for (let j = 0; j < n; j++) out[j * size + k] = bytes[k * n + j];
 		found[name] = made;
-		at += length;
+	}
+	if (found.many) {
+		let next = 0;
+		found.start = Uint32Array.of(0, ...Array.from(found.many, many => next += many));
 	}
 	return found;
 }
-const report = canUnpack && await (await inflate("#verite")).json();
-const {systems, images, words, truth: {labels, asked: objectCounts}, packed: {scale, layout}} = report || {systems: [], images: {}, truth: {labels: []}, packed: {}};
+const report = canUnpack && await inflate(Uint8Array.from(atob($("#verite").textContent), c => c.charCodeAt())).json();
+const {systems, images, words, truth: {labels, asked: objectCounts}, packed: {scale, fine, layout}} = report || {systems: [], images: {}, truth: {labels: []}, packed: {}};
 const nameOf = label => shown(labels[label]), imageName = image => shown(images.names[image]), systemName = i => shown(systems[i].name);
 const truths = report && await unpack("#objects", layout), ready = [], loaded = [];
-const load = i => loaded[i] ??= unpack(`#objects-${i}`, systems[i].packed.layout).then(data => {
-	// Of attributed objects only the difference to matched ones is stored.
-	for (const end of ["", "+"]) data["near" + end].forEach((bits, j) => data["near" + end][j] = bits ^ data["found" + end][j]);
-	return ready[i] = data;
-});
+const load = i => loaded[i] ??= unpack(`#objects-${i}`, systems[i].packed.layout).then(data => ready[i] = place(data, systems[i].steps.steps.length * fine));
+// Most predictions are stored as differences to the ground-truth object that they match or miss.
+function place(data, most) {
+	const {start, ref, label, type, sure, iou, e0, e1, e2, e3} = data, n = ref.length, signed = value => value & 1 ? -(value + 1) / 2 : value / 2;
+	const {x, y, w, h} = data, boxes = Object.fromEntries([..."xywh"].map(side => [side, new Uint16Array(n)])), levels = new Uint16Array(n), classes = new Uint32Array(n);
+	const count = () => new Uint8Array(truths.label.length), found = {found: count(), "found+": count(), near: count(), "near+": count()};
+	let other = 0, near = 0;
+	for (let image = 0; image < start.length - 1; image++) for (let j = start[image], level = most; j < start[image + 1]; j++) {
+		levels[j] = level -= sure[j];
+		level = levels[j];
+		if (!ref[j]) {
+			[boxes.x[j], boxes.y[j], boxes.w[j], boxes.h[j]] = [x[other], y[other], w[other], h[other++]];
+			classes[j] = label[j];
+			if (iou) iou[j] = signed(iou[j]);
+			continue;
+		}
+		const t = truths.start[image] + ref[j] - 1, [tx, ty, tw, th] = [truths.x[t], truths.y[t], truths.w[t], truths.h[t]], right = tx + tw + signed(e2[near]), below = ty + th + signed(e3[near]);
+		const left = boxes.x[j] = tx + signed(e0[near]), top = boxes.y[j] = ty + signed(e1[near++]), wide = boxes.w[j] = right - left, high = boxes.h[j] = below - top;
+		classes[j] = truths.label[t] + signed(label[j]);
+		if (iou) {
+			const shared = Math.max(0, Math.min(right, tx + tw) - Math.max(left, tx)) * Math.max(0, Math.min(below, ty + th) - Math.max(top, ty));
+			iou[j] = signed(iou[j]) + Math.floor(100 * shared / Math.max(1, wide * high + tw * th - shared));
+		}
+		if (!truths.asked[t]) continue;
+		const step = Math.floor(level / fine) + 1;
+		for (const name of type[j] & 15 ? ["near"] : ["near", "found"]) {
+			found[name][t] = Math.max(found[name][t], step);
+			found[name + "+"][t] |= type[j] >> 4;
+		}
+	}
+	// What predictions that are not stored would change
+	for (const name in found) data[name]?.forEach((bits, t) => found[name][t] ^= bits);
+	return {...data, ...boxes, ...found, sure: levels, label: classes, iou};
+}
 
 // One tab stop for a grid of buttons; arrow keys move inside it
 function rove(box, query) {

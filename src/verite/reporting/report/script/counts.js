@@ -117,6 +117,7 @@ async function rank(i, known, cells) {
 	const list = $(`[data-ranked="${i}"]`), found = [];
 	if (!list || state.at[i] === list.at) return;
 	list.at = state.at[i];
+	write(list.previousElementSibling, `${atThreshold(i)}; the crops are predictions of the second class.`);
 	known.forEach((a, k) => known.forEach((b, l) => k !== l && a >= 0 && b >= 0 && cells[k][l] && found.push([a, b, cells[k][l], sum(cells[k])])));
 	found.sort((one, two) => two[2] - one[2]);
 	const data = await load(i), top = found.slice(0, MOST_RANKED), crops = new Map(top.map(([a, b]) => [a + "," + b, []]));

@@ -25,12 +25,12 @@ function objectsOf(i, data, image, at = state.at[i]) {
 	}
 	for (let j = start[image]; j < start[image + 1]; j++) {
 		const level = levels[j], type = bits[j] & 15, label = classes[j];
-		if (at < steps ? level < at * 100 : !(bits[j] >> 4 & bit)) continue;
+		if (at < steps ? level < at * fine : !(bits[j] >> 4 & bit)) continue;
 		// As the matrix matches: the first unmatched ground truth with sufficient IoU.
 		const mine = found[to?.subarray(data.first[j], data.first[j] + candidates[j]).find(k => found[k].other === -1)];
 		if (mine) mine.other = label;
-		const confidence = certain(level / 100), other = mine?.label ?? (type || !isFirst ? -1 : label);
-		found.push({i, image, j, label, outcome: types[type], other, isError: type > 0, isTruth: false, confidence, iou: iou?.[j] / 255, columns: data});
+		const confidence = certain((level + .5) / fine), other = mine?.label ?? (type || !isFirst ? -1 : label);
+		found.push({i, image, j, label, outcome: types[type], other, isError: type > 0, isTruth: false, confidence, iou: iou?.[j] / 100, columns: data});
 	}
 	return found;
 }

@@ -1,10 +1,15 @@
 // Sections of one detector or of a pair: those that are not in the page are unpacked when they are chosen
+let shared;
 const pieces = {}, pairKey = () => [state.a, state.b].sort((a, b) => a - b).join("-");
 async function piecesOf(key) {
 	if (pieces[key]) return pieces[key];
-	const found = {}, packed = $(`#part-${key}`);
-	if (!packed) return pieces[key] = found;
-	for (const [id, html] of Object.entries(await (await inflate(`#part-${key}`)).json())) {
+	const found = {};
+	if (!$(`#part-${key}`)) return pieces[key] = found;
+	// Pieces of HTML that all parts share, between the numbers of this one.
+	const lines = bytes => new TextDecoder().decode(bytes).split("\n");
+	shared ??= lines((await unpack("#pieces")).pieces);
+	const {pieces: places, numbers: own} = await unpack(`#part-${key}`), values = lines(own);
+	for (const [id, html] of Object.entries(JSON.parse(Array.from(places, (at, k) => shared[at] + (values[k] ?? "")).join("")))) {
 		const holder = make("template", {});
 		holder.innerHTML = html;
 		found[id] = [...holder.content.childNodes];
@@ -19,10 +24,23 @@ async function put(key) {
 		if (!found[id]) return isPair && box.replaceChildren(make("h2", {class: "finding"}, "This pair is not in the report: create it with fewer detectors."));
 		pieces[box.dataset.key] ??= {};
 		pieces[box.dataset.key][id] = [...box.childNodes];
+		each("table[data-rows]", classRows, make("div", {}, ...found[id]));
 		box.replaceChildren(...found[id]);
 		box.dataset.key = key;
 		connect(box);
 	});
+}
+// Scores of both detectors by class, as in the first pair: label, colour, thousandths of both, difference and interval
+function classRows(table) {
+	const show = (value, sign) => isNaN(value) ? "–" : (sign ? signed : fixed)(value / 1000, 3), at = value => `${(2 + .096 * value).toFixed(1)}%`;
+	if (table.tBodies[0].rows.length) return;
+	for (const line of table.dataset.rows.split(";")) {
+		const [label, colour, ...values] = line.split(" "), [a, b, gap, low, high] = values.map(Number), kind = colour === "-" ? "" : " " + colour;
+		const bar = draw("svg", {class: "bar", height: 26, "aria-hidden": true}, draw("line", {x1: at(a), x2: at(b), y1: 13, y2: 13, class: "iv" + kind}), draw("circle", {cx: at(b), cy: 13, r: 4, class: "ring" + kind}), draw("circle", {cx: at(a), cy: 13, r: 5, class: "dot" + kind}));
+		const cells = [show(a), show(b), show(gap, true)].map(text => make("td", {}, text));
+		if (values.length > 3) cells.push(make("td", {class: "q"}, isNaN(low) ? "–" : `${show(low, true)} to ${show(high, true)}`));
+		table.tBodies[0].append(make("tr", {"data-differs": label}, make("th", {scope: "row"}, make("bdi", {class: "nm whole"}, nameOf(label))), make("td", {class: "wide"}, bar), ...cells));
+	}
 }
 let PAIRED = [];
 async function choose(a, b) {

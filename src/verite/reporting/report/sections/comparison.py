@@ -171,7 +171,7 @@ def resample(
         return None, None
     weights = resample_images(results[0].truth.images, ranking.draws)
     classes = np.stack([np.asarray(one.draw_class_scores(score, weights, list(names))) for one in results])
-    return classes, np.stack([np.asarray(one.draw_scores(list(keys), weights)) for one in results])
+    return classes, np.stack([inputs.score_samples[key] for key in keys], axis=-1)
 
 
 def subtract(mine: float | None, other: float | None) -> float | None:
@@ -330,7 +330,11 @@ def only_strips(pair: Pair, first: Detector, second: Detector) -> Markup:
 def class_differences(
     document: ReportDocument, pair: Pair, first: Detector, second: Detector, data: ComparisonData
 ) -> Markup:
-    """Render the classes with the score of both as a dumbbell, the largest difference first."""
+    """Render the classes with the score of both as a dumbbell, the largest difference first.
+
+    Rows of other pairs than the first are made by the script (`classRows`) of their numbers in thousandths: they would
+    be the largest part of the report of many detectors.
+    """
     known = [(label, one) for label, one in pair.classes.items() if one.value is not None]
     if not known:
         return Markup()
@@ -339,10 +343,15 @@ def class_differences(
     has_interval = any(is_known(one.low) for _, one in known)
     better = sum(one.is_significant and (one.value or 0) > 0 for _, one in known)
     worse = sum(one.is_significant and (one.value or 0) < 0 for _, one in known)
-    rows = []
+    rows, values = [], []
     for label, one in known:
         scores = [data.class_scores[label][i] for i in (pair.first, pair.second)]
         colour = "g" if has_interval and not one.is_significant else "w" if (one.value or 0) < 0 else ""
+        numbers = [*scores, one.value, *((one.low, one.high) if has_interval else ())]
+        thousandths = [f"{value:.3f}".replace(".", "") if is_known(value) else "-" for value in numbers]
+        values.append(" ".join([str(places.get(label, -1)), colour or "-", *thousandths]))
+        if (pair.first, pair.second) != (0, 1):
+            continue
         cells = [th(name(label, "nm whole")), td(dumbbell(scores[0], scores[1], colour), kind="wide")]
         cells += [td(number(score)) for score in scores] + [td(signed(one.value))]
         if has_interval:
@@ -360,10 +369,11 @@ def class_differences(
     if has_interval:
         clear = f"{count_of(better, 'class', 'classes')} significantly better, {worse} worse; grey: not significant"
         about += f" {clear} (95\u00a0% confidence intervals of the paired bootstrap, not corrected for many classes)."
-    drawn = table(about, heads, rows, class_="gaps")
+    stored: dict[str, Any] = {} if rows else {"data_rows": ";".join(values)}
+    drawn = table(about, heads, rows, class_="gaps", **stored)
     return join_elements(
         element("h3", f"{document.score} by class"),
-        scroll("Table of class differences", drawn, kind="tall" if len(rows) > TALL else ""),
+        scroll("Table of class differences", drawn, kind="tall" if len(known) > TALL else ""),
     )
 
 

@@ -50,6 +50,8 @@ ERROR_TYPES = {
 }
 TYPE_NAMES = {"class": "classification", "wrong": "false positive"}  # where the key of the JSON is not the name
 
+LONGEST_BESIDE = 12  # letters of a name beside its bar
+
 
 def type_name(kind: str) -> str:
     """Return the name of an error type."""
@@ -164,6 +166,8 @@ def render(document: ReportDocument, images: ReportImages, data: ErrorCostsData)
     for _, other, theirs in known[1:2]:
         if is_known(value := theirs.cost.get(kind)):
             result += [f", {'and' if value >= cost else 'but'} ", detector_name(other.name), f" {number(value)}"]
+    # Names that do not fit beside the bars, or many of them, have lines of their own.
+    is_named = len(known) > MOST_BESIDE or any(len(one.name) > LONGEST_BESIDE for _, one, _ in known)
     bars = [
         element(
             "li",
@@ -175,7 +179,7 @@ def render(document: ReportDocument, images: ReportImages, data: ErrorCostsData)
     return join_elements(
         finding(*result, "."),
         element("p", f"{word} and the cost of each of six error types; together they sum to 1.", class_="sub"),
-        element("ul", *bars, class_="stack named" if len(known) > MOST_BESIDE else "stack"),
+        element("ul", *bars, class_="stack named" if is_named else "stack"),
         scroll("Table of costs", cost_table(document)),
         what_if(document, data.whatif) if data.whatif is not None else Markup(),
     )
