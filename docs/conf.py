@@ -19,10 +19,12 @@ author = "The verite developers"
 copyright = "2026, the verite developers"
 version = release = verite.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 html_theme = "furo"
 html_title = f"verite {version}"
 exclude_patterns = ["_build"]
+nb_execution_mode = "off"  # notebooks show their stored outputs, which tests/docs keeps true
+html_extra_path = ["llms.txt"]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 autodoc_typehints = "signature"

@@ -132,6 +132,7 @@ void register_pairs(nb::module_& module);
 void register_states(nb::module_& module);
 void register_records(nb::module_& module);
 void register_tables(nb::module_& module);
+void register_kitti(nb::module_& module);
 void register_tracking(nb::module_& module);
 void register_warps(nb::module_& module);
 

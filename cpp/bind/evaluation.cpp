@@ -1,11 +1,13 @@
 // Evaluations for Python: the records that go in (rules, queries, simulated changes), the evaluation itself, and the
 // numbers and arrays that come out.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -13,6 +15,7 @@
 #include "bind/curve_summary.hpp"
 #include "bind/views.hpp"
 #include "evaluation/counts.hpp"
+#include "evaluation/order_range.hpp"
 #include "evaluation/owning_evaluation.hpp"
 
 namespace verite {
@@ -97,7 +100,7 @@ void register_rules(nb::module_& module) {
                bool truth_is_results, bool pred_is_results, double pixel, std::int64_t image_limit, bool drops_flat,
                const Buffer& verified, const Buffer& ignore_if_unmatched, const Buffer& in_ignore_region,
                const Buffer& min_iou, const Buffer& pred_rows, const std::vector<std::vector<double>>& sigmas,
-               std::size_t most_pairs) {
+               std::size_t most_pairs, const std::array<double, 3>& reach) {
                 new (self) ObjectRules{std::move(ignored),
                                        std::move(multi_match),
                                        repeats_quirks,
@@ -112,7 +115,8 @@ void register_rules(nb::module_& module) {
                                        to_view<double>(min_iou, "min_iou"),
                                        to_view<std::int32_t>(pred_rows, "pred_rows"),
                                        ragged(sigmas),
-                                       most_pairs};
+                                       most_pairs,
+                                       {reach[0], reach[1], reach[2]}};
             },
             nb::kw_only(), "ignored"_a = std::vector<Flag>(), "multi_match"_a = std::vector<Flag>(),
             "repeats_quirks"_a = false, "truth_is_results"_a = false, "pred_is_results"_a = false, "pixel"_a = 0.0,
@@ -120,7 +124,7 @@ void register_rules(nb::module_& module) {
             "ignore_if_unmatched"_a.none() = nb::none(), "in_ignore_region"_a.none() = nb::none(),
             "min_iou"_a.none() = nb::none(), "pred_rows"_a.none() = nb::none(),
             "sigmas"_a = std::vector<std::vector<double>>(), "most_pairs"_a = SIZE_MAX,
-            "See cpp/evaluation/sides.hpp for each field.")
+            "reach"_a = std::array<double, 3>{}, "See cpp/evaluation/sides.hpp for each field.")
         .def_ro("ignored", &ObjectRules::ignored)
         .def_ro("multi_match", &ObjectRules::multi_match)
         .def_ro("repeats_quirks", &ObjectRules::repeats_quirks)
@@ -362,6 +366,37 @@ DictOfAny counts(const OwningEvaluation& self) {
     return columns;
 }
 
+// [class][threshold] as (background, most, least, released, late, is_exact), and by class whether one order is the
+// worst and the best at every threshold.
+DictOfAny order_range(const OwningEvaluation& self) {
+    OrderRange found;
+    {
+        const nb::gil_scoped_release released;
+        found = find_order_range(self.evaluation());
+    }
+    nb::list classes, has_worst, has_best;
+    for (std::size_t label = 0; label < found.has_best.size(); ++label) {
+        nb::list own;
+        for (std::size_t t = 0; t < found.thresholds; ++t) {
+            const OrderCounts& one = found.counts[label * found.thresholds + t];
+            nb::list released;
+            for (const auto& [step, count] : one.released) released.append(nb::make_tuple(step, count));
+            nb::list late;
+            for (const auto& [order, count] : one.late) late.append(nb::make_tuple(order.first, order.second, count));
+            own.append(nb::make_tuple(one.background, one.most, one.least, nb::tuple(released), nb::tuple(late),
+                                      one.is_exact));
+        }
+        classes.append(own);
+        has_worst.append(bool(found.has_worst[label]));
+        has_best.append(bool(found.has_best[label]));
+    }
+    nb::dict columns;
+    columns["classes"] = classes;
+    columns["has_worst"] = has_worst;
+    columns["has_best"] = has_best;
+    return columns;
+}
+
 // What the numbers are made of, by index: (rows, classes, offsets of images) of both sides, candidates, matches.
 DictOfAny match_layout(const OwningEvaluation& self) {
     const Evaluation& evaluation = self.evaluation();
@@ -504,6 +539,8 @@ void register_evaluations(nb::module_& module) {
             },
             "threshold"_a, "threads"_a = 1, "Average precision and best F1 of every class.")
         .def("by_image", &by_image, "Every image evaluated by itself, in the order of ids, as columns.")
+        .def("order_range", &order_range,
+             "True and false positives over all orders of the predictions, by class and threshold.")
         .def("counts", &counts, "True positives, ignored predictions, objects and IoU sums, by class and by image.")
         .def("match_layout", &match_layout, "Copies of what is kept, by index.")
         .def_prop_ro("curve_points", [](const OwningEvaluation& self) { return self.evaluation().curve_points(); })

@@ -110,6 +110,7 @@ NB_MODULE(_core, module) {
     verite::register_error_costs(module);
     verite::register_evaluations(module);
     verite::register_json(module);
+    verite::register_kitti(module);
     verite::register_masks(module);
     verite::register_pairs(module);
     verite::register_volumes(module);

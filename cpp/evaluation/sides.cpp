@@ -108,7 +108,7 @@ Sides::Sides(Columns truth, Columns pred, Images images, std::size_t labels, Vie
       object_rules_(std::move(object_rules)),
       rules_(rules),
       similarity_(similarity),
-      layout_(similarity_, images_, object_rules_.sigmas),
+      layout_(similarity_, images_, object_rules_.sigmas, object_rules_.reach),
       threads_(threads) {
     check(rules_);
     truth_.columns = std::move(truth);

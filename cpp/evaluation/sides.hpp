@@ -28,6 +28,7 @@ struct ObjectRules {
     View<std::int32_t> pred_rows;         // which predictions take part and in which order; absent: all
     RaggedView<double> sigmas;            // of the keypoints of each class, by position
     std::size_t most_pairs = SIZE_MAX;
+    Reach reach;  // the maximum distance of a match, where points are compared
 };
 
 // The columns of one side, with everything that had to be computed for an evaluation.

@@ -1,6 +1,7 @@
 #include "similarity/layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace verite {
@@ -58,6 +59,7 @@ Objects Layout::prepare(const RequestedSide& side, ComputedColumns& computed) co
     objects.boxes = computed.boxes.values;
     if (similarity_.wants.keypoints) add_keypoints(side, objects);
     if (similarity_.wants.quads) add_quads(side, computed, objects);
+    if (similarity_.wants.points) add_points(side, computed, objects);
     if (side.needs_outlines) add_outlines(side, computed, objects);
     return objects;
 }
@@ -119,6 +121,43 @@ void Layout::add_quads(const RequestedSide& side, ComputedColumns& computed, Obj
         std::copy_n(shapes.points.data() + 2 * shapes.rings[ring], 8, quad);
     }
     objects.quads = computed.quads;
+}
+
+// The mean of the labelled keypoints, else the centre of the box.
+void Layout::add_points(const RequestedSide& side, ComputedColumns& computed, Objects& objects) const {
+    const Columns& columns = side.columns;
+    const auto& keypoints = columns.regions.keypoints;
+    computed.points.resize(3 * columns.count());
+    for (std::size_t i = 0; i < columns.count(); ++i) {
+        const double* const box = &computed.boxes[4 * i];
+        double* const point = &computed.points[3 * i];
+        point[0] = box[0] + box[2] / 2;
+        point[1] = box[1] + box[3] / 2;
+        const auto points = keypoints ? keypoints[i] : std::span<const double>{};
+        if (const auto labelled = static_cast<double>(count_labelled(points)); labelled > 0) {
+            point[0] = point[1] = 0;
+            for (std::size_t at = 0; at < points.size(); at += 3)
+                if (points[at + 2] > 0) point[0] += points[at] / labelled, point[1] += points[at + 1] / labelled;
+        }
+        if (side.is_pred) continue;
+        const auto image = static_cast<std::size_t>(columns.image[i]);
+        const double width = images_.widths[image], height = images_.heights[image];
+        if (reach_.diagonal > 0 && !(width > 0 && height > 0))
+            throw std::invalid_argument(
+                "truth: expected the size of every image for a maximum distance relative to "
+                "its diagonal, found none for " +
+                name_of(images_, image) +
+                "; give --max-distance in pixels, --image-size WIDTH,HEIGHT or --images "
+                "FOLDER");
+        const double size = std::sqrt(box[2] * box[3]);
+        if (reach_.size > 0 && !(size > 0))
+            throw std::invalid_argument(
+                "truth: expected boxes with an area for a maximum distance relative to the "
+                "size of objects, found one without" +
+                place_of(columns, i) + "; give --max-distance in pixels");
+        point[2] = reach_.pixels + reach_.diagonal * std::hypot(width, height) + reach_.size * size;
+    }
+    objects.points = computed.points;
 }
 
 void Layout::add_keypoints(const RequestedSide& side, Objects& objects) const {

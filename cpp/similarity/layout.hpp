@@ -15,14 +15,15 @@ std::string name_of(const Images& images, std::size_t image);
 struct ComputedColumns {
     View<double> boxes;
     Array<std::int32_t> sizes;
-    Array<double> quads;
+    Array<double> quads, points;
 };
 
 class Layout {
   public:
-    // `sigmas` are of the keypoints of each class, by position.
-    Layout(const SimilarityMeasure& similarity, const Images& images, const RaggedView<double>& sigmas)
-        : similarity_(similarity), images_(images), sigmas_(sigmas) {}
+    // `sigmas` are of the keypoints of each class, by position; `reach` is the maximum distance of a match of points.
+    Layout(const SimilarityMeasure& similarity, const Images& images, const RaggedView<double>& sigmas,
+           const Reach& reach)
+        : similarity_(similarity), images_(images), sigmas_(sigmas), reach_(reach) {}
 
     // Areas and crowd flags are left to the caller. Throws std::invalid_argument with a sentence that begins with
     // "truth:" or "predictions:" where something that the similarity wants is missing.
@@ -43,6 +44,7 @@ class Layout {
     Objects prepare(const RequestedSide& side, ComputedColumns& computed) const;
     void add_outlines(const RequestedSide& side, ComputedColumns& computed, Objects& objects) const;
     void add_quads(const RequestedSide& side, ComputedColumns& computed, Objects& objects) const;
+    void add_points(const RequestedSide& side, ComputedColumns& computed, Objects& objects) const;
     void add_keypoints(const RequestedSide& side, Objects& objects) const;
     void check_outlines(const Columns& truth) const;
     std::string place_of(const Columns& columns, std::size_t row) const;
@@ -50,6 +52,7 @@ class Layout {
     const SimilarityMeasure& similarity_;
     const Images& images_;
     const RaggedView<double>& sigmas_;
+    const Reach& reach_;
 };
 
 }  // namespace verite

@@ -10,6 +10,7 @@
     line(boundary)                   \
     line(keypoints)                  \
     line(rotated)                    \
+    line(point)                      \
     line(corner_box)
 // clang-format on
 

@@ -1,5 +1,5 @@
-// Similarities of regions (box IoU, mask IoU, boundary IoU, OKS, rotated IoU): the only place that knows what a region
-// is. One file for each, one interface for all.
+// Similarities of regions (box IoU, mask IoU, boundary IoU, OKS, rotated IoU, distance of points): the only place that
+// knows what a region is. One file for each, one interface for all.
 #pragma once
 
 #include <concepts>
@@ -17,8 +17,9 @@ struct Objects {
     std::span<const double> boxes{};        // four numbers each, in the layout the similarity wants
     std::span<const std::uint8_t> crowd{};  // of ground truth
     Outlines outlines{};
-    Ragged<double> keypoints{};       // x, y and visibility of each point
-    std::span<const double> quads{};  // four corners each, x1, y1, … x4, y4
+    Ragged<double> keypoints{};        // x, y and visibility of each point
+    std::span<const double> quads{};   // four corners each, x1, y1, … x4, y4
+    std::span<const double> points{};  // x, y and the maximum distance of a match each
     // Of ground truth with keypoints: areas in square pixels, classes, and the sigmas of each class.
     std::span<const double> areas{};
     std::span<const std::int32_t> labels{};
@@ -30,7 +31,14 @@ struct Wanted {
     bool corners = false;   // boxes as x1, y1, x2, y2
     bool outlines = false;  // masks, polygons
     bool keypoints = false;
-    bool quads = false;  // four corners
+    bool quads = false;   // four corners
+    bool points = false;  // one point, and the maximum distance of a match
+};
+
+// The maximum distance of a match of points: in pixels, plus a share of the image's diagonal, plus a share of the size
+// of the ground-truth object (the root of its box's area).
+struct Reach {
+    double pixels = 0, diagonal = 0, size = 0;
 };
 
 // Both sides and how they are compared.

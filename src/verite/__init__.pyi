@@ -48,6 +48,7 @@ from verite.protocols.f1 import F1Results as F1Results
 from verite.protocols.f1 import f1 as f1
 from verite.protocols.imagenet import imagenet_det as imagenet_det
 from verite.protocols.imagenet import imagenet_loc as imagenet_loc
+from verite.protocols.kitti import kitti as kitti
 from verite.protocols.lvis import lvis as lvis
 from verite.protocols.miss_rate import miss_rate as miss_rate
 from verite.protocols.openimages import openimages as openimages
@@ -57,6 +58,7 @@ from verite.protocols.semantic import semantic as semantic
 from verite.protocols.track import TrackResults as TrackResults
 from verite.protocols.track import track as track
 from verite.protocols.voc import voc as voc
+from verite.protocols.wider import wider as wider
 from verite.ranking.answers import AnswerTable as AnswerTable
 from verite.ranking.confidence import ScoreTable as ScoreTable
 from verite.ranking.detectors import DetectionTable as DetectionTable

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Any
 
 # Whether messages name options of the command line, rather than arguments of Python.
 IS_COMMAND_LINE: ContextVar[bool] = ContextVar("is_command_line", default=False)
@@ -106,6 +107,11 @@ class DataError(VeriteError, ValueError):
     message : str
         One line: where, what was expected, what was found, what to do.
 
+    Attributes
+    ----------
+    findings : tuple of Finding
+        What the checks found, where a check is the reason; else empty.
+
     Examples
     --------
     >>> import verite as vt
@@ -113,9 +119,11 @@ class DataError(VeriteError, ValueError):
     >>> try:
     ...     vt.coco(truth, vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]]))
     ... except vt.DataError as error:
-    ...     print("V301" in str(error))
-    True
+    ...     print("V301" in str(error), error.findings[0].code)
+    True V301
     """
+
+    findings: tuple[Any, ...] = ()
 
 
 class NotComparable(VeriteError, ValueError):  # noqa: N818 - a statement about two scores, not about an error

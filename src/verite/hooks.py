@@ -17,6 +17,7 @@ HOOKS = {
     # Name: where the function lives                           who calls it
     "analyse": "verite.analysis.analyse:analyse",  # Results.analyse
     "coco": "verite.protocols.coco:coco",  # check V305, the range of AP50 among tied confidences
+    "f1": "verite.protocols.f1:f1",  # check V305, where all confidences of a class are equal
     "evaluate_parts": "verite.scale.executors:evaluate_parts",  # a protocol with executor= or parts=
     "plot": "verite.reporting.plot_kinds:plot",  # plot() of results, comparisons, analyses and their parts
     "read": "verite.formats:read",  # Annotations.from_arrow, vt.inspect

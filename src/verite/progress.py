@@ -1,6 +1,6 @@
 """Progress of long work: the work counts its steps, a listener (the progress bar) is optional and costs nothing else.
 
-Whatever may take longer than a moment counts what it does, in one of two ways::
+Whatever may take longer than a moment counts what it does, in one of three ways::
 
     with begin("drawing truths", draws, "truths") as advance:
         for block in blocks:
@@ -10,8 +10,11 @@ Whatever may take longer than a moment counts what it does, in one of two ways::
     for file in count_files("reading", files):
         ...
 
-The command line listens on a terminal and shows a bar with rate and time left (`verite.cli.output`); verbs need no word
-about it. Of work inside of other work the inner is shown, if it takes long enough to be shown at all.
+    with wait_for("reading truth.json"):    # one long call, whose end is not known
+        ...
+
+The command line listens on a terminal and shows a bar with rate and time left (`verite.cli.output`); commands need not
+mention it. Of work inside of other work the inner is shown, if it takes long enough to be shown at all.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import Lock
+from threading import Event, Lock, Thread
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -28,10 +31,27 @@ Listener = Callable[["Work"], None]
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-class Work:
-    """What is done, how much of it, of how much, and since when."""
+TICK = 0.2  # seconds between two calls of the listener while a single call runs
 
-    def __init__(self, what: str, total: int, unit: str) -> None:
+
+class Work:
+    """Counted work, as a listener sees it.
+
+    Attributes
+    ----------
+    what, unit : str
+        What is done, as a verb ("reading"), and what is counted ("files").
+    done : int
+        Number of steps that are done.
+    total : int or None
+        Number of all steps; None where it is not known.
+    is_over : bool
+        Whether the work has ended, also by an error.
+    start : float
+        When it began, by `time.monotonic`.
+    """
+
+    def __init__(self, what: str, total: int | None, unit: str) -> None:
         self.what, self.total, self.unit = what, total, unit
         self.done, self.is_over, self.start = 0, False, time.monotonic()
 
@@ -85,3 +105,31 @@ def count_files(what: str, files: Sequence[T]) -> Iterator[T]:
         for file in files:
             yield file
             advance(1)
+
+
+@contextmanager
+def wait_for(what: str) -> Iterator[None]:
+    """Within this block one long call runs: the listener is called a few times per second, from another thread.
+
+    The call must release the interpreter now and then, as the compiled core does and Python code does by itself.
+    """
+    tell = _LISTENER.get()
+    if tell is None:
+        yield
+        return
+    work, is_over = Work(what, None, ""), Event()
+
+    def tick() -> None:
+        while not is_over.wait(TICK):
+            tell(work)
+
+    thread = Thread(target=tick, daemon=True)
+    tell(work)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()
+        work.is_over = True
+        tell(work)

@@ -194,7 +194,8 @@ Texts = Setting[Sequence[str] | None, tuple[str, ...]]
 
 
 # What other tools call the region types: pycocotools' iouType, Ultralytics' tasks.
-OTHER_WORDS = {"bbox": "box", "segm": "mask", "obb": "rotated", "pose": "keypoints", "boxes": "box", "masks": "mask"}
+OTHER_WORDS = {"bbox": "box", "segm": "mask", "obb": "rotated", "pose": "keypoints", "boxes": "box", "masks": "mask",
+               "points": "point"}  # fmt: skip
 
 
 class Choice(Setting[Given, Held]):

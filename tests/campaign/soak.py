@@ -85,6 +85,8 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
             "imagenet_det",
             "f1",
             "miss_rate",
+            "kitti",
+            "wider",
             "partial",
             "scene_score",
             "analyse",

@@ -273,6 +273,21 @@ def test_ties_come_with_the_interval_of_ap():
     assert found.examples == ("4 of class cat have 0.5",)
 
 
+def test_ties_of_some_predictions_come_with_two_orders():
+    # Found, then two of equal confidence: found first, precision is 1; elsewhere first, 2/3 from the second object on.
+    found = codes(*tied([0.9, 0.5, 0.5, 0.1]))["V305"]
+    low = (51 + 50 * 2 / 3) / 101
+    assert f"AP50 is {low:.4f} with false positives first among ties and 1.0000 with true positives" in found.message
+
+
+def test_duplicates_of_equal_confidence_cannot_come_before_the_match():
+    # Two equal boxes on one object and one elsewhere: the one elsewhere first gives 1/2, not the 1/3 of both first.
+    truth = vt.Annotations.of(["a"], ["cat"], [[10, 10, 60, 60]])
+    boxes = [[10, 10, 60, 60], [10, 10, 60, 60], [200, 10, 260, 60]]
+    found = codes(truth, preds([1, 1, 1], ["a"] * 3, boxes=boxes))["V305"]
+    assert "AP50 lies between 0.5000 and 1.0000" in found.message
+
+
 def test_ties_among_right_ones_change_nothing():
     assert "V305" not in codes(*tied([0.5, 0.5, 0.4, 0.3]))
 

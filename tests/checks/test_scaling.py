@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
+from importlib.resources import files
 from types import SimpleNamespace
 
 import numpy as np
@@ -360,3 +362,21 @@ def test_ratios_that_are_just_as_far_apart_do_not_agree():
 def test_an_image_of_one_pixel_has_a_size():
     assert group([[0, 0, 1, 1]], size=(1.0, 1.0)).is_sized
     assert not group([[0, 0, 1, 1]], size=(1.0, 0.0)).is_sized
+
+
+@pytest.mark.parametrize("factor", [2.0, 0.5])
+def test_a_scale_is_named_against_relative_ground_truth(tmp_path, factor):
+    """YOLO's ground truth is in fractions and read as such: its numbers say nothing about the predictions' scale."""
+    bundled = files("verite") / "data" / "demo"
+    truth = vt.read(str(bundled / "truth.json"))
+    pred = vt.read(str(bundled / "hawk.json"), like=truth)
+    vt.write(truth, tmp_path / "yolo", "yolo")
+    shutil.copytree(str(bundled / "images"), tmp_path / "yolo" / "images")
+    relative = vt.read(tmp_path / "yolo", images=tmp_path / "yolo" / "images")
+    names = [truth.images.name(int(image)) for image in pred.image]
+    records = [
+        {"image_id": name, "category_id": int(label), "bbox": (factor * box).tolist(), "score": float(score)}
+        for name, label, box, score in zip(names, pred.label, pred.regions.sizes, pred.confidence, strict=True)
+    ]
+    with pytest.raises(vt.errors.DataError, match=rf"V105.*\*{1 / factor:g}"):
+        vt.coco(relative, vt.read(records, like=relative))

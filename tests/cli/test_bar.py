@@ -83,3 +83,35 @@ def test_the_line_is_wiped_before_an_error_is_told(monkeypatch, capsys):
     with pytest.raises(ZeroDivisionError):
         read()
     assert capsys.readouterr().err.endswith("\r\033[K")
+
+
+WAITING = """
+import time, click
+from verite import progress
+from verite.cli import output as bar
+from verite.progress import begin, wait_for
+bar.PATIENCE = bar.BETWEEN = 0.0
+progress.TICK = 0.02
+
+@click.command()
+@click.option("--quiet", is_flag=True)
+def work(quiet):
+    with wait_for("reading truth.json (1.2 GB)"):
+        time.sleep(0.3)
+        with begin("counting", 4, "things") as advance:
+            advance(1)
+            time.sleep(0.3)
+
+with bar.show_progress():
+    work(standalone_mode=False)
+"""
+
+
+def test_one_long_call_shows_what_is_waited_for_and_gives_way_to_counted_work(monkeypatch):
+    monkeypatch.setattr(sys.modules[__name__], "PROGRAM", WAITING)
+    seen = seen_on_a_terminal()
+    before, _, after = seen.partition("counting [")
+    assert "reading truth.json (1.2 GB), 1 s" in before
+    assert "reading truth.json" not in after
+    assert seen.endswith("\r\033[K")
+    assert seen_on_a_terminal("--quiet") == ""

@@ -39,6 +39,8 @@ LINES = {
     "f1": f"f1 {SIDES} --confidence 0.5",
     "track": "track tracks/gt.txt tracks/hawk.txt",
     "miss-rate": f"miss-rate {SIDES} --class person",
+    "kitti": f"kitti {SIDES}",
+    "wider": f"wider {SIDES} --class person",
     "localize": f"localize {SIDES} -m iou -m 'hausdorff(quantile=0.95)'",
     "scene-score": "scene-score scene/truth.json scene/found.json --image street.png",
     "inspect": f"inspect {SIDES}",

@@ -173,18 +173,136 @@ def test_numbers_by_hand() -> None:
     assert found.count_errors(0) == pytest.approx({"mae": 1 / 3, "rmse": (1 / 3) ** 0.5, "bias": -1 / 3})
 
 
+def aps_of_all_orders(truth: vt.Annotations, pred: vt.Annotations, thresholds: tuple[float, ...]) -> list[float]:
+    """AP by COCO's matching for every order of the predictions."""
+    count = len(pred)
+    return [
+        vt.coco(truth, replace(pred, confidence=np.array(order, float)), iou=thresholds, checks="off")["AP"].value
+        for order in permutations(range(count))
+    ]
+
+
 def test_bounds_of_average_precision_are_reached_by_some_order() -> None:
     truth, pred = cats_and_dogs()
     found = vt.f1(truth, pred, iou=(0.5, 0.75), checks="off")
-    values = []
-    for order in permutations(range(3)):
-        ranked = vt.Annotations.of(
-            ["a", "b", "b"], ["cat", "dog", "dog"], pred.regions.boxes.tolist(),
-            confidence=[0.9 - 0.1 * place for place in order], images=["a", "b", "c"],
-        )  # fmt: skip
-        values.append(vt.coco(truth, ranked, iou=(0.5, 0.75), checks="off")["AP"].value)
+    values = aps_of_all_orders(truth, pred, (0.5, 0.75))
     assert found.ap_bounds == pytest.approx((min(values), max(values)), abs=1e-12)
-    assert "no confidences: AP of these matches lies between" in str(found)
+    assert "no confidences: AP lies between" in str(found)
+    assert "outer" not in str(found)
+    assert found.to_dict()["ap_bounds_exact"] == [True, True]
+
+
+def test_a_duplicate_is_a_false_positive_only_behind_the_match_of_its_object() -> None:
+    """One object and two boxes on it: in both orders the first one matches, and AP is 1, not 1/2."""
+    truth = annotations([[0, 0, 10, 10]])
+    pred = annotations([[0, 0, 10, 10], [0, 0, 10, 9]])
+    assert vt.f1(truth, pred, iou=0.5, checks="off").ap_bounds == (1.0, 1.0)
+    # A second object with one box: 1, 2/3 at worst (the object with two boxes first), 1 at best.
+    truth = annotations([[0, 0, 10, 10], [50, 50, 60, 60]])
+    pred = annotations([[0, 0, 10, 10], [0, 0, 10, 9], [50, 50, 60, 60]])
+    low, high = vt.f1(truth, pred, iou=0.5, checks="off").ap_bounds or (0.0, 0.0)
+    assert (low, high) == (pytest.approx((51 + 50 * 2 / 3) / 101), 1.0)
+
+
+def random_orders(rng: random.Random) -> tuple[vt.Annotations, vt.Annotations]:
+    """A few objects, crowds and predictions of one or two classes in one to three images, with many equal IoUs."""
+    sides = []
+    images = rng.choice([["a"], ["a", "b"], ["a", "b", "c"]])
+    classes = rng.choice([["c"], ["c"], ["c", "d"]])
+    width = rng.choice([3, 6, 12])
+    for most in (5, 5):
+        count = rng.randint(0, most)
+        boxes: list[Box] = []
+        for _ in range(count):
+            x, y = rng.randint(0, width), rng.randint(0, 1)
+            boxes.append([x, y, x + rng.randint(2, 5), y + rng.randint(2, 4)])
+        crowd = np.array([most == 5 and not sides and rng.random() < 0.15 for _ in boxes], dtype=np.bool_)
+        sides.append(
+            vt.Annotations.of(
+                [rng.choice(images) for _ in boxes], [rng.choice(classes) for _ in boxes], boxes,
+                images=images, labels=classes, crowd=crowd,
+            )
+        )  # fmt: skip
+    return sides[0], sides[1]
+
+
+@pytest.mark.thorough
+def test_bounds_at_one_threshold_are_the_extremes_over_all_orders() -> None:
+    rng, seen, exact, several = random.Random(3), 0, 0, 0
+    for _ in range(400):
+        truth, pred = random_orders(rng)
+        threshold = rng.choice([0.2, 0.3, 0.5])
+        values = [value for value in aps_of_all_orders(truth, pred, (threshold,)) if value == value]
+        bounds = vt.f1(truth, pred, iou=threshold, match=rng.choice(["optimal", "greedy"]), checks="off").mean_bounds
+        assert bounds is not None
+        if not values:
+            assert bounds.low != bounds.low
+            continue
+        seen += 1
+        assert bounds.high == pytest.approx(max(values), abs=1e-12)
+        assert bounds.is_high_exact
+        assert bounds.low <= min(values) + 1e-12
+        if bounds.is_low_exact:
+            assert bounds.low == pytest.approx(min(values), abs=1e-12)
+            exact += 1
+            several += min(values) < max(values)
+    assert exact > 0.95 * seen
+    assert several > 80
+
+
+@pytest.mark.thorough
+def test_bounds_over_thresholds_hold_for_all_orders_and_are_exact_where_they_are_said_to_be() -> None:
+    rng, exact = random.Random(4), 0
+    for _ in range(250):
+        truth, pred = random_orders(rng)
+        values = [value for value in aps_of_all_orders(truth, pred, (0.2, 0.4, 0.6)) if value == value]
+        bounds = vt.f1(truth, pred, iou=(0.2, 0.4, 0.6), checks="off").mean_bounds
+        assert bounds is not None
+        if not values:
+            continue
+        assert bounds.low <= min(values) + 1e-12
+        assert bounds.high >= max(values) - 1e-12
+        if bounds.is_low_exact:
+            assert bounds.low == pytest.approx(min(values), abs=1e-12)
+        if bounds.is_high_exact:
+            assert bounds.high == pytest.approx(max(values), abs=1e-12)
+        exact += bounds.is_low_exact + bounds.is_high_exact
+    assert exact > 300
+
+
+def test_bounds_that_no_order_may_reach_are_called_outer_bounds() -> None:
+    """At 0.5 the object with two boxes should come first, at 0.75 its better box last: no order does both."""
+    truth = annotations([[0, 0, 10, 10], [50, 50, 60, 60]])
+    pred = annotations([[0, 0, 10, 10], [0, 0, 10, 6], [50, 50, 60, 56]])
+    found = vt.f1(truth, pred, iou=(0.5, 0.75), checks="off")
+    values = aps_of_all_orders(truth, pred, (0.5, 0.75))
+    low, high = found.ap_bounds or (0.0, 0.0)
+    assert low < min(values)
+    assert high == pytest.approx(max(values))
+    reached = found.to_dict()["ap_reached"]
+    assert all(min(abs(one - value) for value in values) < 1e-12 for one in reached)
+    assert f"(outer bounds; orders with {reached[0]:.4f} and {reached[1]:.4f} exist)" in " ".join(str(found).split())
+    assert found.to_dict()["ap_bounds_exact"] == [False, True]
+    each = found.to_dict()["thresholds"]
+    assert [one["ap_bounds_exact"] for one in each] == [[True, True]] * 2
+    for one in each:
+        own = aps_of_all_orders(truth, pred, (one["iou"],))
+        assert one["ap_bounds"] == pytest.approx([min(own), max(own)], abs=1e-12)
+
+
+def test_a_large_group_of_overlapping_objects_has_outer_bounds() -> None:
+    """Twenty objects and twenty-five boxes that all overlap: too many orders to go through."""
+    rng = np.random.default_rng(6)
+    corners = rng.uniform(0, 4, (25, 2))
+    boxes = np.concatenate([corners, corners + rng.uniform(28, 32, (25, 2))], axis=1)
+    truth, pred = annotations(boxes[:20].tolist()), annotations(boxes[::-1].tolist())
+    bounds = vt.f1(truth, pred, iou=0.5, checks="off").mean_bounds
+    assert bounds is not None
+    assert (bounds.is_low_exact, bounds.is_high_exact) == (False, True)
+    for _ in range(50):
+        order = rng.permutation(25).astype(float)
+        ap = vt.coco(truth, replace(pred, confidence=order), iou=0.5, checks="off")["AP"].value
+        assert bounds.low <= ap <= bounds.high + 1e-12
 
 
 def test_predictions_with_confidences_have_no_bounds() -> None:

@@ -34,7 +34,7 @@ from verite.errors import BadParameter
 from verite.evaluation.settings import ClassThresholds, EvaluationSettings, count_left
 from verite.hooks import hook
 from verite.model.comparison import Comparison, distinct_names
-from verite.model.results import Results, describe_cuts, digest_for
+from verite.model.results import Results, describe_cuts, digest_for, to_json, with_systems
 from verite.model.tables import Part, Table, Verbatim, show_cell
 from verite.plotting import ERROR_COLOURS, MOST_OF_NAME, SCORE_COLOUR, label_rows, shorten_apart
 from verite.progress import begin
@@ -245,6 +245,10 @@ class Analysis(ReportWriter, Document):
             "deprecated": list(DEPRECATED_KEYS),
         }
 
+    def to_json(self, *, indent: int = 0) -> str:
+        """Return one JSON document; absent values are null. ``systems`` has this detector, as it has several."""
+        return to_json(with_systems(self.name, self.to_dict()), indent=indent)
+
     def plot(self, kind: str = "errors", ax: Any = None) -> Axes:
         """Draw the plot of one part, by its kind, on matplotlib's axes, or on new ones; return the axes."""
         axes: Axes = hook("plot")(self, kind, ax)
@@ -425,7 +429,7 @@ def analyse_detectors(
         The predictions of one detector, or of several by name or in a list.
     protocol : {"coco", "voc", "lvis", "openimages", "f1"}
         Protocol whose AP is analysed; "f1" for predictions without confidences. Default: "coco".
-    on, iou, sigmas, metric, image_labels, hierarchy, descriptions, labels, checks, threads, name
+    on, iou, sigmas, max_distance, pixel_size, metric, image_labels, hierarchy, descriptions, labels, checks, threads
         Settings of the protocol, as ``vt.coco`` and the others take them.
     background : float
         Maximum IoU of a background error (TIDE's t_b). Default: 0.1.

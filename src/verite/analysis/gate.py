@@ -20,7 +20,7 @@ from verite.evaluation.results import MatchedResults
 from verite.files import find_path
 from verite.model.comparison import MOST_BESIDE, Comparison, check_alike, distinct_names
 from verite.model.results import Results, to_json
-from verite.model.tables import Display, Part, Table, show_cell
+from verite.model.tables import Change, Display, Part, Table, show_cell
 from verite.signature import Signature
 
 SHOWN_CLASSES = 5  # of the largest drop, and of the lowest score
@@ -124,8 +124,11 @@ def read_saved(path: str | Path) -> Saved:
     from verite.formats.json_documents import decode
 
     document = decode(find_path(path), Any)
-    if isinstance(document, dict) and isinstance(document.get("systems"), (list, dict)):
-        raise ReadError(path, expected="one system", found=f"{len(document['systems'])}", remedy="save them one by one")
+    systems = document.get("systems") if isinstance(document, dict) else None
+    if isinstance(systems, dict) and len(systems) == 1:  # the keys of one detector are at the top, too
+        document = document if "name" in document else next(iter(systems.values()))
+    elif isinstance(systems, (list, dict)):
+        raise ReadError(path, expected="one system", found=f"{len(systems)}", remedy="save them one by one")
     try:
         return Saved.of(document)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
@@ -133,6 +136,10 @@ def read_saved(path: str | Path) -> Saved:
         raise ReadError(
             path, expected=expected, found="another document", remedy="verite coco TRUTH PRED --save FILE"
         ) from None
+
+
+# Protocols all of whose scores are better if higher, so that their differences have a colour in a terminal.
+HIGHER_IS_BETTER = ("coco", "voc_ap", "lvis", "openimages_ap", "imagenet_det_ap", "panoptic", "semantic", "f1")
 
 
 class SavedComparison(Display):
@@ -165,7 +172,8 @@ class SavedComparison(Display):
     def side_by_side(self, key: str, pairs: Mapping[str, tuple[float, float]], title: str = "") -> Table:
         """Return both values of each key, and their difference."""
         old, new = ([pair[i] for pair in pairs.values()] for i in range(2))
-        columns = {self.names[0]: old, self.names[1]: new, "difference": [b - a for a, b in pairs.values()]}
+        kind = Change if self.base.signature.name in HIGHER_IS_BETTER else float
+        columns = {self.names[0]: old, self.names[1]: new, "difference": [kind(b - a) for a, b in pairs.values()]}
         return Table.of(key, list(pairs), columns, title=title)
 
     def contents(self) -> list[Part]:
@@ -175,7 +183,7 @@ class SavedComparison(Display):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every score of both results."""
-        scores = {key: {"base": a, "new": b, "difference": d} for key, a, b, d in self.table().rows}
+        scores = {key: {"base": a, "new": b, "difference": float(d)} for key, a, b, d in self.table().rows}
         return {"signature": str(self.base.signature), "base": self.names[0], "new": self.names[1], "scores": scores}
 
     def to_json(self, *, indent: int = 0) -> str:

@@ -19,6 +19,7 @@ from verite.analysis.part import IMAGES
 from verite.analysis.slices import SliceSettings
 from verite.analysis.suspicious import SuspiciousSettings
 from verite.errors import BadParameter, did_you_mean
+from verite.evaluation.points import MaxDistanceSetting, PixelSize
 from verite.evaluation.settings import THREADS, ClassSettings, On, on_setting
 from verite.leaderboards.leaderboard import NONE, Groups, LeaderboardSettings
 from verite.protocols.keypoints import Sigmas
@@ -79,6 +80,8 @@ class ProtocolSettings(ClassSettings):
     protocol: Option[Name] = Choice("coco", "Protocol whose AP is analysed; f1 if there are no confidences.", Name)
     on: Option[On | None] = on_setting(None)
     sigmas: Sigmas = Sigmas()
+    max_distance: Setting[Any, Any] = MaxDistanceSetting()
+    pixel_size: Setting[Any, Any] = PixelSize()
     iou: Setting[float | Sequence[float] | None, tuple[float, ...] | None] = Thresholds(
         None, "IoU threshold of a match; may be repeated.", short="-t", default_text="the protocol's"
     )

@@ -12,14 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from verite.checks.check import SEVERITIES, Check, Finding, Fix, SideName, Subject, every_check, stop_on_errors, warn_of
 from verite.checks.sample import Pair, Side
-from verite.errors import VeriteError, list_faults
+from verite.errors import VeriteError, excerpt, list_faults
 from verite.hooks import hook
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
     from verite.checks.inspection import Inspection
 
-__all__ = ["Check", "Finding", "Fix", "examine", "examine_all", "examine_pair", "inspect", "stop_on_errors", "warn_of"]
+__all__ = [
+    "Check",
+    "Finding",
+    "Fix",
+    "examine",
+    "examine_all",
+    "examine_pair",
+    "inspect",
+    "remarks_on_ap",
+    "stop_on_errors",
+    "warn_of",
+]
 
 # Findings that are consequences of misread boxes, and of images that are not found, on the same side.
 ODD_BOXES, NO_PREDICTIONS = {"V106", "V109", "V110", "V113", "V114", "V306"}, {"V214", "V219"}
@@ -85,6 +96,39 @@ def without_consequences(findings: Sequence[Finding]) -> list[Finding]:
 def by_severity(findings: Iterable[Finding]) -> list[Finding]:
     """Sort findings stably: errors, warnings, notes."""
     return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+
+
+SAMPLED = 1000  # predictions in which ties are looked for before all are counted
+
+SUSPECT = 0.05  # share of them that are tied, from which both orders of ties are evaluated ...
+
+MOST_TIED = 200_000  # ... unless there are more predictions than this, which would take as long as the result itself
+
+
+def remarks_on_ap(truth: Annotations, pred: Annotations, unpredicted: Sequence[str]) -> list[str]:
+    """Return one line each for what readers of an AP should know, though it is no mistake (V217, V305, V309).
+
+    Parameters
+    ----------
+    truth, pred
+        Both sides.
+    unpredicted
+        Classes with objects and without any prediction, which count with AP 0.
+    """
+    remarks = []
+    if len(pred) and unpredicted:
+        have, count = ("class has", "counts") if len(unpredicted) == 1 else ("classes have", "count")
+        shown = ", ".join(map(excerpt, unpredicted[:3])) + (", …" if len(unpredicted) > 3 else "")
+        remarks.append(f"V309 {len(unpredicted):,} {have} objects but no prediction and {count} with AP 0: {shown}")
+    if len(truth) and truth.columns.describe(0)[3] == 0:
+        remarks.append("V217 object ids start at 0: pycocotools counts the object with id 0 as missed, verite does not")
+    rows = range(0, len(pred), max(1, len(pred) // SAMPLED)) if pred.columns.has_confidence else ()
+    sampled = [pred.columns.describe(row)[2] for row in rows]
+    if len(sampled) - len(set(sampled)) > SUSPECT * len(sampled) and len(pred) <= MOST_TIED:
+        from verite.checks.predictions import find_ties
+
+        remarks += [f"{finding.code} {finding.message}" for finding in find_ties(Pair(truth, pred))]
+    return remarks
 
 
 def inspect(truth: Any, *preds: Any) -> Inspection:

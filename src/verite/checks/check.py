@@ -128,23 +128,35 @@ class Finding:
         }
 
 
-def stop_on_errors(findings: Sequence[Finding], paths: Mapping[str, str]) -> None:
+def stop_on_errors(findings: Sequence[Finding], paths: Mapping[str, str], *, is_strict: bool = False) -> None:
     """Raise the first error among the findings as `DataError`, with the number of further errors.
 
-    `paths` has the file of each side ("truth", "pred"), where known.
+    Parameters
+    ----------
+    findings
+        What the checks found.
+    paths
+        The file of each side ("truth", "pred"), where known.
+    is_strict
+        Whether warnings are errors, too (`--strict`).
     """
-    errors = [finding for finding in findings if finding.severity == "error"]
+    stopping = ("error", "warning") if is_strict else ("error",)
+    errors = [finding for finding in findings if finding.severity in stopping]
     if not errors:
         return
     path = paths.get(errors[0].side)
     where = f"{path}: " if path else "truth: " if errors[0].side == "truth" else ""
     more = {0: "", 1: "one more error; "}.get(len(errors) - 1, f"{len(errors) - 1} more errors; ")
-    if IS_COMMAND_LINE.get():
-        text = f"{errors[0]} ({more}verite inspect lists all findings, --checks warn evaluates anyway)"
-    else:
+    if not IS_COMMAND_LINE.get():
         finding = errors[0].in_python("read it with {}")
         text = f'{finding} ({more}verite.inspect lists all findings, checks="warn" evaluates anyway)'
-    raise DataError(one_line(f"{where}{text}"))
+    elif is_strict:
+        text = f"{errors[0]} ({more}--strict makes warnings errors, verite inspect lists all findings)"
+    else:
+        text = f"{errors[0]} ({more}verite inspect lists all findings, --checks warn evaluates anyway)"
+    stop = DataError(one_line(f"{where}{text}"))
+    stop.findings = tuple(findings)
+    raise stop
 
 
 def warn_of(findings: Sequence[Finding], who: str) -> None:

@@ -109,7 +109,8 @@ def looks_like_pixels(numbers: Floats) -> bool:
 def scaled_readings(sample: Sample) -> Iterator[Tried]:
     """Yield box formats in coordinates of resized images, each with the scale that fits best."""
     own = sample.pred.reading
-    if own.measure != "abs" or looks_like_fractions(sample.truth.numbers):
+    is_truth_misread = sample.truth.reading.measure == "abs" and looks_like_fractions(sample.truth.numbers)
+    if own.measure != "abs" or is_truth_misread:
         return
     is_fraction = looks_like_fractions(sample.pred.numbers)
     if is_fraction and sample.truth.is_sized:

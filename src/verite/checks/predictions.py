@@ -255,14 +255,17 @@ def find_ties(pair: Pair) -> Iterator[Finding]:
     count, most = count_ties(pred)
     if count <= TIED * len(pred) or count == 0:
         return
-    low, high = tie_range(truth, pred)
+    low, high, is_whole_range = tie_range(truth, pred)
     if high - low < APART:
         return
+    if is_whole_range:
+        said = f"depending on the order of ties, AP50 lies between {low:.4f} and {high:.4f}"
+    else:
+        said = f"AP50 is {low:.4f} with false positives first among ties and {high:.4f} with true positives first"
     yield Finding(
         "V305",
         "warning",
-        f"{count:,} of {len(pred):,} predictions have the same confidence as another one of their class: depending "
-        f"on the order of ties, AP50 lies between {low:.4f} and {high:.4f}",
+        f"{count:,} of {len(pred):,} predictions have the same confidence as another one of their class: {said}",
         count,
         tuple(f"{many:,} of class {pred.labels.name(label)} have {value:g}" for many, label, value in most),
         "write confidences with all their digits; if there are none, evaluate with verite f1 (vt.f1)",
@@ -279,11 +282,26 @@ def count_ties(pred: Annotations) -> tuple[int, list[tuple[int, int, float]]]:
     return int(counts[counts > 1].sum()), most
 
 
-def tie_range(truth: Annotations, pred: Annotations) -> tuple[float, float]:
-    """Return AP50 with false positives first among ties, and with true positives first."""
-    coco = hook("coco")
+def tie_range(truth: Annotations, pred: Annotations) -> tuple[float, float, bool]:
+    """Return AP50 with false positives first among ties and with true positives first, and whether it is all there is.
+
+    If all confidences of a class are equal, every order is possible, and the bounds are those of :func:`verite.f1`,
+    over all of them. Else the outcomes of the given order decide which predictions come first; the true positives of
+    another order may be others.
+    """
     if truth.unit == "rel":  # IoU is the same in fractions of the image
         truth, pred = replace(truth, unit="px"), replace(pred, unit="px")
+    assert pred.confidence is not None
+    cells = pred.image.astype(np.int64) * max(len(pred.labels), 1) + pred.label
+    lowest, highest = np.full((2, max(len(pred.labels), 1)), np.nan)
+    np.fmin.at(lowest, pred.label, pred.confidence)
+    np.fmax.at(highest, pred.label, pred.confidence)
+    is_tied = bool((lowest == highest)[pred.label].all())
+    if is_tied and set(truth.flags) <= {"crowd"} and np.unique(cells, return_counts=True)[1].max() <= MAX_DETS:
+        low, high, *is_exact = hook("f1")(truth, replace(pred, confidence=None), iou=0.5, checks="off").mean_bounds
+        if all(is_exact):
+            return low, high, True
+    coco = hook("coco")
     fates = coco(truth, pred, checks="off").objects(0.5).columns
     is_pred = fates["side"].values == 1
     is_right = np.zeros(len(pred), dtype=np.bool_)
@@ -295,4 +313,4 @@ def tie_range(truth: Annotations, pred: Annotations) -> tuple[float, float]:
         rank[np.lexsort((is_first, pred.confidence))] = np.arange(len(pred))
         return float(coco(truth, replace(pred, confidence=rank), checks="off")["AP50"].value)
 
-    return ap(~is_right), ap(is_right)
+    return ap(~is_right), ap(is_right), False

@@ -72,7 +72,7 @@ def find_zero_sizes(side: Side) -> Iterator[Finding]:
     message = f"{count_boxes(side, tally)} zero width or height and cannot be matched"
     is_rare = tally.count < RARE * len(side)
     severity: Severity = "warning" if (side.is_truth and not is_rare) or tally.count > FEW * len(side) else "note"
-    yield found_boxes(side, "V110", severity, message, tally, "remove them, or correct the export")
+    yield found_boxes(side, "V110", severity, message, tally, "remove them, or correct the export; points: --on point")
 
 
 def find_odd_areas(side: Side) -> Iterator[Finding]:

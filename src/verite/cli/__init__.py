@@ -17,7 +17,16 @@ from typing import Any, NoReturn
 import click
 
 from verite import __version__
-from verite.errors import IS_COMMAND_LINE, BadParameter, UnknownMetric, VeriteError, did_you_mean, one_line
+from verite.errors import (
+    IS_COMMAND_LINE,
+    BadParameter,
+    DataError,
+    ReadError,
+    UnknownMetric,
+    VeriteError,
+    did_you_mean,
+    one_line,
+)
 from verite.protocols import REGISTRY, protocol_named
 
 # The commands in groups, as `verite --help` lists them: name, module below verite.cli ("" for protocols), summary.
@@ -34,6 +43,8 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("f1", "", "Precision, recall, F1 without confidences"),
         ("track", "", "Tracking: HOTA, MOTA, IDF1"),
         ("miss-rate", "", "Pedestrians: log-average miss rate, MR⁻²"),
+        ("kitti", "", "KITTI 2-D: easy, moderate and hard objects"),
+        ("wider", "", "WIDER FACE: easy, medium and hard faces"),
         ("localize", "localize", "Localization metrics of matched objects"),
         ("scene-score", "scene_score", "One score per image for the whole scene"),
     ),
@@ -195,14 +206,19 @@ def open_streams() -> None:
 
 
 def run(args: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status."""
+    """Run a command and return its exit status.
+
+    An error is one line on standard error. With `--json` it is also a document on standard output,
+    ``{"schema": 2, "error": {"status", "type", "message", ...}}``, unless a document was printed before.
+    """
     if "_VERITE_COMPLETE" in os.environ:
         verite.main(prog_name="verite")  # answers the shell and exits
     from verite.cli.output import show_progress
 
+    words = list(sys.argv[1:] if args is None else args)
     try:
         with show_progress():
-            follow(sys.argv[1:] if args is None else args)
+            follow(words)
         sys.stdout.flush()
         return 0
     except click.exceptions.Exit as error:
@@ -210,39 +226,47 @@ def run(args: Sequence[str] | None = None) -> int:
     except NO_ARGUMENTS as error:
         print(error.ctx.get_help())
         return 0
-    except click.UsageError as error:
-        hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
-        if isinstance(error, click.NoSuchOption):
-            words = [word.partition("=")[0] for word in (sys.argv[1:] if args is None else args)]
-            name = next((word for word in words if word in (*PASCALVOC_OPTIONS, *PASCALVOC_ARGUMENTS)), "")
-            if name in PASCALVOC_OPTIONS:
-                return complain(f"no option {name!r}; did you mean {PASCALVOC_OPTIONS[name]!r}?{hint}", 2)
-            if name:
-                return complain(f"no option {name!r}; ground truth and predictions are arguments: TRUTH PRED{hint}", 2)
-        return complain(error.format_message().rstrip(".") + hint, 2)
-    except (BadParameter, UnknownMetric) as error:
-        return complain(str(error), 2)
-    except VeriteError as error:
-        return complain(str(error), 1)
     except BrokenPipeError:
         # The reader of our output has gone; what is left in the buffer must not raise again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except click.Abort:
         raise KeyboardInterrupt from None
-    except MemoryError:
-        return complain("not enough memory", 1)
-    except OSError as error:
-        place = f"{error.filename}: " if error.filename else ""
-        return complain(f"{place}{(error.strerror or str(error)).lower()}", 1)
     except Exception as error:
-        if os.environ.get("VERITE_DEBUG"):
+        if os.environ.get("VERITE_DEBUG") and not isinstance(error, (click.UsageError, VeriteError, OSError)):
             raise
-        return complain(f"internal error: {type(error).__name__}: {error}; set VERITE_DEBUG=1 for the details", 1)
+        message, status = describe_error(error, words)
+        return complain(error, message, status, words)
+
+
+def describe_error(error: Exception, words: Sequence[str]) -> tuple[str, int]:
+    """Return the line that a person reads, and the exit status: 2 where the command is wrong, else 1."""
+    if isinstance(error, click.UsageError):
+        hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        name = ""
+        if isinstance(error, click.NoSuchOption):
+            options = [word.partition("=")[0] for word in words]
+            name = next((word for word in options if word in (*PASCALVOC_OPTIONS, *PASCALVOC_ARGUMENTS)), "")
+        if name in PASCALVOC_OPTIONS:
+            return f"no option {name!r}; did you mean {PASCALVOC_OPTIONS[name]!r}?{hint}", 2
+        if name:
+            return f"no option {name!r}; ground truth and predictions are arguments: TRUTH PRED{hint}", 2
+        return error.format_message().rstrip(".") + hint, 2
+    if isinstance(error, VeriteError):
+        return str(error), 2 if isinstance(error, (BadParameter, UnknownMetric)) else 1
+    if isinstance(error, MemoryError):
+        return "not enough memory", 1
+    if isinstance(error, OSError):
+        place = f"{error.filename}: " if error.filename else ""
+        return f"{place}{(error.strerror or str(error)).lower()}", 1
+    return f"internal error: {type(error).__name__}: {error}; set VERITE_DEBUG=1 for the details", 1
 
 
 def follow(words: Sequence[str]) -> None:
     """Run a command given as words, without handling errors."""
+    from verite.cli.output import HAS_PRINTED
+
+    HAS_PRINTED.set(False)
     token = IS_COMMAND_LINE.set(True)
     try:
         with verite.make_context("verite", list(words)) as context:
@@ -251,9 +275,20 @@ def follow(words: Sequence[str]) -> None:
         IS_COMMAND_LINE.reset(token)
 
 
-def complain(message: str, status: int) -> int:
-    """Print one line to standard error and return the exit status."""
-    from verite.cli.output import print_error
+def complain(error: Exception, message: str, status: int, words: Sequence[str]) -> int:
+    """Print one line to standard error, with `--json` a document to standard output, and return the exit status."""
+    from verite.cli.output import HAS_PRINTED, print_error
 
     print_error(f"verite: {one_line(message)}")
+    options = words[: words.index("--")] if "--" in words else words
+    if "--json" in options and not HAS_PRINTED.get():
+        from verite.model.results import to_small_json
+
+        kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
+        details: dict[str, Any] = {"status": status, "type": kind, "message": one_line(message)}
+        if isinstance(error, ReadError):
+            details |= {name: getattr(error, name) for name in ("where", "expected", "found", "remedy")}
+        if isinstance(error, DataError):
+            details["findings"] = [finding.to_dict() for finding in error.findings]
+        click.echo(to_small_json({"error": details}))
     return status

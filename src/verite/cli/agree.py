@@ -122,12 +122,12 @@ def save_agreement(agreement: Agreement, folder: Path, given: Given) -> None:
     """Write the JSON document, every table, the consensus as COCO JSON, and the images with most disagreement."""
     from verite.cli.output import keep_table, wants_plots
     from verite.files import fill_folder, write_atomically
-    from verite.model.results import to_json
+    from verite.model.results import encode_json
 
     with fill_folder(folder) as home:
         write_atomically(home / "agree.json", agreement.to_json(indent=1) + "\n")
         write_atomically(home / "agree.md", agreement.to_markdown())
-        write_atomically(home / "consensus.json", to_json(agreement.consensus_document()) + "\n")
+        write_atomically(home / "consensus.json", encode_json(agreement.consensus_document()) + "\n")
         for name, table in agreement.tables().items():
             keep_table(home / f"{name}.csv", table, given)
         if wants_plots(given):

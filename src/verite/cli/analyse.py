@@ -113,12 +113,12 @@ def save_analysis(analysis: Analysis, folder: Path, given: Given, *, with_plots:
     """Write the JSON documents, tables and plots of one detector."""
     from verite.cli.output import keep_table
     from verite.files import write_atomically
-    from verite.model.results import to_json
+    from verite.model.results import encode_json
 
     write_atomically(folder / "analysis.json", analysis.to_json(indent=1) + "\n")
     for part in analysis.parts.values():
         for name, document in part.documents().items():
-            write_atomically(folder / name, to_json(document, indent=1) + "\n")
+            write_atomically(folder / name, encode_json(document, indent=1) + "\n")
         for name, table in part.tables().items():
             keep_table(folder / f"{name}.csv", table, given)
         if with_plots:

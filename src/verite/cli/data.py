@@ -36,6 +36,7 @@ class InspectSettings(Settings):
         kind="output",
         metavar="OUT",
     )
+    strict: Option[bool] = Flag(False, "Treat warnings as errors: exit with status 1.", section="Options")
 
 
 @command(
@@ -64,7 +65,8 @@ def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, 
     emit(inspection, given)
     if fix:
         write_fixed(truth, fix, quiet=given["quiet"] or given["as_json"])
-    if any(finding.severity == "error" for finding in inspection.findings):
+    stopping = ("error", "warning") if given["strict"] else ("error",)
+    if any(finding.severity in stopping for finding in inspection.findings):
         context.exit(1)
 
 

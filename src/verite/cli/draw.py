@@ -10,6 +10,7 @@ import click
 from verite.cli.help import command
 from verite.cli.options import INPUT, READING, FolderSettings, PlotSettings, options_for, read_side
 from verite.errors import one_line
+from verite.evaluation.points import MaxDistanceSetting, PixelSize
 from verite.evaluation.settings import SIMILARITIES, EvaluationSettings, ThresholdSetting
 from verite.protocols import REGISTRY
 from verite.protocols.keypoints import Sigmas
@@ -36,6 +37,8 @@ class DrawSettings(EvaluationSettings):
         None, "What is compared and drawn, if the protocol has a choice.", tuple(SIMILARITIES)
     )
     sigmas = Sigmas()
+    max_distance = MaxDistanceSetting()
+    pixel_size = PixelSize()
     protocol: Option[str] = Choice("coco", "Evaluation protocol.", tuple(REGISTRY))
     plot_format = PlotSettings.plot_format
     quiet: Option[bool] = Flag(False, "Print only the paths of the figures.", short="-q")
@@ -68,7 +71,9 @@ def draw(truth: str, pred: str, **given: Any) -> None:
     if not can_draw():
         raise click.exceptions.Exit(1)
     protocol = protocol_named(given["protocol"])
-    settings = {name: given[name] for name in ("on", "iou", "sigmas") if given[name] is not None}
+    settings = {
+        name: given[name] for name in ("on", "iou", "sigmas", "max_distance", "pixel_size") if given[name] is not None
+    }
     protocol.settings(**settings)
     truths = read_side(truth, "truth", given)
     describe_reading("truth", truths, quiet=given["quiet"])

@@ -13,7 +13,7 @@ import click
 
 from verite.cli.options import Given
 from verite.cli.output import emit, in_style, note, print_error
-from verite.errors import DataError, one_line
+from verite.errors import DataError, VeriteError, one_line
 from verite.settings import Flag, Names, Number, Option, Setting, Settings, Texts
 
 if TYPE_CHECKING:
@@ -127,12 +127,18 @@ def conclude(
 def write_summary(
     results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Decision]
 ) -> None:
-    """Append Markdown to the job summary; text beyond 1 MB is cut, with a note."""
+    """Append the requirements and the tables to the job summary."""
     from verite.analysis.gate import Summary
     from verite.model.styles import markdown_sentence
 
     lines = [f"- {'✅' if v.is_met else '❌'} {markdown_sentence(v.line)}" for v in verdicts]
-    text = "\n\n".join([*(["\n".join(lines)] * bool(lines)), Summary(results, comparisons).to_markdown().rstrip("\n")])
+    append_summary(
+        "\n\n".join([*(["\n".join(lines)] * bool(lines)), Summary(results, comparisons).to_markdown().rstrip("\n")])
+    )
+
+
+def append_summary(text: str) -> None:
+    """Append Markdown to the file that GitHub shows as the job summary; text beyond 1 MB is cut, with a note."""
     raw = text.encode()
     if len(raw) > MOST_BYTES:
         kept = raw[:MOST_BYTES].decode(errors="ignore").rpartition("\n")[0]
@@ -143,11 +149,16 @@ def write_summary(
 
 @contextmanager
 def told_to_github() -> Iterator[None]:
-    """Print what stops an evaluation as an annotation of the job, too."""
+    """Report what stops an evaluation as an annotation of the job and in its summary, too."""
     try:
         yield
-    except DataError as error:
+    except VeriteError as error:
+        from verite.model.styles import markdown_sentence
+
         annotate("error", "data", str(error))
+        findings = error.findings if isinstance(error, DataError) else ()
+        listed = [f"- {one.severity}: {markdown_sentence(str(one))}" for one in findings]
+        append_summary("\n\n".join(["### verite: not evaluated", f"❌ {markdown_sentence(str(error))}", *listed]))
         raise
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import click
 
-from verite.cli.options import SettingOption
+from verite.cli.options import OneOf, SettingOption
 from verite.files import check_folder
+from verite.formats import REGISTRY
 
 TITLES = ("Options", "Matching", "Ground truth and formats", "Output", "Statistics", "Gate")
-LAST = ("output", "as_json", "checks", "threads", "quiet", "help_all")  # of the common options, in this order
+LAST = ("output", "as_json", "checks", "strict", "threads", "quiet", "help_all")  # of the common options, in this order
 COLUMN = 28  # width of the column of options
 # What other tools call an option or a side, and what it is here.
 OTHER_OPTIONS: dict[str, tuple[str, ...]] = {
@@ -67,6 +68,8 @@ class Sectioned(click.Command):
         style = ctx.params.get("style", "text")
         if style != "text" and ctx.params.get("as_json"):
             raise click.UsageError(f"expected --json or --style {style}, found both", ctx)
+        if ctx.params.get("strict") and ctx.params.get("checks") == "off":
+            raise click.UsageError("expected --strict or --checks off, found both", ctx)
         if ctx.params.get("output") and "overwrite" in ctx.params:  # told before a large file is read
             check_folder(ctx.params["output"], overwrite=ctx.params["overwrite"])
         return rest
@@ -134,7 +137,7 @@ command: Callable[..., Callable[[Callable[..., Any]], Command]] = partial(click.
 
 
 @command(epilog="\b\nExamples:\n  verite formats\n  verite formats yolo")
-@click.argument("name", required=False)
+@click.argument("name", required=False, type=OneOf(lambda: REGISTRY))
 def formats(name: str | None) -> None:
     """List the annotation formats, or show one: what it is, what it holds, its options."""
     from verite.formats import all_formats, format_named

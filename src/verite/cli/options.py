@@ -6,6 +6,8 @@ The type of a setting decides what is parsed, its declaration the help, the defa
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ from verite.formats.format import MASKS
 from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
 from verite.model.rotated_boxes import ANGLES
 from verite.model.tables import STYLES
+from verite.progress import wait_for
 from verite.settings import OTHER_WORDS, Choice, Flag, Option, Setting, Settings
 from verite.threads import use_threads
 
@@ -146,6 +149,39 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         return [low + i * ((last - low) / count) for i in range(count)] + [last] if count else [low]
 
 
+class ListOf(click.ParamType):  # type: ignore[type-arg]
+    """One or several values of a type with commas between: `--class cat,dog`, `--area all:0:1e10,tiny:0:256`.
+
+    A comma before a blank, within parentheses or within double quotes belongs to the value: `tench, Tinca tinca` is one
+    class, `hausdorff(quantile=0.95,spacing=2)` one metric.
+    """
+
+    SEPARATOR = re.compile(r""",(?!\s)(?=(?:[^"]*"[^"]*")*[^"]*$)(?![^()]*\))""")
+
+    def __init__(self, kind: click.ParamType) -> None:  # type: ignore[type-arg]
+        self.kind, self.name = kind, kind.name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[Any, ...]:
+        if not isinstance(value, str):
+            return (value,)
+        words = [word for word in self.SEPARATOR.split(value) if word] or [value]
+        return tuple(
+            self.kind.convert(word[1:-1] if len(word) > 1 and word[0] == word[-1] == '"' else word, param, ctx)
+            for word in words
+        )
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, comma, last = incomplete.rpartition(",")
+        found = self.kind.shell_complete(ctx, param, last)
+        for item in found:
+            item.value = before + comma + str(item.value)
+        return found
+
+
+# Repeated options whose value may itself hold commas, or is a path.
+WHOLE = ("requirements", "slice", "detectors", "truths", "tolerances")
+
+
 def flatten(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Join the numbers of an option that was repeated or was given a list."""
     return tuple(number for numbers in value for number in numbers)
@@ -216,7 +252,12 @@ def options_for(*groups: type[Settings]) -> list[click.Parameter]:
     """
     declared = {name: one for group in reversed(groups) for name, one in group.declared.items()}
     ordered = dict.fromkeys(name for group in groups for name in group.declared)
-    return [option for name in ordered if declared[name].has_option for option in options_of(declared[name])]
+    options = [option for name in ordered if declared[name].has_option for option in options_of(declared[name])]
+    return [*options, *([STRICT] if "checks" in declared else [])]
+
+
+# Of every command that runs the checks; `verite.cli.output.warn` stops at the first warning.
+STRICT = click.Option(["--strict"], is_flag=True, help="Treat warnings as errors: exit with status 1.")
 
 
 def options_of(setting: Setting[Any, Any]) -> list[click.Parameter]:
@@ -233,6 +274,11 @@ def options_of(setting: Setting[Any, Any]) -> list[click.Parameter]:
         if setting.is_repeated and setting.kind in ("number", "count"):
             more["type"] = NumberList(float, 0.05) if setting.kind == "number" else NumberList(int)
             more |= {"callback": flatten, "metavar": setting.metavar or ("IOU" if setting.kind == "number" else "N")}
+        elif setting.is_repeated and setting.name not in WHOLE:
+            more |= {"type": ListOf(click.types.convert_type(plain)), "callback": flatten}
+        if more.get("callback") is flatten:
+            several = {"number": "0.5,0.75 or 0.5:0.95", "count": "1,10,100"}.get(setting.kind, "A,B")
+            more["help"] = setting.help.replace("may be repeated", f"several: {several}")
         if setting.default_text or setting.is_repeated:
             more |= {"show_default": setting.default_words or False}
         elif setting.default is not None:
@@ -340,6 +386,10 @@ class DatasetSettings(Settings):
     unknown_images: Option[str | None] = Setting(
         None, "Predictions on images that the ground truth does not have: stop, or drop them with a note.",
         metavar="stop|drop", section=FILES, is_rare=True,
+    )  # fmt: skip
+    only_images: Option[str | None] = Setting(
+        None, "Evaluate only the images of this annotation file.", kind="path", metavar="FILE", section=FILES,
+        is_rare=True,
     )  # fmt: skip
     annotator: Option[str | None] = Setting(
         None, "Ground truth of one annotator, of a file that has several.", metavar="COLUMN=NAME", section=FILES,
@@ -451,7 +501,9 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
         map=given.get("map"),
         class_name=class_name,
         annotator=given.get("annotator") if side != "pred" else None,
-        unknown_images=given.get("unknown_images") if side == "pred" else None,
+        unknown_images=("drop" if given.get("only_images") else given.get("unknown_images"))
+        if side == "pred"
+        else None,
         like=like,
         side=side,
     )
@@ -459,7 +511,20 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
 
 
 def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
-    """Read one side as the options say."""
-    from verite.formats import read_source
+    """Read one side as the options say; on a terminal a line shows that it takes long."""
+    from verite.formats import read_source, restrict_images
 
-    return read_source(path, *side_reading(side, given, like))
+    with wait_for(f"reading {path}{file_size(path)}"):
+        found = read_source(path, *side_reading(side, given, like))
+        return restrict_images(found, given["only_images"]) if side == "truth" and given.get("only_images") else found
+
+
+def file_size(path: str) -> str:
+    """Return the size of a file in brackets; "" for folders, patterns and what is no file."""
+    try:
+        size = os.stat(path).st_size if os.path.isfile(path) else 0
+    except (OSError, ValueError):
+        return ""
+    if size >= 1e9:
+        return f" ({size / 1e9:.1f} GB)"
+    return f" ({size / 1e6:.0f} MB)" if size >= 1e6 else ""

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Protocol
+from contextvars import ContextVar
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 import click
 
 from verite.cli.options import Given
 from verite.errors import one_line
 from verite.files import write_atomically
+from verite.model.tables import BOLD, DIM, GREEN, IS_COLOURED, PLAIN, RED, coloured
 from verite.progress import Work, listen
 
 if TYPE_CHECKING:
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
     from verite.model.tables import Table
 
+
+# Whether the command has printed its document or tables: an error afterwards is no second document.
+HAS_PRINTED: ContextVar[bool] = ContextVar("has_printed", default=False)
 
 PATIENCE = 0.5  # seconds before anything is shown
 
@@ -46,26 +53,44 @@ def show_progress() -> Iterator[None]:
 
 
 class ProgressBar:
-    """A progress bar in one line, updated a few times per second; not with --quiet."""
+    """A progress bar in one line, updated a few times per second; not with --quiet.
+
+    It is called with counted work (`verite.progress.begin`), also from other threads, and with single calls whose end
+    is not known (`wait_for`), which are shown while no counted work goes on inside of them.
+    """
 
     def __init__(self) -> None:
         self.is_wanted, self.is_shown, self.last = True, False, 0.0
+        self.counted: Work | None = None
+        self.waited_for: Work | None = None
+        self.lock = Lock()
 
     def __call__(self, work: Work) -> None:
+        with self.lock:
+            if work.is_over:
+                self.wipe()
+                self.counted = None
+            elif work is not self.waited_for and not work.done:  # it begins, in the thread of the command
+                context = click.get_current_context(silent=True)
+                self.is_wanted = not (context and context.params.get("quiet"))
+                if work.total is None:
+                    self.waited_for = work
+                else:
+                    self.counted = work
+            elif work.total is not None or self.counted is None:
+                self.show(work)
+
+    def show(self, work: Work) -> None:
+        """Write the line, unless the work is young or the last update was a moment ago."""
         now = time.monotonic()
-        if work.is_over:
-            self.wipe()
-        elif not work.done:
-            context = click.get_current_context(silent=True)
-            self.is_wanted = not (context and context.params.get("quiet"))
-        elif self.is_wanted and now - work.start >= PATIENCE and now - self.last >= BETWEEN:
+        if self.is_wanted and now - work.start >= PATIENCE and now - self.last >= BETWEEN:
             self.last, self.is_shown = now, True
-            columns = terminal_columns()
             with suppress(OSError):
-                sys.stderr.write(f"\r{draw_bar(work, now)[: columns - 1]}\033[K")
+                sys.stderr.write(f"\r{draw_bar(work, now)[: terminal_columns() - 1]}\033[K")
                 sys.stderr.flush()
 
     def wipe(self) -> None:
+        """Remove the line."""
         if self.is_shown:
             with suppress(OSError):
                 sys.stderr.write("\r\033[K")
@@ -86,7 +111,11 @@ def draw_bar(work: Work, now: float) -> str:
     >>> work.done, work.start = 1000, 0.0
     >>> draw_bar(work, 2.0)
     'reading [########----------------] 33 %, 1,000 of 3,000 files, 500/s, 4 s left'
+    >>> draw_bar(Work("reading truth.json (1.2 GB)", None, ""), time.monotonic() + 3)
+    'reading truth.json (1.2 GB), 3 s'
     """
+    if work.total is None:
+        return one_line(f"{work.what}, {spell_time(now - work.start)}")
     share = min(work.done / max(work.total, 1), 1.0)
     filled = int(share * LENGTH)
     rate = work.done / max(now - work.start, 1e-9)
@@ -132,7 +161,9 @@ def emit(result: Printable, given: Given) -> None:
     if given["save"]:
         write_atomically(given["save"], result.to_json(indent=1) + "\n")
         note(f"saved {given['save']}", quiet=given["quiet"] or given["as_json"])
-    click.echo(result.to_json() if given["as_json"] else in_style(result, given).rstrip("\n"))
+    text = result.to_json() if given["as_json"] else in_style(result, given).rstrip("\n")
+    click.echo(text, color=is_coloured(sys.stdout))
+    HAS_PRINTED.set(True)
 
 
 def in_style(result: Printable, given: Given) -> str:
@@ -141,8 +172,37 @@ def in_style(result: Printable, given: Given) -> str:
         return csv_of(result.main_table(), given)
     if given["style"] != "text":
         return result.in_style(given["style"])
-    lines = result.to_text(terminal_columns(), legend=bool(given.get("legend"))).split("\n")
-    return "\n".join(map(one_line, lines))  # nothing in a name may move the cursor
+    with colour(sys.stdout):
+        text = result.to_text(terminal_columns(), legend=bool(given.get("legend")))
+    # Nothing in a name may move the cursor; of the sequences for terminals only our own colours stay.
+    pieces = COLOURS.split(text) if is_coloured(sys.stdout) else [text]
+    shown = ["\n".join(map(one_line, piece.split("\n"))) if i % 2 == 0 else piece for i, piece in enumerate(pieces)]
+    return "".join(shown)
+
+
+COLOURS = re.compile("(" + "|".join(map(re.escape, (BOLD, DIM, RED, GREEN, PLAIN))) + ")")
+
+
+def is_coloured(stream: TextIO) -> bool:
+    """Whether text for this stream has colours: a person looks at it, and NO_COLOR is not set (no-color.org).
+
+    FORCE_COLOR asks for colours in logs, too; NO_COLOR wins.
+    """
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+@contextmanager
+def colour(stream: TextIO) -> Iterator[None]:
+    """Within this block tables and sentences are coloured, if text for this stream is."""
+    token = IS_COLOURED.set(is_coloured(stream))
+    try:
+        yield
+    finally:
+        IS_COLOURED.reset(token)
 
 
 def keep_table(path: Path, table: Table, given: Given) -> None:
@@ -177,9 +237,10 @@ def csv_of(table: Table, given: Given) -> str:
 
 
 def note(text: str, *, quiet: bool) -> None:
-    """Print a note to standard error, unless quiet."""
+    """Print a note to standard error, dim in a terminal, unless quiet."""
     if not quiet:
-        print_error(one_line(text))
+        with colour(sys.stderr):
+            print_error(coloured(one_line(text), DIM))
 
 
 def print_error(line: str) -> None:
@@ -192,7 +253,9 @@ def print_error(line: str) -> None:
 
 
 def describe_reading(what: str, annotations: Annotations, *, quiet: bool = False) -> None:
-    """Print what a file was recognised as, and why."""
+    """Print what a file was recognised as, and why; nothing if quiet."""
+    if quiet:
+        return
     from verite.formats import format_named
 
     source = annotations.source
@@ -215,7 +278,27 @@ def count_of(count: int, word: str) -> str:
 
 
 def warn(findings: Sequence[Finding], paths: Mapping[str, str], said: set[str]) -> None:
-    """Print findings of the checks, also with --quiet: they change what a number means. Each is printed once."""
+    """Print findings of the checks, also with --quiet: they change what a number means. Each is printed once.
+
+    Parameters
+    ----------
+    findings
+        What the checks found on one pair of files.
+    paths
+        The file of each side, ``truth`` and ``pred``.
+    said
+        Lines that were printed before, which this adds to.
+
+    Raises
+    ------
+    DataError
+        If there is a warning or an error, and the command has the option `--strict`.
+    """
+    context = click.get_current_context(silent=True)
+    if context is not None and context.params.get("strict"):
+        from verite.checks import stop_on_errors
+
+        stop_on_errors(findings, paths, is_strict=True)
     for finding in findings:
         line = one_line(f"{finding.severity}: {paths[finding.side]}: {finding}")
         if line not in said:

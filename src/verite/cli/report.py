@@ -11,6 +11,7 @@ from verite.analysis.parts import AnalyseSettings
 from verite.cli.help import command
 from verite.cli.options import INPUT, READING, Given, options_for, read_side, settings_given
 from verite.errors import one_line
+from verite.evaluation.points import MaxDistanceSetting, PixelSize
 from verite.evaluation.settings import SIMILARITIES, THREADS, EvaluationSettings
 from verite.protocols import REGISTRY
 from verite.protocols.keypoints import Sigmas
@@ -34,6 +35,8 @@ class ReportCommandSettings(EvaluationSettings):
     protocol: Option[str] = Choice("coco", "Evaluation protocol.", tuple(REGISTRY))
     on: Option[str | None] = Choice(None, "What is compared, if the protocol has a choice.", tuple(SIMILARITIES))
     sigmas = Sigmas()
+    max_distance = MaxDistanceSetting()
+    pixel_size = PixelSize()
     iou: Overlaps = Thresholds(
         None, "IoU threshold of a true positive; may be repeated.", short="-t", default_text="the protocol's own"
     )
@@ -81,7 +84,11 @@ def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
 
     if not given["output"] and not given["checked"]:
         raise click.UsageError("expected -o REPORT or --check REPORT, found neither", click.get_current_context())
-    settings = {name: given[name] for name in ("on", "iou", "labels", "sigmas") if given[name] not in (None, ())}
+    settings = {
+        name: given[name]
+        for name in ("on", "iou", "labels", "sigmas", "max_distance", "pixel_size")
+        if given[name] not in (None, ())
+    }
     asked = settings_given(ReportAnalysisSettings, given)
     AnalyseSettings(**asked)  # usage errors are raised before a large file is read
     own = (

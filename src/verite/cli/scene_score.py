@@ -179,12 +179,17 @@ class Traces(Display):
         self.traces = traces
 
     def contents(self) -> list[Any]:
+        if len(self.traces) == 1:
+            return [part for trace in self.traces.values() for part in trace.contents()]
         return [part for name, trace in self.traces.items() for part in (name, *trace.contents())]
 
     def to_json(self, *, indent: int = 0) -> str:
+        """Return the traces under ``systems``; of a single detector its own keys beside it."""
         from verite.model.results import to_json
 
-        return to_json({"systems": {name: trace.to_dict() for name, trace in self.traces.items()}}, indent=indent)
+        systems = {name: trace.to_dict() for name, trace in self.traces.items()}
+        first = next(iter(systems.values())) if len(systems) == 1 else {}
+        return to_json({**first, "systems": systems}, indent=indent)
 
 
 def choose_outcome(results: Sequence[SceneScoreResults], image: str | None) -> Any:
@@ -193,8 +198,6 @@ def choose_outcome(results: Sequence[SceneScoreResults], image: str | None) -> A
 
     if image is None:
         return results[0] if len(results) == 1 else Comparison(results)
-    if len(results) == 1:
-        return results[0].trace(image)
     names = distinct_names([result.name for result in results])
     return Traces({name: result.trace(image) for name, result in zip(names, results, strict=True)})
 
@@ -271,7 +274,9 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
         from verite.scene.taxonomy import read_taxonomy
 
         edits = edit_distance(read_taxonomy(sources[0]), read_taxonomy(given["other"]))
-        click.echo(f'{{"edit_distance": {edits}}}' if given["as_json"] else f"graph edit distance: {edits}")
+        from verite.model.results import to_json
+
+        click.echo(to_json({"edit_distance": edits}) if given["as_json"] else f"graph edit distance: {edits}")
         return
     if given["images"] or given["kind"]:
         found = distances_of_data(sources, given)

@@ -40,6 +40,8 @@ RESULTS = ("coco-results", "json-lines", "results-object")  # get new ids and ar
 
 EVERY_AREA = (float("-inf"), float("inf"))
 
+RECALLS = (*(i * 0.01 for i in range(100)), 1.0)  # recall levels of COCO's AP
+
 USUAL_PAIRS = 16  # overlapping objects per prediction that are allowed in any case
 # Points of precision-recall curves, 8 bytes each. An object is in two area ranges at most, all and one of a size.
 POINTS_PER_OBJECT = 1010
@@ -85,6 +87,8 @@ class Rules:
     allow_unknown_classes: bool = False  # images and classes that the ground truth does not have count, too
     # Share of a prediction's area in an ignore region from which it is ignored unless matched; 0: regions are not used.
     region_share: float = 0.0
+    # Of points: maximum distance in pixels, as a share of the image's diagonal, and of the object's size; they add up.
+    reach: tuple[float, float, float] = (0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,6 +303,7 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
                     image_limit=rules.image_limit,
                     drops_flat=rules.drops_flat,
                     sigmas=rules.sigmas,
+                    reach=rules.reach,
                     **given,
                 ),
                 similarity=rules.similarity,

@@ -99,6 +99,8 @@ NOWHERE = {"truth": (-1e9, -1e9), "pred": (-2e9, -2e9)}
 
 ABOUT_RANKS = ("V301", "V304")  # checks that apply only if predictions are ranked by confidence
 
+ABOUT_SIZES = ("V110", "V113")  # checks of widths, heights and areas, which points do not have
+
 ABOUT_AP = ("V308",)  # checks that apply only to average precision, which needs low confidences, too
 
 
@@ -110,6 +112,7 @@ def prepare(
     is_ranked: bool = True,
     is_exact: bool = False,
     is_ap: bool = True,
+    is_point: bool = False,
 ) -> tuple[Annotations, Annotations, list[Finding]]:
     """Align predictions with the ground truth and run the checks.
 
@@ -126,6 +129,8 @@ def prepare(
         Whether values that are not finite stay, because another tool is emulated.
     is_ap
         Whether the protocol computes average precision.
+    is_point
+        Whether points are compared, which have no size.
 
     Returns
     -------
@@ -143,6 +148,7 @@ def prepare(
     if checks == "off":
         return truth, aligned, []
     unasked = (*(() if is_ranked else ABOUT_RANKS), *(() if is_ranked and is_ap else ABOUT_AP))
+    unasked = (*unasked, *(ABOUT_SIZES if is_point else ()))
     findings = [f for f in examine_all(truth, aligned) if f.code not in unasked]
     if checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": aligned.source.path})

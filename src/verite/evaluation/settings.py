@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 # For type checkers: the similarities of the core; a test compares the two lists.
-On = Literal["box", "mask", "boundary", "keypoints", "rotated"]
+On = Literal["box", "mask", "boundary", "keypoints", "rotated", "point"]
 
 SIMILARITIES: dict[str, str] = dict(_core.similarities())
 
@@ -189,7 +189,7 @@ class EvaluationSettings(Settings):
         None, "Name of the detector in tables and reports.", is_signed=False, is_common=True, has_option=False
     )
     checks: Option[Literal["stop", "warn", "off"]] = Choice(
-        "stop", "What to do when the files look wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
+        "stop", "What to do at an error.", ("stop", "warn", "off"), is_signed=False, is_common=True
     )
 
 

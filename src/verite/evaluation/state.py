@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from verite import _core
     from verite.checks import Finding
+    from verite.evaluation.ap_bounds import ClassOrders
 
 
 @contextmanager
@@ -79,6 +80,7 @@ class PartialMetadata:
     sigmas: tuple[tuple[str, tuple[float, ...]], ...] = ()  # of the keypoints of classes, as they were used
     findings: tuple[tuple[int, Finding], ...] = ()  # and how many images were looked at
     has_confidences: bool = False  # of the predictions, where a protocol does without them (f1)
+    orders: tuple[tuple[int, ClassOrders], ...] = ()  # by class id: true and false positives over all orders (f1)
 
     @staticmethod
     def join(notes: Iterable[PartialMetadata]) -> PartialMetadata:
@@ -87,6 +89,7 @@ class PartialMetadata:
         sigmas: dict[str, tuple[float, ...]] = {}
         findings: dict[tuple[str, str], tuple[int, Finding]] = {}
         has_confidences = False
+        notes = tuple(notes)
         for own in notes:
             has_confidences |= own.has_confidences
             classes |= set(own.classes)
@@ -100,8 +103,13 @@ class PartialMetadata:
                 key = said[1].code, said[1].side
                 findings[key] = min(findings.get(key, said), said, key=weigh)
         worst_first = sorted(findings.values(), key=lambda said: (rank_of(said[1]), said[1].code, said[1].side))
+        orders: tuple[tuple[int, ClassOrders], ...] = ()
+        if any(own.orders for own in notes):
+            from verite.evaluation.ap_bounds import join_orders
+
+            orders = tuple(join_orders(dict(own.orders) for own in notes).items())
         return PartialMetadata(
-            tuple(sorted(classes)), tuple(sorted(sigmas.items())), tuple(worst_first), has_confidences
+            tuple(sorted(classes)), tuple(sorted(sigmas.items())), tuple(worst_first), has_confidences, orders
         )
 
     def add(self, findings: Sequence[Finding], images: int) -> PartialMetadata:
@@ -129,6 +137,7 @@ class PartialMetadata:
             "sigmas": dict(self.sigmas),
             "findings": [[seen, write_finding(finding)] for seen, finding in self.findings],
             "has_confidences": self.has_confidences,
+            "orders": [[label, own.to_list()] for label, own in self.orders],
         }
         kept = {key: values for key, values in said.items() if values}
         return json.dumps(kept, ensure_ascii=True, sort_keys=True, separators=(",", ":")) if kept else ""
@@ -140,6 +149,8 @@ class PartialMetadata:
             return cls()
         import json
 
+        from verite.evaluation.ap_bounds import ClassOrders
+
         try:
             said = json.loads(text)
             made = cls(
@@ -147,6 +158,7 @@ class PartialMetadata:
                 tuple((name, tuple(map(float, own))) for name, own in sorted(said.get("sigmas", {}).items())),
                 tuple((expect(seen, int), read_finding(own)) for seen, own in said.get("findings", ())),
                 expect(said.get("has_confidences", False), bool),
+                tuple((expect(label, int), ClassOrders.of_list(own)) for label, own in said.get("orders", ())),
             )
             made = cls.join([made])
             if made.to_text() != text:
@@ -245,7 +257,10 @@ class Part:
         """
         notes = PartialMetadata.join(part.notes for part in parts)
         with tell_as(DataError):
-            return Part(_core.Merger([part.kept for part in parts], takes_first=takes_first).merge(threads), notes)
+            merged = _core.Merger([part.kept for part in parts], takes_first=takes_first).merge(threads)
+            if notes.orders and merged.image_count < sum(map(len, parts)):  # counts of some images are in twice
+                notes = replace(notes, orders=())
+            return Part(merged, notes)
 
     def numbers(self, threads: int = 1) -> PrecisionRecall:
         """Return precision and recall: bit for bit those of one evaluation of all images."""

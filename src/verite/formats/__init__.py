@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from verite.errors import BadParameter, ReadError, excerpt
+from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.files import PACKED, find_path, reason
 from verite.formats.registry import REGISTRY as REGISTRY
 from verite.formats.registry import all_formats as all_formats
@@ -230,6 +230,29 @@ def only_images(annotations: Annotations, rows: Sequence[int]) -> Annotations:
         ),
         image=place[annotations.image],
     )
+
+
+def restrict_images(truth: Annotations, listed: str | PathLike[str]) -> Annotations:
+    """Return the ground truth of the images that another annotation file has, with a note.
+
+    Raises
+    ------
+    DataError
+        If no image is in both.
+    """
+    from verite.arrays import np
+    from verite.model.alignment import match_images
+
+    other = read(listed)
+    found, _ = match_images(other.images, truth.images, other.source.path)
+    rows = sorted({int(i) for i in found if 0 <= i < len(truth.images)})
+    if not rows and other.images.ids is not None and truth.images.ids is not None:  # other names for the same ids
+        rows = np.flatnonzero(np.isin(truth.images.ids, other.images.ids)).tolist()
+    if not rows:
+        raise DataError(f"{listed}: expected images of {truth.source.path or 'the ground truth'}, found none of them")
+    kept = only_images(truth.where(np.isin(truth.image, rows)), rows)
+    note = f"{len(rows):,} of {len(truth.images):,} images are in {listed} and are evaluated"
+    return kept.with_source(replace(truth.source, notes=(*truth.source.notes, note)))
 
 
 def read_stream(source: Any, format: str | None, options: Options) -> Annotations:

@@ -3,7 +3,8 @@
 Models that write free text have many names for one class. A row maps a name to a class of the ground truth, several
 rows may map to the same one, and an empty `to` ignores the objects of that name on both sides. Names without a row are
 compared with the ground truth's: exactly, then without regard to case, blanks, `_` and `-`. What is left is listed with
-its number of objects.
+its number of objects. A row `*` maps every name that is neither mapped nor a class of the map, usually to nothing. A
+column `id` has the class ids of predictions without names. Maps that come with verite are named: `--map lvis-coco`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
     from verite.model.classes import Labels
 
+EVERY = "*"  # the row of all other names
 LISTED = 10  # names without a class that a note lists
 
 
@@ -43,6 +45,7 @@ class ClassMap:
     """
 
     rows: tuple[tuple[str, str], ...]
+    ids: tuple[tuple[int, str], ...] = ()  # class ids of predictions that have no names, and their classes
 
     @classmethod
     def of(cls, given: Any) -> ClassMap:
@@ -66,15 +69,20 @@ class ClassMap:
             raise BadParameter(f"map: expected a file or a dictionary of names, found {excerpt(given)}")
         from verite.csv_files import read_csv
 
-        table = read_csv(given, "the columns from and to", ("from", "to"))
+        table = read_csv(bundled_map(given) or given, "the columns from and to", ("from", "to"))
         found: dict[str, str] = {}
+        ids: dict[int, str] = {}
         for where, row in table.records():
             name, to = row["from"].strip(), row["to"].strip()
             if not name:
                 raise ReadError(where, expected="a name in the column from", found="an empty one")
             if found.setdefault(name, to) != to:
                 raise ReadError(where, expected=f"one class for {excerpt(name)}", found=f"{found[name]!r} and {to!r}")
-        return cls(tuple(found.items()))
+            if number := row.get("id", "").strip():
+                if not number.isdecimal() or not to:
+                    raise ReadError(where, expected="the id of a class as a whole number", found=excerpt(number))
+                ids[int(number)] = to
+        return cls(tuple(found.items()), tuple(ids.items()))
 
     @property
     def digest(self) -> str:
@@ -86,7 +94,20 @@ class ClassMap:
         exact = dict(self.rows)
         if name in exact:
             return exact[name]
-        return {normalise(known): to for known, to in self.rows}.get(normalise(name))
+        found = {normalise(known): to for known, to in self.rows}.get(normalise(name))
+        if found is None and EVERY in exact and normalise(name) not in {normalise(to) for to in exact.values()}:
+            return exact[EVERY]
+        return found
+
+
+def bundled_map(given: str | PathLike[str]) -> str | None:
+    """Return the path of a map that comes with verite, by its name; None for other words."""
+    from importlib.resources import files
+
+    if not isinstance(given, str) or not given.replace("-", "").isalnum():
+        return None
+    place = files("verite") / "data" / "maps" / f"{given}.csv"
+    return str(place) if place.is_file() else None
 
 
 def map_classes(annotations: Annotations, chosen: ClassMap | None, truth: Annotations | None = None) -> Annotations:
@@ -105,6 +126,9 @@ def map_classes(annotations: Annotations, chosen: ClassMap | None, truth: Annota
 
     known = None if truth is None else truth.labels
     names = names_of(annotations.labels, truth)
+    if truth is not None and chosen is not None and chosen.ids and annotations.labels.names is None:
+        by_id = dict(chosen.ids)
+        names = [by_id.get(id, name) for id, name in zip(annotations.labels.numbers or (), names, strict=True)]
     by_spelling = {} if known is None else {normalise(name): name for name in reversed(known.all_names)}
     exact = set() if known is None else set(known.all_names)
     fixed = {} if chosen is None else {name: chosen.find(name) for name in names}
@@ -118,6 +142,8 @@ def map_classes(annotations: Annotations, chosen: ClassMap | None, truth: Annota
     kept = list(dict.fromkeys(target for target in targets if target))
     ids = annotations.labels.numbers
     numbers = None if ids is None else [ids[targets.index(name)] for name in kept]
+    if truth is not None and chosen is not None and chosen.ids:
+        numbers = None  # ids of another list than the ground truth's
     position = {name: k for k, name in enumerate(kept)}
     moved = np.array([position.get(target or "", 0) for target in targets], dtype=np.int32)
     is_kept = np.array([bool(target) for target in targets], dtype=np.bool_)
@@ -139,8 +165,13 @@ def map_classes(annotations: Annotations, chosen: ClassMap | None, truth: Annota
     rows = annotations if is_kept.all() else annotations.where(is_kept[annotations.label])
     source = replace(annotations.source, notes=tuple(notes), class_map=chosen.digest if chosen else "")
     source = replace(source, unmapped_labels=annotations.labels if chosen and truth is None else None)
-    labels = Labels(kept or ["object"], numbers if kept else None)
-    return rows.changed(columns=rows.columns.move(labels=moved), labels=labels, source=source)
+    groups = annotations.labels.groups  # of LVIS: rare, common, frequent
+    own = None if groups is None or not kept else tuple(groups[targets.index(name)] for name in kept)
+    labels = Labels(kept or ["object"], numbers if kept else None, groups=own)
+    verdicts = annotations.verdicts
+    if verdicts is not None:
+        verdicts = verdicts.move(range(len(annotations.images)), np.where(is_kept, moved, -1))
+    return rows.changed(columns=rows.columns.move(labels=moved), labels=labels, source=source, verdicts=verdicts)
 
 
 def names_of(labels: Labels, truth: Annotations | None) -> list[str]:

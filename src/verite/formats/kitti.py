@@ -91,6 +91,32 @@ def add_line(rows: Rows, where: str, image: str, words: list[str]) -> None:
     rows.add(where, image, words[0], numbers[:4], confidence, flags=[flag for flag, is_set in flags.items() if is_set])
 
 
+def read_difficulties(annotations: Annotations) -> tuple[list[float], list[float]]:
+    """Return the truncated share and the level of occlusion (0 to 3) of each object, from the files they were read of.
+
+    Raises
+    ------
+    ReadError
+        If a file has changed since, or cannot be read line by line again.
+    """
+    place = Path(annotations.source.path)
+    files = {file.stem: file for file in ([place] if place.is_file() else sorted(place.rglob("*.txt")))}
+    rows_of: dict[int, list[int]] = {}
+    for row, image in enumerate(annotations.image.tolist()):
+        rows_of.setdefault(image, []).append(row)
+    truncation, occlusion = [0.0] * len(annotations), [0.0] * len(annotations)
+    for image, rows in rows_of.items():
+        name = Path(annotations.images.name(image)).stem
+        lines = [line.split() for line in read_lines(files[name]) if line.strip()] if name in files else []
+        if len(lines) != len(rows):
+            where = str(files.get(name, place))
+            expected = f"{len(rows)} lines with truncation and occlusion of the objects of {name!r}"
+            raise ReadError(where, expected=expected, found=str(len(lines)), remedy="give the folder of label files")
+        for row, words in zip(rows, lines, strict=True):
+            truncation[row], occlusion[row] = to_numbers(words[1:3], str(files[name]))
+    return truncation, occlusion
+
+
 def write(annotations: Annotations, path: Path) -> None:
     """Write one text file per image; the 3-D fields get KITTI's values for unknown."""
     need_pixels(annotations, path)

@@ -1,12 +1,13 @@
 """Annotations from the columns of a table (CSV, Parquet, Arrow, pandas, NumPy), by the usual column names.
 
 Required are an image (`image_id`, `image` or `file_name`), a class (`category_id`, `label` or `class`) and a box (`x,
-y, width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers; `BOXES` lists all). Optional: `score` or
-`confidence`, `area`, `id`, `image_width` and `image_height`, `segmentation` (polygons, or COCO's RLE), `mask`
-(compressed RLE) with `mask_height` and `mask_width`, `keypoints` (x, y, visibility, …), and the flags (`iscrowd` for
-`crowd`). `OTHER_NAMES` has what known tools call them; other names are mapped by the option `columns`. A row of a
-class that never has a box is an image without objects ("No finding"). A table without a column of classes needs the
-option `class_name`, or a ground truth of one class; that of RSNA, which has a column `Target`, is read as it is.
+y, width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers; `BOXES` lists all) or a point (`x, y` and
+no other column of a box). Optional: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`,
+`segmentation` (polygons, or COCO's RLE), `mask` (compressed RLE) with `mask_height` and `mask_width`, `keypoints` (x,
+y, visibility, …), and the flags (`iscrowd` for `crowd`). `OTHER_NAMES` has what known tools call them; other names are
+mapped by the option `columns`. A row of a class that never has a box is an image without objects ("No finding"). A
+table without a column of classes needs the option `class_name`, or a ground truth of one class; that of RSNA, which has
+a column `Target`, is read as it is.
 """
 
 from __future__ import annotations
@@ -61,6 +62,8 @@ BOXES = (
     ("cxcywh", ("x_center", "y_center", "width", "height")),
 )
 
+POINTS = (("x", "y"), ("cx", "cy"), ("x_center", "y_center"))  # of tables without any other column of a box
+
 # What tools and competitions call our columns, in small letters: RSNA (Kaggle), VinBigData, mosquitos, YOLOv5, VOC.
 OTHER_NAMES = {
     "patientid": "image",
@@ -101,8 +104,15 @@ FOUR = re.compile(rf"\s*[\[(]?\s*({NUMBER})" + rf"\s*[,;\s]\s*({NUMBER})" * 3 + 
 
 
 def box_columns(names: Columns | Sequence[str]) -> tuple[str, tuple[str, ...]] | None:
-    """Return the layout of the first group of four box columns that is complete, and their names."""
-    return next(((layout, sides) for layout, sides in BOXES if all(side in names for side in sides)), None)
+    """Return the layout of the first group of box columns that is complete, and their names.
+
+    Two columns are points if there is no other column of a box.
+    """
+    found = next(((layout, sides) for layout, sides in BOXES if all(side in names for side in sides)), None)
+    if found is not None or BOX in names:
+        return found
+    given = {side for side in BOX_SIDES if side in names}
+    return next((("point", sides) for sides in POINTS if given == set(sides)), None)
 
 
 def numbers_of(box: Any) -> Any:
@@ -260,7 +270,8 @@ def read_columns(
     while True:
         try:
             found = table.annotations(options, format)
-            found = found.with_source(replace(found.source, notes=notes, flaws=errors.flaws))
+            every = (*notes, *found.source.notes)
+            found = found.with_source(replace(found.source, notes=every, flaws=errors.flaws))
             image = next((key for key in IMAGE if key in columns), None)
             return with_annotators(found, annotators_of_columns(columns, image))
         except WrongRows as wrong:
@@ -330,6 +341,9 @@ class ColumnRows:
         image, images = self.image_table(options)
         kept = np.flatnonzero(~self.are_bare())
         found = self.take(kept).objects(options, format, images, image[kept])
+        if (box_columns(self.columns) or ("",))[0] == "point":
+            note = "objects are points, boxes without width and height; --on point compares them by their distance"
+            found = found.with_source(replace(found.source, notes=(*found.source.notes, note)))
         if not any(key in self.columns for key in LABEL):
             name, option = found.labels.name(0), options.spell("class_name", "NAME")
             note = f"no column of classes: all objects are {excerpt(name)}; {option} gives another name"
@@ -576,7 +590,9 @@ class ColumnRows:
         """Return the layout of the boxes and their numbers, shape (n, 4)."""
         if (found := box_columns(self.columns)) is not None:
             layout, names = found
-            return layout, np.stack([self.numbers(side) for side in names], axis=1)
+            numbers = np.stack([self.numbers(side) for side in names], axis=1)
+            # A point is a box without width and height.
+            return ("xywh", np.pad(numbers, ((0, 0), (0, 2)))) if layout == "point" else (layout, numbers)
         if BOX not in self.columns:
             some = [side for sides in SIDES.values() for side in sides if side in self.columns]
             sides = next((s for s in SIDES.values() if some and some[0] in s), SIDES["xywh"])

@@ -1,7 +1,8 @@
 """WIDER FACE: the path of an image, the number of its faces, and one line per face.
 
 Ground truth is one file for all images, ten numbers per face: `x y w h blur expression illumination invalid occlusion
-pose`; invalid faces are ignored. Predictions are one file per image with `x y w h score`.
+pose`; invalid faces are ignored. Predictions are one file per image with `x y w h score`. The `wider_face_val.mat` of
+the evaluation tools is ground truth, too.
 """
 
 from __future__ import annotations
@@ -28,8 +29,17 @@ def face_files(probe: PathProbe) -> list[Path]:
     return [file for file in files if file.stem.endswith("_bbx_gt")] or files
 
 
+def mat_of(path: Path) -> Path | None:
+    """Return the ground truth of the evaluation tools: the file itself, or that of their folder."""
+    inside = [file for file in path.glob("wider_face_*.mat") if file.is_file()] if path.is_dir() else []
+    return inside[0] if inside else path if path.is_file() and path.name.startswith("wider_face_") and (
+        path.suffix == ".mat") else None  # fmt: skip
+
+
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is WIDER FACE ground truth or predictions."""
+    if mat_of(probe.path) is not None:
+        return "wider_face_….mat of the evaluation tools"
     files = face_files(probe)
     lines = [line.split() for line in head_of(files[0]).splitlines()[:3]] if files else []
     if (
@@ -49,6 +59,8 @@ def recognise(probe: PathProbe) -> str | None:
 
 def read(path: Path, options: Options) -> Annotations:
     """Read ground truth of all images, or predictions of one file per image."""
+    if (mat := mat_of(path)) is not None:
+        return read_mat_faces(path, mat, options)
     files, why = files_of_split(path, face_files(PathProbe(path)), options, by_name=True)
     if not files:
         raise ReadError(path, expected="files ending in .txt", found="none")
@@ -83,6 +95,25 @@ def read_faces(rows: Rows, file: Path) -> None:
         at += count
 
 
+def read_mat_faces(path: Path, mat: Path, options: Options) -> Annotations:
+    """Read the faces of the evaluation tools: events, their images, and the boxes of each; invalid ones are ignored."""
+    from verite.formats.mat_files import read_mat
+
+    rows, content = Rows(path, options), read_mat(mat)
+    for key in ("event_list", "file_list", "face_bbx_list", "invalid_label_list"):
+        if key not in content:
+            raise ReadError(mat, expected=key, found=", ".join(content) or "nothing")
+    lists = zip(*(content[key] for key in ("event_list", "file_list", "face_bbx_list", "invalid_label_list")),
+                strict=True)  # fmt: skip
+    for event, names, boxes, invalid in lists:
+        for name, own, odd in zip(names, boxes, invalid, strict=True):
+            image = f"{event}/{name}.jpg"
+            rows.add_image(str(mat), image)
+            for box, is_odd in zip(own.tolist(), odd.ravel().tolist(), strict=True):
+                rows.add(str(mat), image, LABEL, box, flags=["ignore"] if is_odd else [])
+    return rows.annotations("wider", layout="xywh")
+
+
 def add_face(rows: Rows, where: str, image: str, line: str) -> None:
     numbers = to_numbers(line.split(), where)
     if len(numbers) not in (TRUTH, PRED):
@@ -102,5 +133,5 @@ FORMAT = Format(
     recognise=recognise,
     read=read,
     options=FRAMES | {"split"},
-    suffixes=(".txt",),
+    suffixes=(".txt", ".mat"),
 )

@@ -17,6 +17,7 @@ import numpy as np
 from verite.annotation_errors.detection import Detection
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt
 from verite.evaluation.evaluation import Simulations
+from verite.evaluation.points import MaxDistanceSetting, PixelSize, check_distance
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import THREADS, EvaluationSettings, On, on_setting
 from verite.formats import list_shards, read
@@ -96,6 +97,8 @@ class LeaderboardSettings(EvaluationSettings):
     protocol: Option[Protocols] = Choice("coco", "Evaluation protocol; f1 with --metric F1.", Protocols)
     on: Option[On] = on_setting()
     sigmas: Setting[Any, Any] = Sigmas(omit_default=True)
+    max_distance: Setting[Any, Any] = MaxDistanceSetting()
+    pixel_size: Setting[Any, Any] = PixelSize()
     metrics: Setting[str | Sequence[str] | None, tuple[str, ...]] = Names(
         ("AP",), "A score of the protocol, such as AP, AP50, AR100 or F1; may be repeated.", short="-m",
         names=["metric"], metavar="NAME", is_signed=False,
@@ -141,8 +144,9 @@ class LeaderboardSettings(EvaluationSettings):
             raise type(self).on.refuse("box or rotated with Pascal VOC", self.on)
         if self.protocol == "lvis" and self.on not in ("box", "mask"):
             raise type(self).on.refuse("box or mask with LVIS", self.on)
-        if self.protocol == "f1" and self.on not in ("box", "mask", "rotated"):
-            raise type(self).on.refuse("box, mask or rotated with F1", self.on)
+        if self.protocol == "f1" and self.on not in ("box", "mask", "rotated", "point"):
+            raise type(self).on.refuse("box, mask, rotated or point with F1", self.on)
+        check_distance(self)
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         return {"protocol": protocol_of_scores(given.get("metrics"))}
@@ -167,6 +171,8 @@ def leaderboard(
     protocol: Protocols = "coco",
     on: On = "box",
     sigmas: Any = None,
+    max_distance: float | str | None = None,
+    pixel_size: float | None = None,
     metrics: str | Sequence[str] = ("AP",),
     missing_from: Any = "pool",
     confusion: str | Path | None = None,
@@ -202,9 +208,11 @@ def leaderboard(
     protocol : {"coco", "voc", "lvis", "f1"}, default "coco"
         The evaluation protocol; f1 where all metrics are its scores.
     on : str, default "box"
-        What is compared: box, mask, boundary, keypoints or rotated.
+        What is compared: box, mask, boundary, keypoints, rotated or point.
     sigmas : optional
         Sigmas of keypoints, as in :func:`verite.coco`.
+    max_distance, pixel_size : optional
+        Maximum distance of a match of points and the size of a pixel, as in :func:`verite.coco`.
     metrics : str or sequence of str, default ("AP",)
         Scores of the protocol; one matching serves them all. AP is the headline score of every protocol. F1, precision
         and recall (also macro_F1 and F1@0.50) need no confidences.
@@ -264,9 +272,10 @@ def leaderboard(
     if isinstance(protocol, str) and protocol == "coco":
         protocol = protocol_of_scores(metrics)
     settings = LeaderboardSettings(
-        protocol=protocol, on=on, sigmas=sigmas, metrics=metrics, missing_from=missing_from, confusion=confusion,
-        resample=resample, draws=draws, seed=seed, level=level, gold=gold, plan=plan, power=power, interval=interval,
-        interval_images=interval_images, audit_size=audit_size, threads=threads, checks=checks,
+        protocol=protocol, on=on, sigmas=sigmas, max_distance=max_distance, pixel_size=pixel_size, metrics=metrics,
+        missing_from=missing_from, confusion=confusion, resample=resample, draws=draws, seed=seed, level=level,
+        gold=gold, plan=plan, power=power, interval=interval, interval_images=interval_images, audit_size=audit_size,
+        threads=threads, checks=checks,
     )  # fmt: skip
     with use_threads(settings.threads):
         several = truth if predictions is None else predictions
@@ -298,7 +307,8 @@ def leaderboard(
 
 def evaluate_detector(truth: Annotations, pred: Annotations, name: str, settings: LeaderboardSettings) -> Results:
     """Evaluate one detector by the protocol of the settings."""
-    more = {} if settings.sigmas is None else {"sigmas": settings.sigmas}
+    named = ("sigmas", "max_distance", "pixel_size")
+    more = {name: value for name in named if (value := getattr(settings, name)) is not None}
     found: Results = protocol_named(settings.protocol)(
         truth, pred, name=name, on=settings.on, checks=settings.checks, threads=settings.threads, **more
     )

@@ -191,7 +191,7 @@ class Measured:
 def localize(
     truth: Readable,
     pred: Readable,
-    *metrics: str | Metric,
+    *metrics: str | Metric | Sequence[str | Metric],
     all: bool = False,
     iou: float = 0.5,
     confidence: float | None = None,
@@ -217,7 +217,7 @@ def localize(
     ----------
     truth, pred : Annotations, path, or anything :func:`verite.read` takes
         Ground truth and predictions.
-    *metrics : str or Metric
+    *metrics : str, Metric or list of them
         Metrics of the catalogue, e.g. ``"iou"`` or ``"hausdorff(quantile=0.95)"``.
     all : bool, default False
         Add every metric that these regions allow.
@@ -285,7 +285,10 @@ def localize(
     )
     if not isinstance(all, bool):
         raise BadParameter(f"all: expected True or False, found {excerpt(all)}")
-    chosen = [metric(m) for m in metrics]
+    listed: list[str | Metric] = []
+    for one in metrics:
+        listed += one if isinstance(one, (list, tuple)) else [one]  # type: ignore[list-item]
+    chosen = [metric(m) for m in listed]
     if not chosen and not all:
         raise BadParameter("localize: expected at least one metric, e.g. iou, or all; found none")
     if are_volumes(truth, pred):

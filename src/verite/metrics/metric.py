@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, isinf
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
@@ -599,8 +600,13 @@ class Metric:
         except Exception as error:
             if self.record.is_builtin or isinstance(error, VeriteError):
                 raise
+            # The innermost line of the user's own file, which called what failed.
+            own = getattr(inspect.unwrap(self.record.function), "__code__", None)
+            lines = [at.lineno for at in extract_tb(error.__traceback__) if own and at.filename == own.co_filename]
+            where = f"{own.co_filename}:{lines[-1]}: " if own and lines else ""
             raise DataError(
-                f"{self.name}: expected a value for each pair, found {type(error).__name__}: {one_line(str(error))}"
+                f"{where}{self.name}: expected a value for each pair, found {type(error).__name__}: "
+                f"{one_line(str(error))}"
             ) from error
         if found.shape != (len(pairs),):
             raise DataError(f"{self.name}: expected {len(pairs)} values, one per pair, found an array {found.shape}")

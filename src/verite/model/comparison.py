@@ -10,7 +10,7 @@ from typing import Any
 from verite.errors import BadParameter, NotComparable
 from verite.hooks import hook
 from verite.model.results import Results, describe_cuts, digest_for, to_json
-from verite.model.tables import ABSENT, Display, Part, Table
+from verite.model.tables import ABSENT, Best, Change, Display, Part, Rise, Table
 from verite.signature import Signature
 
 DIFFERENCE = (("difference", "value"), ("low (95 %)", "low"), ("high (95 %)", "high"))
@@ -41,6 +41,12 @@ class Comparison(Display):
         """`differences` are those whose confidence intervals are known."""
         if not results:
             raise BadParameter("compare: expected at least one result, found none")
+        for one in results:
+            if not isinstance(one, Results):
+                raise BadParameter(
+                    f"compare: expected results of an evaluation such as verite.coco(truth, pred), found "
+                    f"{type(one).__name__}"
+                )
         first = results[0]
         for other in results[1:]:
             check_comparable(first, other)
@@ -55,6 +61,7 @@ class Comparison(Display):
     def table(self, score: str | None = None) -> Table:
         """Return a score with a row per class and a column per detector; with two detectors also their difference."""
         chosen = self.results[0][score or self.headline].name
+        is_error = self.results[0].is_error(chosen)
         classes = list(dict.fromkeys(name for r in self.results for name in r.class_names))
         columns: dict[str, list[float]] = {}
         mean: dict[str, float] = {}
@@ -64,8 +71,14 @@ class Comparison(Display):
             mean[name] = result.scores[chosen].value
         if len(self.results) == 2:
             one, two = self.names
-            columns["difference"] = [b - a for a, b in zip(columns[one], columns[two], strict=True)]
-            mean["difference"] = mean[two] - mean[one]
+            kind = Rise if is_error else Change
+            columns["difference"] = [kind(b - a) for a, b in zip(columns[one], columns[two], strict=True)]
+            mean["difference"] = kind(mean[two] - mean[one])
+        best = mark_best([mean[name] for name in self.names], is_error=is_error)
+        mean |= dict(zip(self.names, best, strict=True))
+        rows = [mark_best(list(row), is_error=is_error) for row in zip(*(columns[n] for n in self.names), strict=True)]
+        for k, name in enumerate(self.names):
+            columns[name] = [row[k] for row in rows]
         return Table.of("class", classes, columns, mean=mean)
 
     def main_table(self) -> Table:
@@ -74,13 +87,16 @@ class Comparison(Display):
     def summary(self) -> Table:
         """Return a row per score and a column per detector; with two detectors also their difference."""
         keys = list(self.results[0].scores)
-        columns = {
-            name: [result.scores[key].value for key in keys]
-            for name, result in zip(self.names, self.results, strict=True)
-        }
+        errors = [self.results[0].is_error(key) for key in keys]
+        rows = [
+            mark_best([result.scores[key].value for result in self.results], is_error=is_error)
+            for key, is_error in zip(keys, errors, strict=True)
+        ]
+        columns = {name: [row[k] for row in rows] for k, name in enumerate(self.names)}
         if len(self.results) == 2:
-            one, two = self.names
-            columns["difference"] = [b - a for a, b in zip(columns[one], columns[two], strict=True)]
+            columns["difference"] = [
+                (Rise if is_error else Change)(b - a) for (a, b), is_error in zip(rows, errors, strict=True)
+            ]
         return Table.of("score", keys, columns)
 
     def standing_table(self) -> Table:
@@ -88,7 +104,8 @@ class Comparison(Display):
         order, places = self.order()
         columns: dict[str, list[Any]] = {"place": places}
         for key in self.results[0].scores:
-            columns[key] = [self.results[i].scores[key].value for i in order]
+            values = [self.results[i].scores[key].value for i in order]
+            columns[key] = mark_best(values, is_error=self.results[0].is_error(key))
         return Table.of("system", [self.names[i] for i in order], columns)
 
     def order(self) -> tuple[list[int], list[str]]:
@@ -127,7 +144,15 @@ class Comparison(Display):
             for name, result in zip(self.names, self.results, strict=True)
             for one in result.intervals.values()
         ]
-        return [*parts, *([self.difference_table()] if self.differences else []), *intervals, signature, *cuts]
+        remarks: dict[str, list[str]] = {}
+        for name, result in zip(self.names, self.results, strict=True):
+            for line in result.remarks():
+                remarks.setdefault(line, []).append(name)
+        lines = [  # what holds for all detectors is about the ground truth
+            line if len(names) == len(self.results) else f"{', '.join(names)}: {line}"
+            for line, names in remarks.items()
+        ]
+        return [*parts, *([self.difference_table()] if self.differences else []), *intervals, signature, *cuts, *lines]
 
     def list_tables(self) -> list[Part]:
         first = self.results[0]
@@ -160,6 +185,19 @@ class Comparison(Display):
 
     def to_json(self, *, indent: int = 0) -> str:
         return to_json(self.to_dict(), indent=indent)
+
+
+def mark_best(values: Sequence[float], *, is_error: bool = False) -> list[float]:
+    """Return the values, the best of them (of errors the lowest) marked; none where all known ones are equal.
+
+    >>> [type(value).__name__ for value in mark_best([0.5, 0.7, nan])]
+    ['float', 'Best', 'float']
+    """
+    known = [value for value in values if not isnan(value)]
+    if len(set(known)) < 2:
+        return list(values)
+    best = min(known) if is_error else max(known)
+    return [Best(value) if value == best else value for value in values]
 
 
 def compare(*results: Results) -> Comparison:

@@ -37,6 +37,7 @@ WORDS = {
     "boundary": MASKS,
     "keypoints": Words("pose", "poses", "OKS"),
     "rotated": Words("rotated box", "rotated boxes", "rotated IoU"),
+    "point": Words("point", "points", "similarity"),
 }
 
 

@@ -216,11 +216,30 @@ class Results(Display):
         self.name = name or system_name(pred)
         self.findings = tuple(findings)
 
-    def __getitem__(self, score: str) -> Score:
-        """Return a score by its name, or raise `UnknownMetric`."""
+    def __getitem__(self, score: str | tuple[str, str]) -> Score:
+        """Return a score by its name, ``results["AP50"]``, or that of one class, ``results["AP50", "boat"]``.
+
+        Raises
+        ------
+        UnknownMetric
+            If there is no such score.
+        BadParameter
+            If there is no such class.
+        """
+        if isinstance(score, tuple) and len(score) == 2:
+            found, label = self[score[0]], score[1]
+            if label not in self.class_names:
+                near = did_you_mean(label, self.class_names)
+                raise BadParameter(f"class: expected one of {len(self.class_names)}, found {label!r}{near}")
+            by_class = self.class_scores().get(found.name)
+            if by_class is None:
+                raise BadParameter(f"class: expected none, found {label!r}: {found.name} has no value per class")
+            value = by_class[self.class_names.index(label)]
+            return Score(f"{found.name}[{label}]", float(value), found.signature, self.truth, self.pred)
         if score not in self.scores:
             known = ", ".join(self.scores)
-            raise UnknownMetric(f"score: expected one of {known}, found {score!r}{did_you_mean(score, self.scores)}")
+            near = did_you_mean(str(score), self.scores)
+            raise UnknownMetric(f"score: expected one of {known}, found {excerpt(score)}{near}")
         return self.scores[score]
 
     def __iter__(self) -> Iterator[str]:
@@ -452,6 +471,10 @@ class Results(Display):
         """
         return hook("plot")(self, kind, ax)
 
+    def remarks(self) -> list[str]:
+        """Return lines on what readers of the scores should know, though no check calls it a mistake."""
+        return []
+
     @property
     def notes(self) -> list[str]:
         """Notes that are printed below the scores."""
@@ -466,7 +489,7 @@ class Results(Display):
             cut = describe_cuts({"": self.findings})
             count = len(self.findings) - len(cut)
             found += [*cut, *([f"{count} warning{'s' if count > 1 else ''}, see verite inspect"] if count else [])]
-        return found
+        return [*found, *self.remarks()]
 
     def contents(self) -> list[Part]:
         headline = "   ".join(f"{key} {show_cell(score.value)}" for key, score in self.scores.items())
@@ -487,8 +510,12 @@ class Results(Display):
         }
 
     def to_json(self, *, indent: int = 0) -> str:
-        """Return one JSON document; absent values are null. `indent` is the number of spaces per level."""
-        return to_json(self.to_dict(), indent=indent)
+        """Return one JSON document; absent values are null. `indent` is the number of spaces per level.
+
+        Besides the keys of `to_dict` it has ``schema``, and ``systems`` with this detector alone, so that documents of
+        one and of several detectors can be read in the same way.
+        """
+        return to_json(with_systems(self.name, self.to_dict()), indent=indent)
 
     def to_frame(self) -> Any:
         """Return the table per class as a pandas DataFrame (pandas must be installed)."""
@@ -542,20 +569,46 @@ def system_name(pred: Annotations) -> str:
     return without_suffix(pred.source.path).name or "predictions"
 
 
+SCHEMA = 2  # of every JSON document; it grows when a key changes its meaning, not when keys are added
+
+
 def to_json(document: Any, *, indent: int = 0) -> str:
-    """Return strict JSON: NaN becomes null."""
+    """Return a JSON document with its schema number; NaN becomes null.
+
+    Parameters
+    ----------
+    document
+        Plain values. A dictionary gets the key ``schema`` first; a list stays as it is.
+    indent
+        Number of spaces per level; 0 for one line.
+    """
+    return encode_json({"schema": SCHEMA, **document} if isinstance(document, dict) else document, indent=indent)
+
+
+def encode_json(document: Any, *, indent: int = 0) -> str:
+    """Return strict JSON of plain values as they are, without a schema number; NaN becomes null."""
     import msgspec
 
     data = msgspec.json.encode(document)
     return (msgspec.json.format(data, indent=indent) if indent else data).decode()
 
 
-def to_small_json(document: Any, *, indent: int = 0) -> str:
-    """Return strict JSON of a short document, for which importing msgspec takes longer than encoding."""
+def to_small_json(document: dict[str, Any], *, indent: int = 0) -> str:
+    """Return what `to_json` does, for a short document: importing msgspec takes longer than encoding it."""
     import json
 
     separators = (",", ": ") if indent else (",", ":")
-    return json.dumps(without_nan(document), indent=indent or None, separators=separators, ensure_ascii=False)
+    versioned = {"schema": SCHEMA, **without_nan(document)}
+    return json.dumps(versioned, indent=indent or None, separators=separators, ensure_ascii=False)
+
+
+def with_systems(name: str, document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document of one detector in the shape of several: its keys, and all of them under ``systems``.
+
+    >>> with_systems("hawk", {"AP": 0.5})
+    {'AP': 0.5, 'systems': {'hawk': {'AP': 0.5}}}
+    """
+    return {**document, "systems": {name: document}}
 
 
 def without_nan(value: Any) -> Any:

@@ -13,7 +13,7 @@ from math import isnan
 from typing import Any
 
 from verite.errors import one_line
-from verite.model.tables import Bar, Part, Table, Verbatim, show_cell
+from verite.model.tables import DIM, Aside, Bar, Legend, Part, Table, Verbatim, coloured, show_cell
 from verite.plotting import ERROR_COLOURS
 from verite.signature import Signature
 
@@ -102,10 +102,17 @@ def text_style(width: int | None = None) -> Style:
     """Return the style of plain text for a terminal of so many columns; without a width nothing is wrapped."""
     return Style(
         lambda table: table.to_text(width),
-        lambda text: wrap_text(text_lines(text), width),
-        lambda text: f"settings: {one_line(text)}",
+        lambda text: dim_if_aside(wrap_text(text_lines(text), width), text),
+        lambda text: coloured(f"settings: {one_line(text)}", DIM),
         text_lines,
     )
+
+
+def dim_if_aside(shown: str, text: str) -> str:
+    """Return a sentence as it is shown, line by line dim if it is of secondary interest."""
+    if not isinstance(text, (Aside, Legend)):
+        return shown
+    return "\n".join(coloured(line, DIM) for line in shown.split("\n"))
 
 
 def wrap_text(text: str, width: int | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from math import isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -24,6 +25,12 @@ class Verbatim(str):
 
 class Legend(str):
     """A sentence that explains columns or terms. Text shows it on request (`--legend`), other styles always."""
+
+    __slots__ = ()
+
+
+class Aside(str):
+    """A sentence of secondary interest, dim in a terminal."""
 
     __slots__ = ()
 
@@ -59,7 +66,7 @@ class Display:
         parts = list(self.contents())
         if not legend and (explained := [part for part in parts if isinstance(part, Legend)]):
             hint = "--legend" if IS_COMMAND_LINE.get() else "to_text(legend=True)"
-            parts[parts.index(explained[0])] = f"columns and terms: {hint}"
+            parts[parts.index(explained[0])] = Aside(f"columns and terms: {hint}")
             parts = [part for part in parts if not isinstance(part, Legend)]
         return render(parts, text_style(width))
 
@@ -104,6 +111,50 @@ class Display:
             )
         return str(self) if style == "text" else str(getattr(self, f"to_{style}")())
 
+
+# Whether text is coloured, as the command line does for a terminal.
+IS_COLOURED: ContextVar[bool] = ContextVar("is_coloured", default=False)
+
+BOLD, DIM, RED, GREEN, PLAIN = "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[0m"
+
+
+def coloured(text: str, colour: str) -> str:
+    """Return text in a colour (an SGR sequence) if text is coloured now, else as it is.
+
+    >>> coloured("0.55", BOLD)
+    '0.55'
+    """
+    return f"{colour}{text}{PLAIN}" if IS_COLOURED.get() and colour and text.strip() else text
+
+
+class Best(float):
+    """The best of several values, bold in a terminal; otherwise a number like any other."""
+
+    __slots__ = ()
+
+
+class Change(float):
+    """A difference in favour of the second detector if positive: green in a terminal, red if negative."""
+
+    __slots__ = ()
+
+
+class Rise(float):
+    """A difference of errors, of which fewer are better: red in a terminal if positive, green if negative."""
+
+    __slots__ = ()
+
+
+def colour_of(value: Any) -> str:
+    """Return the colour of a cell; differences that are shown as 0.0000 have none."""
+    if isinstance(value, Best):
+        return BOLD
+    if isinstance(value, (Change, Rise)) and abs(value) >= SMALLEST:
+        return GREEN if (value > 0) == isinstance(value, Change) else RED
+    return ""
+
+
+SMALLEST = 0.00005  # number that is not shown as 0.0000
 
 ABSENT = "–"
 
@@ -204,18 +255,21 @@ class Table(Display):
         texts = [[show_cell(value) for value in row] for row in (self.head, *rows)]
         head, *body = [[text if text.isprintable() else one_line(text) for text in row] for row in texts]
         widths = [max(map(count_columns, column)) for column in zip(head, *body, strict=True)]
+        colours = [[colour_of(value) for value in row] for row in rows] if IS_COLOURED.get() else []
         blocks = []
         for group in column_groups(widths, width):
             shown = [widths[i] for i in group]
             rule = "  ".join("─" * length for length in shown)
             lines = []
-            for row in (head, *body):  # text is aligned left, numbers are aligned right
+            for at, row in enumerate((head, *body), -1):  # text is aligned left, numbers are aligned right
                 gaps = [" " * (length - count_columns(row[i])) for i, length in zip(group, shown, strict=True)]
                 cells = [gap + row[i] if i else row[i] + gap for i, gap in zip(group, gaps, strict=True)]
+                if colours and row is not head:
+                    cells = [coloured(cell, colours[at][i]) for i, cell in zip(group, cells, strict=True)]
                 lines.append("  ".join(cells).rstrip())
-            lines.insert(1, rule)
+            lines.insert(1, coloured(rule, DIM))
             if self.mean:
-                lines.insert(-1, rule)
+                lines.insert(-1, coloured(rule, DIM))
             blocks.append("\n".join(lines))
         return "\n".join([*([one_line(self.title)] if self.title else []), "\n\n".join(blocks)])
 

@@ -21,6 +21,8 @@ REGISTRY = {
     "f1": "verite.protocols.f1",
     "track": "verite.protocols.track",
     "miss-rate": "verite.protocols.miss_rate",
+    "kitti": "verite.protocols.kitti",
+    "wider": "verite.protocols.wider",
 }
 
 

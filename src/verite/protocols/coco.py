@@ -16,7 +16,18 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean, give_sizes, one_line
-from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.evaluation import RECALLS, Evaluation, Rules
+from verite.evaluation.points import (
+    DIAGONAL,
+    MOST,
+    DistanceErrors,
+    PointSettings,
+    check_distance,
+    distance_sentence,
+    mean_column,
+    reach_of,
+    summarise_distances,
+)
 from verite.evaluation.prepare import explain_low_score, prepare
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import (
@@ -30,7 +41,7 @@ from verite.evaluation.settings import (
 )
 from verite.evaluation.state import Part
 from verite.model.polygons import RLEMasks
-from verite.model.results import to_small_json
+from verite.model.results import to_small_json, with_systems
 from verite.model.tables import ABSENT, Legend, Table
 from verite.model.tables import Part as Piece
 from verite.protocols.keypoints import Sigmas, choose_sigmas, fill_crowdpose_areas, name_sigmas, pose_areas
@@ -94,7 +105,6 @@ Area = tuple[str, float, float]
 # Evenly spaced as numpy's linspace, the reference's, has them; the ninth threshold is 0.8999999999999999.
 THRESHOLDS: tuple[float, ...] = (*(i * ((0.95 - 0.5) / 9) + 0.5 for i in range(9)), 0.95)
 
-RECALLS = (*(i * 0.01 for i in range(100)), 1.0)
 
 AREAS = {
     "all": (0.0, 1e5**2),
@@ -109,6 +119,14 @@ LIMITS = (1, 10, 100)
 KEYPOINT_DEFAULTS: dict[str, Any] = {
     "areas": tuple((name, *AREAS[name]) for name in ("all", "medium", "large")),
     "max_dets": (20,),
+}
+
+# Points have no area; one threshold, 0.5, is the maximum distance.
+POINT_DEFAULTS: dict[str, Any] = {
+    "iou": (0.5,),
+    "areas": (("all", *AREAS["all"]),),
+    "max_dets": (MOST,),
+    "max_distance": DIAGONAL,
 }
 
 # Settings that emulate torchmetrics without `iscrowd` and `area`, with images in the order of the file.
@@ -159,7 +177,7 @@ class Areas(Setting[Mapping[str, Sequence[float]] | Sequence[Area] | None, tuple
         return ",".join(map(spell_area, value))
 
 
-class CocoSettings(RankedSettings):
+class CocoSettings(RankedSettings, PointSettings):
     """Settings of the COCO protocol."""
 
     on: Option[On] = on_setting()
@@ -214,10 +232,13 @@ class CocoSettings(RankedSettings):
     threads: Option[int | None] = THREADS
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
-        usual = KEYPOINT_DEFAULTS if given.get("on") == "keypoints" else {}
-        if usual and str(given.get("sigmas")) == "crowdpose":
+        usual = {"keypoints": KEYPOINT_DEFAULTS, "point": POINT_DEFAULTS}.get(str(given.get("on")), {})
+        if given.get("on") == "keypoints" and str(given.get("sigmas")) == "crowdpose":
             usual = {**usual, "area_from": "pose"}
         return {**usual, **TORCHMETRICS} if given.get("quirks") == "torchmetrics" else usual
+
+    def check(self) -> None:
+        check_distance(self)
 
     def for_truth(self, truth: Annotations) -> CocoSettings:
         """Set `ignored` to explicit for formats with ignored objects or regions: MOT's flag 0, KITTI's DontCare, …"""
@@ -327,7 +348,9 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
 
 def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> tuple[Evaluation, list[Finding]]:
     """Match ground truth and predictions by COCO's rules; return the evaluation and the findings of the checks."""
-    truth, pred, findings = prepare(truth, pred, settings.checks, is_exact=settings.quirks == "pycocotools")
+    truth, pred, findings = prepare(
+        truth, pred, settings.checks, is_exact=settings.quirks == "pycocotools", is_point=settings.on == "point"
+    )
     if truth.unit != pred.unit or truth.unit == "rel":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels, found fractions of the image; {give_sizes()}"
@@ -359,6 +382,7 @@ def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ())
         image_limit=settings.max_image_dets or 0,
         repeats_quirks=settings.quirks == "pycocotools",
         sigmas=sigmas,
+        reach=reach_of(settings),
         region_share=settings.ignore_regions if settings.ignored != "count" and settings.quirks == "none" else 0.0,
     )
 
@@ -516,7 +540,22 @@ class CocoResults(MeanResults):
             found.append(f"{count:,} objects are marked as ignored and were ignored{option}")
         elif count and self.settings.ignored != "drop":
             found.append(f"{count:,} objects are marked as ignored and were counted; --ignored explicit ignores them")
+        if self.distances is not None:
+            found.append(distance_sentence(self.distances[0], self.settings.max_distance, self.settings.pixel_size))
         return [*found, *super().notes]
+
+    @cached_property
+    def distances(self) -> tuple[DistanceErrors, list[DistanceErrors]] | None:
+        """Localization errors of points at the first threshold, of all classes and of each; None for other regions."""
+        if self.settings.on != "point" or not self.has_objects:
+            return None
+        order = self.truth.labels.by_id
+        every, each = summarise_distances(
+            self.truth, self.pred, self.outcomes(self.settings.iou[0]), len(self.truth.labels), self.settings.pixel_size
+        )
+        if self.settings.class_agnostic:
+            return every, [every]
+        return every, each if order is None else [each[i] for i in order]
 
     @property
     def arrays(self) -> Arrays:
@@ -574,6 +613,8 @@ class CocoResults(MeanResults):
         truths, preds = self.numbers.counts
         columns |= {"truths": truths, "preds": preds}
         mean = {key: float(self.scores[key]) for key in shown} | {"truths": sum(truths), "preds": sum(preds)}
+        if self.distances is not None:
+            columns["distance"], mean["distance"] = mean_column(self.distances[1]), self.distances[0].mean
         return Table.of("class", self.class_names, columns, mean=mean)
 
     def threshold_table(self) -> Table:
@@ -633,6 +674,19 @@ class CocoResults(MeanResults):
             *([Legend(f"Area ranges: {areas}.")] if areas else []),
         ]
 
+    def remarks(self) -> list[str]:
+        """Return lines on classes without predictions, object id 0 and tied confidences; none without checks."""
+        if self.settings.checks == "off" or not len(self.truth):
+            return []
+        from verite.checks import remarks_on_ap
+
+        truths, preds = self.numbers.counts
+        rows = zip(self.class_names, truths, preds, strict=True)
+        unpredicted = [name for name, objects, found in rows if objects and not found]
+        lines = remarks_on_ap(self.truth, self.pred, unpredicted)
+        is_emulated = self.settings.quirks == "pycocotools"  # then id 0 is missed here, too
+        return [line for line in lines if not (is_emulated and line.startswith("V217"))]
+
     def contents(self) -> list[Piece]:
         """Return the scores, the chosen table, the signature and the notes."""
         scores = Table(("system", *self.scores), ((self.name, *(score.value for score in self.scores.values())),))
@@ -650,7 +704,7 @@ class CocoResults(MeanResults):
 
     def to_json(self, *, indent: int = 0) -> str:
         """Return one JSON document; absent values are null."""
-        return to_small_json(self.to_dict(), indent=indent)
+        return to_small_json(with_systems(self.name, self.to_dict()), indent=indent)
 
     def details(self) -> dict[str, Any]:
         """Return the documented keys of the JSON document: the scores, and the same per class and threshold."""
@@ -664,6 +718,10 @@ class CocoResults(MeanResults):
         thresholds = [{"iou": t, "AP": ap, "AR": ar} for t, (_, ap, ar) in zip(self.settings.iou, at.rows, strict=True)]
         document: dict[str, Any] = {key: score.value for key, score in self.scores.items()}
         document |= {"classes": classes, "thresholds": thresholds}
+        if self.distances is not None:
+            document["distance"] = self.distances[0].to_dict()
+            for name, one in zip(self.class_names, self.distances[1], strict=True):
+                classes[name]["distance"] = one.mean
         if self.per == "image":
             table = self.image_table()
             document["images"] = {name: dict(zip(table.head[1:], row, strict=True)) for name, *row in table.rows}

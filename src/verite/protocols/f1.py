@@ -8,7 +8,7 @@ positives and false negatives, at IoU thresholds and as means over them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import nan, sqrt
@@ -18,7 +18,18 @@ from verite import _core
 from verite.arrays import np
 from verite.checks import stop_on_errors
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError
+from verite.evaluation.ap_bounds import Bounds, ClassOrders, needed_per_recall, orders_of, reached_by_orders
 from verite.evaluation.evaluation import Evaluation, Rules, int64s
+from verite.evaluation.points import (
+    DIAGONAL,
+    DistanceErrors,
+    PointSettings,
+    check_distance,
+    distance_sentence,
+    mean_column,
+    reach_of,
+    summarise_distances,
+)
 from verite.evaluation.prepare import explain_low_score, prepare
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import BELOW, IGNORE_REGIONS, THREADS, RankedSettings, ThresholdSetting
@@ -29,7 +40,7 @@ from verite.model.images import known_images
 from verite.model.tables import Legend, Table
 from verite.model.tables import Part as Piece
 from verite.protocols.asked import AskedClasses, AskedSetting
-from verite.protocols.coco import RECALLS, CocoThresholds, flag_class
+from verite.protocols.coco import CocoThresholds, flag_class
 from verite.protocols.protocol import protocol
 from verite.settings import Choice, FileOrContent, Flag, Option, Overlaps, Setting
 from verite.threads import thread_count
@@ -46,7 +57,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 
-On = Literal["box", "mask", "rotated"]
+On = Literal["box", "mask", "rotated", "point"]
 
 MatchBy = Literal["optimal", "greedy"]
 
@@ -72,10 +83,10 @@ LEGEND = Legend(
 )
 
 
-class F1Settings(RankedSettings):
+class F1Settings(RankedSettings, PointSettings):
     """Settings of the F1 protocol."""
 
-    on: Option[On] = Choice("box", "Compare boxes, masks or rotated boxes.", On)
+    on: Option[On] = Choice("box", "Compare boxes, masks, rotated boxes, or points by their distance.", On)
     iou: Overlaps = CocoThresholds()
     match: Option[MatchBy] = Choice(
         "optimal",
@@ -112,7 +123,13 @@ class F1Settings(RankedSettings):
     ignore_regions: Option[float] = IGNORE_REGIONS
     threads: Option[int | None] = THREADS
 
+    def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"iou": (0.5,), "max_distance": DIAGONAL} if given.get("on") == "point" else {}
+
     def check(self) -> None:
+        check_distance(self)
+        if self.metric == "cgf1" and self.on == "point":
+            raise type(self).on.refuse("box, mask or rotated with metric cgf1", self.on)
         if self.other_truths is not None and self.metric != "cgf1":
             raise type(self).other_truths.refuse("nothing but with metric cgf1", self.other_truths)
 
@@ -129,6 +146,7 @@ def rules_of(settings: F1Settings) -> Rules:
         shared=("crowd",) if settings.ignored == "skip" else (),
         allow_unknown_classes=True,
         region_share=settings.ignore_regions if settings.ignored == "skip" else 0.0,
+        reach=reach_of(settings),
     )
 
 
@@ -342,26 +360,79 @@ class F1Results(MeanResults):
             return self.pred.confidence is not None
         return self.evaluation.notes.has_confidences
 
-    @property
-    def ap_bounds(self) -> tuple[float, float] | None:
-        """Lowest and highest AP of these matches over all orders; None if predictions have confidences.
+    @cached_property
+    def orders(self) -> list[ClassOrders] | None:
+        """What COCO's matching can find over all orders, by class; None if predictions have confidences.
 
-        With all false positives first, precision is TP / (TP + FP) at every recall that is reached; with all true
-        positives first it is 1. A protocol that matches by falling confidence may match other predictions: of two on
-        one object the first is its true positive, so that its AP can be above the lower bound in every order.
+        Merged partial results have the sums of theirs, and None where an image was in two of them.
         """
         if self.has_confidences:
             return None
-        bounds = []
-        for truths, own in zip(self.counts.truths, self.class_tallies, strict=True):
-            if not truths:
-                continue
-            reached = [sum(recall <= tally.tp / truths for recall in RECALLS if tally.tp) for tally in own]
-            highs = [count / len(RECALLS) for count in reached]
-            lows = [high * tally.precision if tally.tp else 0.0 for high, tally in zip(highs, own, strict=True)]
-            bounds.append((_core.mean(lows), _core.mean(highs)))
-        low, high = (mean_of_known(side) for side in zip(*bounds, strict=True)) if bounds else (nan, nan)
-        return low, high
+        if isinstance(self.evaluation, Evaluation):
+            return orders_of(self.evaluation)
+        known, merger = dict(self.evaluation.notes.orders), self.evaluation.merger
+        if not known or merger.image_count < sum(map(len, self.evaluation.parts)):
+            return None
+        nothing = ClassOrders.nothing(len(self.settings.iou))
+        return [known.get(label, nothing) for label in merger.labels]
+
+    @cached_property
+    def class_bounds(self) -> list[tuple[ClassOrders, list[Bounds]]]:
+        """Bounds of AP at each IoU threshold, for every class with ground truth; empty with confidences."""
+        found = []
+        for orders, truths in zip(self.orders or (), self.counts.truths, strict=self.orders is not None):
+            if truths:
+                needed = needed_per_recall(truths)
+                found.append((orders, [counts.bounds(needed) for counts in orders.counts]))
+        return found
+
+    @cached_property
+    def threshold_bounds(self) -> list[Bounds] | None:
+        """Lowest and highest AP over all orders of the predictions at each IoU threshold; None with confidences."""
+        if self.orders is None:
+            return None
+        return [Bounds.mean([own[t] for _, own in self.class_bounds]) for t in range(len(self.settings.iou))]
+
+    @cached_property
+    def mean_bounds(self) -> Bounds | None:
+        """Bounds of the mean of AP over the IoU thresholds, and whether some order reaches them."""
+        if self.orders is None:
+            return None
+        bounds = Bounds.mean([orders.mean(own) for orders, own in self.class_bounds])
+        if self.reached is None or (bounds.is_low_exact and bounds.is_high_exact):
+            return bounds
+        low, high = self.reached
+        return bounds._replace(
+            is_low_exact=bounds.is_low_exact or low - bounds.low < 1e-12,
+            is_high_exact=bounds.is_high_exact or bounds.high - high < 1e-12,
+        )
+
+    @cached_property
+    def reached(self) -> tuple[float, float] | None:
+        """AP of two orders of predictions without confidences, by rising and by falling IoU; None if not computed."""
+        is_whole = isinstance(self.evaluation, Evaluation) and not self.has_confidences
+        return reached_by_orders(self.evaluation) if is_whole else None  # type: ignore[arg-type]
+
+    @property
+    def ap_bounds(self) -> tuple[float, float] | None:
+        """Lowest and highest AP that :func:`verite.coco` gives over all orders; None if predictions have confidences.
+
+        At one IoU threshold both are reached by some order, but for rare groups of overlapping objects. With several
+        thresholds one order has to serve all of them, and where an object has several predictions the bounds may lie
+        outside what any order reaches; ``mean_bounds`` tells which of them are exact.
+        """
+        return None if self.mean_bounds is None else (self.mean_bounds.low, self.mean_bounds.high)
+
+    @cached_property
+    def distances(self) -> tuple[DistanceErrors, list[DistanceErrors]] | None:
+        """Localization errors of points at the first threshold, of all classes and of each; None for other regions."""
+        if self.settings.on != "point" or not isinstance(self.evaluation, Evaluation):
+            return None
+        outcomes = self.evaluation.outcomes(0)
+        every, each = summarise_distances(
+            self.truth, self.pred, outcomes, len(self.pred.labels), self.settings.pixel_size
+        )
+        return every, [every] if self.settings.class_agnostic else each
 
     # -- tables and documents
 
@@ -418,11 +489,17 @@ class F1Results(MeanResults):
         columns["truths"] = [self.counts.truths[k] for k in rows]
         columns["preds"] = [self.class_tallies[k][0].tp + self.class_tallies[k][0].fp for k in rows]
         columns["mean IoU"] = [self.class_tallies[k][0].mean_iou for k in rows]
+        if self.settings.on == "point":
+            del columns["mean IoU"]
+            if self.distances is not None:
+                means = mean_column(self.distances[1])
+                columns["distance"] = [means[k] for k in rows]
         errors = [self.count_errors(k) for k in rows]
         columns |= {f"count {head}": [one[key] for one in errors] for key, head in COUNT_HEADS.items()}
         every, tally = self.count_errors(), self.tallies[0]
         mean = {name: self.value(name) for name in MEASURES}
         mean |= {first: tally.f1, "truths": sum(self.counts.truths), "preds": tally.tp + tally.fp}
+        mean |= {"distance": self.distances[0].mean} if self.distances is not None else {}
         mean |= {"mean IoU": tally.mean_iou} | {f"count {head}": every[key] for key, head in COUNT_HEADS.items()}
         return Table.of(
             "class", [names[k] for k in rows], columns, mean={k: v for k, v in mean.items() if k in columns}
@@ -447,7 +524,7 @@ class F1Results(MeanResults):
                     mean_of_known(at) if threshold is None else at[self.settings.iou.index(threshold)]
                     for threshold in chosen
                 ]
-        return Table.of("IoU", names, columns)
+        return Table.of(self.words.overlap, names, columns)
 
     def threshold_table(self) -> Table:
         """Return TP, FP, FN, precision, recall, F1, TP / (TP + FP + FN) and mean IoU at every IoU threshold."""
@@ -459,9 +536,9 @@ class F1Results(MeanResults):
             "recall": [one.recall for one in self.tallies],
             "F1": [one.f1 for one in self.tallies],
             "TP/(TP+FP+FN)": [one.accuracy for one in self.tallies],
-            "mean IoU": [one.mean_iou for one in self.tallies],
+            f"mean {self.words.overlap}": [one.mean_iou for one in self.tallies],
         }
-        return Table.of("IoU", [f"{t:.2f}" for t in self.settings.iou], columns)
+        return Table.of(self.words.overlap, [f"{t:.2f}" for t in self.settings.iou], columns)
 
     def image_rows(self) -> dict[str, dict[str, float]]:
         """Return for each image its F1 (mean over thresholds, 1 where there is nothing), and counts at the first."""
@@ -497,15 +574,22 @@ class F1Results(MeanResults):
         counts, first = self.count_errors(), self.tallies[0]
         found = [
             f"at {self.words.at(self.settings.iou[0])}: {first.tp:,} TP, {first.fp:,} FP, {first.fn:,} FN, "
-            f"mean IoU of matches {show(first.mean_iou)}; predictions per image minus objects: MAE "
+            f"mean {self.words.overlap} of matches {show(first.mean_iou)}; predictions per image minus objects: MAE "
             f"{show(counts['mae'])}, RMSE {show(counts['rmse'])}, bias {show(counts['bias'], '+')}"
         ]
-        bounds = self.ap_bounds
-        if bounds is not None and bounds[0] == bounds[0]:
-            found.append(
-                f"no confidences: AP of these matches lies between {bounds[0]:.4f} and {bounds[1]:.4f} depending on "
-                "the order of the predictions"
+        if self.distances is not None:
+            found.append(distance_sentence(self.distances[0], self.settings.max_distance, self.settings.pixel_size))
+        bounds = self.mean_bounds
+        if bounds is not None and bounds.low == bounds.low:
+            said = (
+                f"no confidences: AP lies between {bounds.low:.4f} and {bounds.high:.4f} depending on the order of the "
+                "predictions"
             )
+            if not (bounds.is_low_exact and bounds.is_high_exact):
+                said += " (outer bounds"
+                said += "" if self.reached is None else "; orders with {:.4f} and {:.4f} exist".format(*self.reached)
+                said += ")"
+            found.append(said)
         if self.has_confidences and self.settings.confidence is None and any(self.counts.preds):
             option = "--confidence C" if IS_COMMAND_LINE.get() else "confidence=C"
             found.append(
@@ -546,6 +630,9 @@ class F1Results(MeanResults):
             }
             for k in range(len(names))
         }
+        if self.distances is not None:
+            for name, one in zip(names, self.distances[1], strict=True):
+                classes[name]["distance"] = one.mean
         thresholds = [
             {
                 "iou": t,
@@ -555,8 +642,10 @@ class F1Results(MeanResults):
                 "fn": tally.fn,
                 "accuracy": tally.accuracy,
                 "mean_iou": tally.mean_iou,
+                "ap_bounds": None if self.threshold_bounds is None else list(self.threshold_bounds[i][:2]),
+                "ap_bounds_exact": None if self.threshold_bounds is None else list(self.threshold_bounds[i][2:]),
             }
-            for t, tally in zip(self.settings.iou, self.tallies, strict=True)
+            for i, (t, tally) in enumerate(zip(self.settings.iou, self.tallies, strict=True))
         ]
         return {
             **(self.gated.to_dict() if self.gated else {}),
@@ -567,7 +656,10 @@ class F1Results(MeanResults):
             "macro": {name: self.value(f"macro_{name}") for name in ("precision", "recall", "F1")},
             "classes": classes,
             "counts": self.count_errors(),
-            "ap_bounds": None if self.ap_bounds is None else list(self.ap_bounds),
+            "ap_bounds": None if self.mean_bounds is None else list(self.mean_bounds[:2]),
+            "ap_bounds_exact": None if self.mean_bounds is None else list(self.mean_bounds[2:]),
+            "ap_reached": None if self.mean_bounds is None or self.reached is None else list(self.reached),
+            **({} if self.distances is None else {"distance": self.distances[0].to_dict()}),
             **({"images": self.image_rows()} if self.settings.per == "image" else {}),
         }
 
@@ -664,7 +756,7 @@ def evaluate_counts(
 ) -> tuple[Evaluation, list[Finding], AskedClasses | None]:
     """Match ground truth and predictions; return the evaluation, the findings and the classes that were asked for."""
     checks = "warn" if settings.checks == "stop" else settings.checks
-    truth, pred, findings = prepare(truth, pred, checks, is_ranked=False)
+    truth, pred, findings = prepare(truth, pred, checks, is_ranked=False, is_point=settings.on == "point")
     findings = [allow_unknown_classes(finding, truth, pred) for finding in findings]
     if settings.checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": pred.source.path})
@@ -749,13 +841,15 @@ def partial_state(evaluation: Evaluation, about: str, *, by_id: bool = False) ->
     own = (by_id and truth.labels.numbers) or range(len(truth.labels))
     more = pred.labels.all_names[len(truth.labels) :]
     agnostic = evaluation.rules.class_agnostic
+    ids = [0] if agnostic else [*own, *map(class_id, more)]
+    orders = [] if pred.confidence is not None else sorted(zip(ids, orders_of(evaluation), strict=True))
     with tell_as(DataError):
         return Part(
             _core.EvaluationState.of(
                 about=about,
                 ids=images.ids,
                 names=(images.names or [images.name(i) for i in range(len(images))]) if images.ids is None else None,
-                labels=int64s([0] if agnostic else [*own, *map(class_id, more)]),
+                labels=int64s(ids),
                 thresholds=len(evaluation.rules.thresholds),
                 ranges=1,
                 rows=_core.PredictionRows(
@@ -771,7 +865,9 @@ def partial_state(evaluation: Evaluation, about: str, *, by_id: bool = False) ->
                 ),
             ),
             PartialMetadata(
-                classes=() if agnostic else tuple(sorted(more)), has_confidences=pred.confidence is not None
+                classes=() if agnostic else tuple(sorted(more)),
+                has_confidences=pred.confidence is not None,
+                orders=tuple(orders),
             ),
         )
 

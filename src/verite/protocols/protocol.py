@@ -170,7 +170,13 @@ class Protocol(Generic[P, R]):
 
         With an ``executor`` or ``parts`` both sides are shards, evaluated one by one: :func:`verite.evaluate_parts`.
         """
-        settings = self.settings(*args, **given)
+        if args:
+            raise BadParameter(
+                f"{self.__name__}: expected ground truth and predictions, then settings by name, found "
+                f"{2 + len(args)} positional arguments; several detectors are one argument: "
+                f'{self.__name__}(truth, {{"a": a, "b": b}}) or {self.__name__}(truth, [a, b])'
+            )
+        settings = self.settings(**given)
         if pred is None or any(getattr(settings, name, None) is not None for name in ("executor", "parts")):
             of_shards: R = hook("evaluate_parts")(truth, pred, self.verb, **given)
             return of_shards

@@ -15,7 +15,7 @@ from verite.arrays import np
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, give_sizes
 from verite.evaluation.bootstrap import widen
 from verite.evaluation.curves import Curve, Interpolation
-from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.evaluation import RECALLS, Evaluation, Rules
 from verite.evaluation.prepare import prepare
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import IGNORE_REGIONS, MAX_IMAGE_DETS, THREADS
@@ -23,7 +23,7 @@ from verite.evaluation.state import Part
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
 from verite.model.images import known_images
-from verite.protocols.coco import RECALLS, THRESHOLDS, flag_class
+from verite.protocols.coco import THRESHOLDS, flag_class
 from verite.protocols.curves import (
     IOU,
     CurveResults,

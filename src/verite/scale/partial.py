@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from verite.protocols.protocol import Protocol
     from verite.settings import Settings
 
-IN_ONE_PIECE = ("imagenet-loc", "semantic", "track", "miss-rate")  # protocols that are not evaluated in parts
+IN_ONE_PIECE = (
+    "imagenet-loc",
+    "semantic",
+    "track",
+    "miss-rate",
+    "kitti",
+    "wider",
+)  # protocols that are not evaluated in parts
 IN_ORDER = "parts know images, not the order of a file: give --ties image, also in one piece"
 DIGEST = "digest "
 Duplicates = Literal["error", "first"]

@@ -25,7 +25,7 @@ from verite.formats import Readable
 from verite.formats.json_documents import decode_bytes
 from verite.leaderboards.leaderboard import LeaderboardSettings, protocol_of_scores, rank_results
 from verite.model.comparison import Comparison, distinct_names
-from verite.model.results import Results, digest_for, to_json
+from verite.model.results import Results, digest_for, encode_json
 from verite.protocols import REGISTRY, protocol_named
 from verite.reporting.report.crops import ReportImages, window_of
 from verite.reporting.report.detector import EvaluatedDetector, file_name
@@ -322,13 +322,13 @@ def render_report(
     # Everything but photos and objects counts first, to know what is left for objects.
     none = StoredObjects(1.0, 1, [], predictions=(StoredPredictions([], 0, 0),) * len(ranked))
     empty = [section.finish(document, none) for section in drawn]
-    around = assemble_page(document, header, drawn, empty, [embed_packed("verite", to_json(plain)), *parts])
+    around = assemble_page(document, header, drawn, empty, [embed_packed("verite", encode_json(plain)), *parts])
     listed = [[row.image for row in data.images] for data in document.sections["images"]]
     shown = [int(image) for image in document.images.sizes]
     left = settings.budget - len(around.encode())
     blobs, stored = pack_objects([one.counts for one in ranked], shown, listed, left)
     contents = [section.finish(document, stored) for section in drawn]
-    data = embed_packed("verite", to_json(stored.add_to(plain)))
+    data = embed_packed("verite", encode_json(stored.add_to(plain)))
     return assemble_page(document, header, drawn, contents, [photos, data, *blobs, *parts])
 
 
@@ -346,7 +346,7 @@ def pack_parts(drawn: Sequence[DrawnSection]) -> list[Markup]:
     pieces: dict[str, int] = {}
     columns = {}
     for key, parts in sorted(found.items()):
-        split = NUMBER.split(to_json(parts))
+        split = NUMBER.split(encode_json(parts))
         places = np.array([pieces.setdefault(one, len(pieces)) for one in split[::2]], dtype=np.int64)
         numbers = np.frombuffer("\n".join(split[1::2]).encode(), dtype=np.uint8)
         columns["part-" + "-".join(map(str, key))] = {"pieces": smallest(places), "numbers": numbers}
@@ -355,7 +355,7 @@ def pack_parts(drawn: Sequence[DrawnSection]) -> list[Markup]:
     blobs = []
     for id, mine in columns.items():
         data, layout = pack(mine)
-        blobs.append(embed_bytes(id, data, to_json(layout)))
+        blobs.append(embed_bytes(id, data, encode_json(layout)))
     return blobs
 
 

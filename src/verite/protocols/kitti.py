@@ -1,0 +1,397 @@
+"""KITTI 2-D object detection: AP at 40 recalls for easy, moderate and hard objects.
+
+The rules are those of the development kit (`evaluate_object.cpp`): each ground-truth object takes the prediction of
+highest IoU, again at each of up to 41 confidence thresholds; DontCare regions and neighbouring classes (Van for Car,
+Person_sitting for Pedestrian) are ignored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf, isnan, nan
+from typing import TYPE_CHECKING, Any, Literal
+
+from verite import _core
+from verite.arrays import np
+from verite.errors import DataError, excerpt
+from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.prepare import prepare
+from verite.evaluation.settings import THREADS, RankedSettings
+from verite.model.results import Results
+from verite.model.tables import Legend, Table
+from verite.model.tables import Part as Piece
+from verite.protocols.protocol import protocol
+from verite.settings import Choice, Option, Setting, Threshold
+from verite.threads import thread_count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.checks import Finding
+    from verite.model.annotations import Annotations
+
+    Floats = NDArray[np.float64]
+    States = NDArray[np.int8]
+
+OFFICIAL = ("car", "pedestrian", "cyclist")  # the classes of the benchmark, in small letters
+NEIGHBOURS = {"car": "van", "pedestrian": "person_sitting"}
+IOU = {"car": 0.7}  # other classes: 0.5
+POINTS = 41  # recalls 0, 1/40, … 1
+FLAGS = ("ignore", "crowd", "difficult", "group_of")
+# Keys of COCO annotations with the truncated share and the level of occlusion.
+TRUNCATION, OCCLUSION = ("truncation", "truncated"), ("occlusion", "occluded")
+LEGEND = Legend(
+    "easy: at least 40 px high, fully visible, at most 15 % truncated; moderate: 25 px, partly occluded, 30 %; hard: "
+    "25 px, difficult to see, 50 %. Other objects are ignored. AP: mean precision at 40 recalls (or 11)."
+)
+
+Difficulty = Literal["easy", "moderate", "hard"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Which objects count: those higher than `height` pixels, occluded and truncated up to a limit."""
+
+    height: float
+    occlusion: float
+    truncation: float
+
+
+DIFFICULTIES: dict[Difficulty, Limits] = {
+    "moderate": Limits(25, 1, 0.30),  # the benchmark ranks by it
+    "easy": Limits(40, 0, 0.15),
+    "hard": Limits(25, 2, 0.50),
+}
+
+
+class ObjectNumbers(Setting[Any, Any]):
+    """One number per ground-truth object, in their order; by default those of the file."""
+
+    def validate(self, value: Any) -> Any:
+        try:
+            given = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise self.refuse("one number per ground-truth object", excerpt(value)) from None
+        if given.ndim != 1:
+            raise self.refuse("one number per ground-truth object", excerpt(value))
+        return tuple(given.tolist())
+
+    def format(self, value: Any) -> object:
+        return "given"
+
+
+class KittiSettings(RankedSettings):
+    """Settings of KITTI's 2-D benchmark."""
+
+    iou: Option[float | None] = Threshold(
+        None, "IoU that a match exceeds.", short="-t", default_text="0.7 for cars, 0.5 for others", omit_default=True
+    )
+    recalls: Option[Literal["40", "11"]] = Choice(
+        "40", "Recalls at which precision is averaged: 40 (since 2019) or 11 (before).", Literal["40", "11"]
+    )
+    truncation: ObjectNumbers = ObjectNumbers(
+        None, "Truncated share of each ground-truth object.", default_text="the file's", omit_default=True,
+        has_option=False,
+    )  # fmt: skip
+    occlusion: ObjectNumbers = ObjectNumbers(
+        None, "Level of occlusion of each ground-truth object, 0 to 3.", default_text="the file's",
+        omit_default=True, has_option=False,
+    )  # fmt: skip
+    threads: Option[int | None] = THREADS
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Precision at the recalls 0, 1/40, … 1 of one class and difficulty, and how many objects count."""
+
+    precision: tuple[float, ...]
+    truths: int
+
+    def average(self, recalls: str) -> float:
+        """Return AP: the mean precision at 40 recalls above 0, or at 0, 0.1, … 1; nan without objects."""
+        if not self.truths:
+            return nan
+        return _core.mean(self.precision[1:] if recalls == "40" else self.precision[::4])
+
+
+def confidence_thresholds(confidences: Floats, truths: int) -> list[float]:
+    """Return the confidences at which precision is computed: those nearest to each recall, up to 41.
+
+    Parameters
+    ----------
+    confidences
+        Of the true positives, in any order.
+    truths
+        Number of objects that count.
+
+    >>> confidence_thresholds(np.array([0.9, 0.8]), 2)
+    [0.9, 0.8]
+    """
+    falling = np.sort(confidences)[::-1]
+    last = len(falling) - 1
+    found: list[float] = []
+    recall, at = 0.0, 0
+    while at <= last:
+        # Skip confidences whose recall is farther from the wanted one than the next confidence's.
+        at = max(at, min(last, int(recall * truths - 1.5) - 1))
+        while at < last and (at + 2) / truths - recall < recall - (at + 1) / truths:
+            at += 1
+        found.append(float(falling[at]))
+        recall += 1 / (POINTS - 1.0)
+        at += 1
+    return found
+
+
+class KittiResults(Results):
+    """Results of KITTI's benchmark: AP of easy, moderate and hard objects, as mean over classes and per class."""
+
+    settings: KittiSettings
+
+    def __init__(
+        self,
+        settings: KittiSettings,
+        curves: Mapping[str, Mapping[Difficulty, Curve]],
+        truth: Annotations,
+        pred: Annotations,
+        findings: Sequence[Finding] = (),
+        remarks: Sequence[str] = (),
+    ) -> None:
+        """`curves` are by class and difficulty; `remarks` are notes about the files."""
+        self.settings, self.curves, self.file_notes = settings, curves, list(remarks)
+        scores = {}
+        for difficulty in DIFFICULTIES:
+            known = [own[difficulty].average(settings.recalls) for own in curves.values()]
+            known = [value for value in known if not isnan(value)]
+            scores[f"AP_{difficulty}"] = (
+                _core.mean(known) if known else nan,
+                settings.signature("kitti_ap", difficulty=difficulty),
+            )
+        super().__init__(
+            protocol="kitti", signature=settings.signature("kitti"), scores=scores, truth=truth, pred=pred,
+            name=settings.name, findings=findings,
+        )  # fmt: skip
+
+    @property
+    def class_names(self) -> list[str]:
+        return list(self.curves)
+
+    def class_scores(self) -> dict[str, list[float]]:
+        recalls = self.settings.recalls
+        return {
+            f"AP_{difficulty}": [own[difficulty].average(recalls) for own in self.curves.values()]
+            for difficulty in DIFFICULTIES
+        }
+
+    def class_table(self) -> Table:
+        """Return one row per class: AP of each difficulty, and how many objects count for each."""
+        columns: dict[str, Sequence[Any]] = dict(self.class_scores())
+        columns |= {
+            f"truths {difficulty}": [own[difficulty].truths for own in self.curves.values()]
+            for difficulty in DIFFICULTIES
+        }
+        mean = {key: score.value for key, score in self.scores.items()}
+        return Table.of("class", self.class_names, columns, mean=mean)
+
+    def curve_table(self) -> Table:
+        """Return the precision at each of 41 recalls, of every class and difficulty."""
+        columns = {
+            f"{name} {difficulty}": list(curve.precision)
+            for name, own in self.curves.items()
+            for difficulty, curve in own.items()
+        }
+        return Table.of("recall", [f"{i / (POINTS - 1):.3f}" for i in range(POINTS)], columns)
+
+    def main_table(self) -> Table:
+        return self.class_table()
+
+    def tables(self) -> dict[str, Table]:
+        return {"classes": self.class_table(), "curves": self.curve_table()}
+
+    def contents(self) -> list[Piece]:
+        values = [f"{name} {'–' if isnan(score) else f'{score:.4f}'}" for name, score in self.scores.items()]
+        return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.file_notes, LEGEND, self.signature,
+                *self.notes]  # fmt: skip
+
+    def details(self) -> dict[str, Any]:
+        """Return AP of each difficulty; per class AP, numbers of objects and precision at 41 recalls."""
+        recalls = self.settings.recalls
+        classes = {
+            name: {
+                **{f"AP_{key}": curve.average(recalls) for key, curve in own.items()},
+                "truths": {key: curve.truths for key, curve in own.items()},
+                "precision": {key: list(curve.precision) for key, curve in own.items()},
+            }
+            for name, own in self.curves.items()
+        }
+        return {**{name: score.value for name, score in self.scores.items()}, "classes": classes}
+
+
+@protocol(
+    KittiSettings,
+    examples="""
+verite kitti label_2/ predictions/
+verite kitti label_2/ predictions/ --class Car --recalls 11
+verite kitti label_2/ a/ b/ --json""",
+)
+def kitti(truth: Annotations, pred: Annotations, settings: KittiSettings) -> KittiResults:
+    """KITTI 2-D detection: AP of easy, moderate and hard objects.
+
+    Cars must overlap by more than 0.7, pedestrians, cyclists and other classes by more than 0.5. Objects outside a
+    difficulty's limits of height, occlusion and truncation are ignored, as are neighbouring classes (Van, sitting
+    persons) and predictions lower than the minimum height. Predictions that lie in a DontCare region by more than the
+    same share of their area are ignored. Where the ground truth has cars, pedestrians or cyclists, these classes are
+    evaluated; else all classes are.
+
+    References
+    ----------
+    Geiger et al., Are We Ready for Autonomous Driving? The KITTI Vision Benchmark Suite, CVPR 2012.
+    Simonelli et al., Disentangling Monocular 3D Object Detection, ICCV 2019 (40 recalls).
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["Car", "Car"], [[0, 0, 80, 60], [100, 0, 180, 60]])
+    >>> pred = vt.Annotations.of(["a"], ["Car"], [[0, 0, 80, 60]], confidence=[0.9])
+    >>> results = vt.kitti(truth, pred)
+    >>> results["AP_moderate"].value
+    0.0
+    """
+    truth, pred, findings = prepare(truth, pred, settings.checks)
+    settings.check_labels(pred.labels.all_names)
+    remarks: list[str] = []
+    truncation, occlusion = difficulty_columns(truth, settings, remarks)
+    if settings.confidence is not None:
+        _, pred = settings.change(labels=None).choose(truth, pred)
+    names = [name.casefold() for name in pred.labels.all_names]
+    regions = truth.flag("ignore_region") | (np.array([*names, ""])[truth.label] == "dontcare")
+    pairs = OverlappingPairs.of(truth, pred, regions, settings)
+    curves = {}
+    for k in evaluated_classes(names, truth, settings, pred.labels.all_names):
+        least = settings.iou or IOU.get(names[k], 0.5)
+        curves[pred.labels.all_names[k]] = {
+            key: pairs.curve(k, names, limits, least, truncation, occlusion) for key, limits in DIFFICULTIES.items()
+        }
+    return KittiResults(settings, curves, truth, pred, findings, remarks)
+
+
+def evaluated_classes(
+    names: Sequence[str], truth: Annotations, settings: KittiSettings, given: Sequence[str]
+) -> list[int]:
+    """Return the positions of the classes to evaluate: the chosen ones, else KITTI's three, else all."""
+    if settings.labels is not None:
+        return [k for k, name in enumerate(given) if name in settings.labels]
+    known = names[: len(truth.labels)]
+    official = [known.index(name) for name in OFFICIAL if name in known]
+    return official or [k for k, name in enumerate(known) if name != "dontcare"]
+
+
+@dataclass(frozen=True, eq=False)
+class OverlappingPairs:
+    """Pairs of any classes with an IoU of 0.5 or the smallest threshold, by ground-truth object."""
+
+    truth: Annotations
+    pred: Annotations
+    owner: NDArray[np.int64]  # the ground-truth object of each pair, ascending
+    row: NDArray[np.int64]  # its prediction, ascending within an object
+    iou: Floats
+    is_region: NDArray[np.bool_]  # ground truth that is a DontCare region
+    region_share: Floats  # of each prediction: the largest share of its area in one of them
+
+    @classmethod
+    def of(
+        cls, truth: Annotations, pred: Annotations, is_region: NDArray[np.bool_], settings: KittiSettings
+    ) -> OverlappingPairs:
+        """Find the pairs once for all classes and difficulties."""
+        least = min(settings.iou or 0.5, 0.5)
+        rules = Rules((least,), "corner_box", class_agnostic=True, orders_by_class=False, allow_unknown_classes=True)
+        threads = thread_count(settings.threads)
+        stages = Evaluation(truth, pred, rules, threads).stages
+        offsets, truths, iou = stages.candidates
+        rows = stages.preds[0][np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))].astype(np.int64)
+        owner = stages.truths[0][truths].astype(np.int64)
+        order = np.lexsort((rows, owner))
+        share = np.zeros(len(pred))
+        if is_region.any():
+            regions = truth.where(is_region)
+            regions = replace(regions, flags={"crowd": np.ones(len(regions), dtype=np.bool_)}, verdicts=None)
+            own = replace(rules, similarity="box", ignored=("crowd",), shared=("crowd",))
+            share = np.nan_to_num(Evaluation(regions, pred, own, threads).outcomes().overlap)
+        return cls(truth, pred, owner[order], rows[order], iou[order], is_region, share)
+
+    def curve(
+        self, k: int, names: Sequence[str], limits: Limits, least: float, truncation: Floats, occlusion: Floats
+    ) -> Curve:
+        """Return precision against recall of one class and difficulty; matches exceed the IoU `least`."""
+        truth, pred = self.truth, self.pred
+        heights = [side.regions.boxes[:, 3] - side.regions.boxes[:, 1] for side in (truth, pred)]
+        is_beyond = (occlusion > limits.occlusion) | (truncation > limits.truncation) | (heights[0] <= limits.height)
+        for flag in FLAGS:
+            is_beyond = is_beyond | truth.flag(flag)
+        beside = NEIGHBOURS.get(names[k])
+        of_truth = np.array([0 if i == k else 1 if name == beside else -1 for i, name in enumerate(names)], np.int8)
+        own = np.where((truth.label == k) & is_beyond, 1, of_truth[truth.label]).astype(np.int8)
+        own[self.is_region] = -1
+        state = np.where(np.abs(heights[1]) < limits.height, 1, np.where(pred.label == k, 0, -1)).astype(np.int8)
+        truths = int((own == 0).sum())
+        chosen = (self.iou > least) & (own[self.owner] >= 0) & (state[self.row] >= 0)
+        confidence = np.ones(len(pred)) if pred.confidence is None else np.asarray(pred.confidence, dtype=np.float64)
+        columns = {
+            "offsets": np.searchsorted(self.owner[chosen], np.arange(len(truth) + 1)).astype(np.int64),
+            "pred": self.row[chosen].astype(np.int32),
+            "iou": self.iou[chosen],
+            "truth": own,
+            "state": state,
+            "in_region": (self.region_share > least).astype(np.uint8),
+            "confidence": confidence,
+        }
+        precision = np.zeros(POINTS)
+        if truths:
+            thresholds = confidence_thresholds(np.array(_core.kitti_confidences(**columns)), truths)[:POINTS]
+            tp, fp = (np.array(one, dtype=np.float64) for one in _core.kitti_counts(**columns, thresholds=thresholds))
+            counted = tp + fp
+            precision[: len(tp)] = np.divide(tp, counted, out=np.zeros_like(tp), where=counted > 0)
+            precision = np.maximum.accumulate(precision[::-1])[::-1]
+        return Curve(tuple(precision.tolist()), truths)
+
+
+def difficulty_columns(truth: Annotations, settings: KittiSettings, remarks: list[str]) -> tuple[Floats, Floats]:
+    """Return the truncated share and the level of occlusion of each object: given, of the file, or 0 with a remark.
+
+    Raises
+    ------
+    DataError
+        If there are not as many numbers as objects.
+    """
+    from verite.formats.coco import read_annotation_records
+    from verite.formats.kitti import read_difficulties
+
+    found = [settings.truncation, settings.occlusion]
+    if any(one is None for one in found) and len(truth):
+        if truth.source.format == "kitti":
+            of_file: Sequence[Any] = read_difficulties(truth)
+        else:
+            records = read_annotation_records(truth.source) if truth.ids is not None else {}
+            ids = [] if truth.ids is None else truth.ids.tolist()
+            of_file = [column_of(records, ids, keys) for keys in (TRUNCATION, OCCLUSION)]
+        found = [own if own is not None else given for own, given in zip(found, of_file, strict=True)]
+    missing = [name for name, own in zip(("truncation", "occlusion"), found, strict=True) if own is None]
+    if missing and len(truth):
+        remarks.append(f"{truth.source.path or 'truth'} has no {' and '.join(missing)}: taken as 0 for every object")
+    columns = [np.zeros(len(truth)) if own is None else np.asarray(own, dtype=np.float64) for own in found]
+    for name, column in zip(("truncation", "occlusion"), columns, strict=True):
+        if len(column) != len(truth):
+            raise DataError(f"{name}: expected {len(truth):,} numbers, one per object, found {len(column):,}")
+    return columns[0], columns[1]
+
+
+def column_of(records: Mapping[Any, Mapping[str, Any]], ids: Sequence[Any], keys: Sequence[str]) -> list[float] | None:
+    """Return a number of each annotation by the first key that it has; None if none has it."""
+    values = []
+    for id in ids:
+        record = records.get(id, {})
+        own = next((record[key] for key in keys if isinstance(record.get(key), (int, float))), None)
+        values.append(own)
+    if not values or all(value is None for value in values):
+        return None
+    return [inf if value is None else float(value) for value in values]

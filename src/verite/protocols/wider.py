@@ -1,0 +1,328 @@
+"""WIDER FACE: AP of the easy, medium and hard faces, at 1,000 thresholds of the normalised confidence.
+
+The rules are those of the official evaluation (`wider_eval.m`): each prediction belongs to the face of highest IoU;
+faces outside a subset are ignored together with the predictions that belong to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isnan, nan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from verite import _core
+from verite.arrays import np
+from verite.checks import stop_on_errors
+from verite.errors import DataError, ReadError, excerpt
+from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.prepare import prepare
+from verite.evaluation.settings import THREADS, RankedSettings
+from verite.files import find_path
+from verite.model.results import Results
+from verite.model.tables import Legend, Table
+from verite.model.tables import Part as Piece
+from verite.protocols.protocol import protocol
+from verite.settings import FileOrContent, Number, Option, Setting
+from verite.threads import thread_count
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.checks import Finding
+    from verite.model.annotations import Annotations
+
+    Floats = NDArray[np.float64]
+    Bools = NDArray[np.bool_]
+
+Subset = Literal["easy", "medium", "hard"]
+SUBSETS: tuple[Subset, ...] = ("easy", "medium", "hard")
+THRESHOLDS = 1000
+FLAGS = ("ignore", "crowd", "difficult", "group_of", "ignore_region")
+COLUMNS = ("image", "face", "subset")
+LEGEND = Legend(
+    "AP: area below the precision envelope over 1,000 thresholds of the confidence, which is scaled to 0 … 1 over all "
+    "predictions. Faces outside a subset are ignored."
+)
+
+
+class WiderSettings(RankedSettings):
+    """Settings of the WIDER FACE evaluation."""
+
+    iou: Option[float] = Number(0.5, "IoU threshold of a match.", short="-t", least=0, most=1)
+    lists: Setting[Any, Any] = FileOrContent(
+        None,
+        "Which faces are easy, medium and hard: the folder of wider_easy_val.mat …, or a table image,face,subset.",
+        metavar="FOLDER|FILE",
+        default_text="beside the truth; else all faces",
+        is_common=True,
+        omit_default=True,
+    )
+    threads: Option[int | None] = THREADS
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """Precision and recall of one class at 1,000 falling thresholds, and how many faces count."""
+
+    precision: Floats
+    recall: Floats
+    truths: int
+
+    @property
+    def ap(self) -> float:
+        """Area below the envelope of precision; nan without faces."""
+        if not self.truths:
+            return nan
+        recall = np.concatenate([[0.0], self.recall, [1.0]])
+        precision = np.concatenate([[0.0], self.precision, [0.0]])
+        envelope = np.maximum.accumulate(precision[::-1])[::-1]
+        return float(np.sum(np.diff(recall) * envelope[1:]))
+
+
+class WiderResults(Results):
+    """Results of WIDER FACE: AP of the easy, medium and hard faces (or of all), and the curves."""
+
+    settings: WiderSettings
+
+    def __init__(
+        self,
+        settings: WiderSettings,
+        curves: Mapping[str, Mapping[str, Curve]],
+        truth: Annotations,
+        pred: Annotations,
+        findings: Sequence[Finding] = (),
+        remarks: Sequence[str] = (),
+    ) -> None:
+        """`curves` are by subset and class; `remarks` are notes about the lists."""
+        self.settings, self.curves, self.file_notes = settings, curves, list(remarks)
+        scores = {}
+        for subset, own in curves.items():
+            known = [curve.ap for curve in own.values() if curve.truths]
+            value = _core.mean(known) if known else nan
+            scores[score_of(subset)] = (value, settings.signature("wider_ap", subset=subset))
+        super().__init__(
+            protocol="wider", signature=settings.signature("wider"), scores=scores, truth=truth, pred=pred,
+            name=settings.name, findings=findings,
+        )  # fmt: skip
+
+    @property
+    def class_names(self) -> list[str]:
+        return list(next(iter(self.curves.values())))
+
+    def class_scores(self) -> dict[str, list[float]]:
+        return {score_of(subset): [curve.ap for curve in own.values()] for subset, own in self.curves.items()}
+
+    def class_table(self) -> Table:
+        """Return one row per class: AP and number of faces of each subset."""
+        columns: dict[str, Sequence[Any]] = dict(self.class_scores())
+        columns |= {
+            "truths" if subset == "all" else f"truths {subset}": [curve.truths for curve in own.values()]
+            for subset, own in self.curves.items()
+        }
+        return Table.of(
+            "class", self.class_names, columns, mean={key: score.value for key, score in self.scores.items()}
+        )
+
+    def curve_table(self) -> Table:
+        """Return precision and recall of each subset and class at 1,000 thresholds."""
+        columns = {
+            f"{name} {subset} {what}": getattr(curve, what).tolist()
+            for subset, own in self.curves.items()
+            for name, curve in own.items()
+            for what in ("precision", "recall")
+        }
+        return Table.of("threshold", [f"{1 - (i + 1) / THRESHOLDS:.3f}" for i in range(THRESHOLDS)], columns)
+
+    def main_table(self) -> Table:
+        return self.class_table()
+
+    def tables(self) -> dict[str, Table]:
+        return {"classes": self.class_table(), "curves": self.curve_table()}
+
+    def contents(self) -> list[Piece]:
+        values = [f"{name} {'–' if isnan(score) else f'{score:.4f}'}" for name, score in self.scores.items()]
+        return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.file_notes, LEGEND, self.signature,
+                *self.notes]  # fmt: skip
+
+    def details(self) -> dict[str, Any]:
+        """Return AP of each subset, and per class AP and numbers of faces."""
+        scores = self.class_scores()
+        classes = {
+            name: {
+                **{key: values[k] for key, values in scores.items()},
+                "truths": {subset: own[name].truths for subset, own in self.curves.items()},
+            }
+            for k, name in enumerate(self.class_names)
+        }
+        return {**{name: score.value for name, score in self.scores.items()}, "classes": classes}
+
+
+def score_of(subset: str) -> str:
+    """Return the name of a subset's score."""
+    return "AP" if subset == "all" else f"AP_{subset}"
+
+
+@protocol(
+    WiderSettings,
+    examples="""
+verite wider ground_truth/ predictions/
+verite wider wider_face_val_bbx_gt.txt predictions/ --lists ground_truth/
+verite wider faces.json pred.json --lists subsets.csv""",
+)
+def wider(truth: Annotations, pred: Annotations, settings: WiderSettings) -> WiderResults:
+    """WIDER FACE: AP of the easy, medium and hard faces.
+
+    Confidences are scaled to 0 … 1 over all predictions. Each prediction belongs to the face of its image with the
+    highest IoU, if that reaches 0.5; widths and heights count the last pixel, too. The first prediction of a face is a
+    true positive, others are false positives. Predictions that belong to a face outside the subset are ignored.
+    Precision and recall are read at 1,000 thresholds, AP is the area below the envelope.
+
+    References
+    ----------
+    Yang et al., WIDER FACE: A Face Detection Benchmark, CVPR 2016.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["face", "face"], [[0, 0, 10, 10], [50, 0, 60, 10]])
+    >>> pred = vt.Annotations.of(["a"], ["face"], [[0, 0, 10, 10]], confidence=[0.9])
+    >>> vt.wider(truth, pred)["AP"].value
+    0.5
+    """
+    truth, pred, findings = prepare(truth, pred, "warn" if settings.checks == "stop" else settings.checks)
+    if settings.checks == "stop":
+        # The official ground truth has a box with a negative height.
+        serious = [finding for finding in findings if (finding.code, finding.side) != ("V106", "truth")]
+        stop_on_errors(serious, {"truth": truth.source.path, "pred": pred.source.path})
+    members, remarks = subset_members(truth, settings.lists)
+    if settings.labels is not None:
+        settings.check_labels(truth.labels.all_names)
+        is_chosen = np.isin(np.array([*truth.labels.all_names, ""])[truth.label], settings.labels)
+        members = {subset: own[is_chosen] for subset, own in members.items()}
+    truth, pred = settings.choose(truth, pred)
+    is_ignored = np.zeros(len(truth), dtype=np.bool_)
+    for flag in FLAGS:
+        is_ignored |= truth.flag(flag)
+    confidence, threads = scaled_confidences(pred), thread_count(settings.threads)
+    rules = Rules((settings.iou,), "corner_box", pixel=1.0, wants="best", equal="first", ignored=("ignore",))
+    curves = {}
+    for subset, own in members.items():
+        # The lists say which faces count, whatever the files mark besides.
+        flags = {"ignore": is_ignored if subset == "all" else ~own}
+        outcomes = Evaluation(replace(truth, flags=flags), pred, rules, threads).outcomes()
+        truths = np.bincount(truth.label[outcomes.is_asked], minlength=len(truth.labels))
+        curves[subset] = {
+            name: curve_of(confidence, outcomes.state, pred.label == k, int(truths[k]))
+            for k, name in enumerate(truth.labels.all_names)
+        }
+    return WiderResults(settings, curves, truth, pred, findings, remarks)
+
+
+def scaled_confidences(pred: Annotations) -> Floats:
+    """Return confidences scaled to 0 … 1 over all predictions: from the lowest one (at most 1) to the highest."""
+    if pred.confidence is None or not len(pred):
+        return np.ones(len(pred))
+    low, high = min(float(pred.confidence.min()), 1.0), max(float(pred.confidence.max()), 0.0)
+    return (pred.confidence - low) / (high - low) if high > low else np.ones(len(pred))
+
+
+def curve_of(confidence: Floats, state: NDArray[np.int8], is_own: Bools, truths: int) -> Curve:
+    """Return precision and recall at the thresholds 0.999, 0.998 … 0."""
+    thresholds = np.array([1 - (i + 1) / THRESHOLDS for i in range(THRESHOLDS)])
+    counts = []
+    for chosen in (is_own & (state >= 0), is_own & (state == 1)):
+        rising = np.sort(confidence[chosen])
+        counts.append(len(rising) - np.searchsorted(rising, thresholds, side="left"))
+    proposed, found = counts
+    precision = np.divide(found, proposed, out=np.zeros(THRESHOLDS), where=proposed > 0)
+    return Curve(precision, found / max(truths, 1), truths)
+
+
+def subset_members(truth: Annotations, given: Any) -> tuple[dict[str, Bools], list[str]]:
+    """Return for each subset which faces belong to it, and notes; all faces where there are no lists.
+
+    Raises
+    ------
+    DataError
+        If a face of a list is not in the ground truth.
+    ReadError
+        If a list cannot be read.
+    """
+    place = Path(truth.source.path) if truth.source.path else None
+    if given is None and place is not None and place.is_dir() and (place / mat_name("easy")).is_file():
+        given = place
+    if given is None:
+        option = "--lists FOLDER with wider_easy_val.mat, wider_medium_val.mat and wider_hard_val.mat"
+        return {"all": np.ones(len(truth), dtype=np.bool_)}, [f"all faces are one subset; {option} gives the three"]
+    if isinstance(given, Mapping):
+        return {str(name): rows_of(truth, name, own) for name, own in given.items()}, []
+    path = find_path(given)
+    lists = read_mats(path) if path.is_dir() else read_table(path)
+    return {subset: rows_of(truth, subset, lists.get(subset, {})) for subset in SUBSETS}, []
+
+
+def mat_name(subset: str) -> str:
+    """Return the file name of an official list."""
+    return f"wider_{subset}_val.mat"
+
+
+def stem_of(name: str) -> str:
+    """Return the name of an image without folders and suffix, by which lists and files agree."""
+    last = name.replace("\\", "/").rsplit("/", 1)[-1]
+    return last[: -len(".jpg")] if last.lower().endswith(".jpg") else last
+
+
+def rows_of(truth: Annotations, subset: str, faces: Mapping[str, Any]) -> Bools:
+    """Return which objects a list contains: face numbers from 1 by image, in the order of the ground truth."""
+    found = np.zeros(len(truth), dtype=np.bool_)
+    order = np.argsort(truth.image, kind="stable")
+    starts = np.searchsorted(truth.image[order], np.arange(len(truth.images) + 1))
+    places = {stem_of(truth.images.name(i)): i for i in range(len(truth.images))}
+    for name, numbers in faces.items():
+        place = places.get(stem_of(str(name)))
+        count = 0 if place is None else int(starts[place + 1] - starts[place])
+        for number in np.asarray(numbers, dtype=np.int64).ravel().tolist():
+            if place is None or not 1 <= number <= count:
+                raise DataError(
+                    f"lists: {subset}: expected face {number} of image {name!r} in the ground truth, found {count} "
+                    "faces; is it that of the lists?"
+                )
+            found[order[starts[place] + number - 1]] = True
+    return found
+
+
+def read_mats(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return face numbers by subset and image from the official lists of a folder."""
+    from verite.formats.mat_files import read_mat
+
+    found: dict[str, dict[str, Any]] = {}
+    for subset in SUBSETS:
+        path = folder / mat_name(subset)
+        if not path.is_file():
+            raise ReadError(folder, expected=mat_name(subset), found="none; see the evaluation tools of WIDER FACE")
+        content = read_mat(path)
+        if "gt_list" not in content or "file_list" not in content:
+            raise ReadError(path, expected="gt_list and file_list", found=", ".join(content) or "nothing")
+        found[subset] = {
+            name: faces
+            for names, lists in zip(content["file_list"], content["gt_list"], strict=True)
+            for name, faces in zip(names, lists, strict=True)
+        }
+    return found
+
+
+def read_table(path: Path) -> dict[str, dict[str, list[int]]]:
+    """Return face numbers by subset and image from a table image,face,subset; a harder subset holds the easier ones."""
+    from verite.csv_files import read_csv
+
+    found: dict[str, dict[str, list[int]]] = {subset: {} for subset in SUBSETS}
+    for where, row in read_csv(path, "the columns image,face,subset", COLUMNS).records():
+        subset, face = row["subset"], row["face"]
+        if subset not in SUBSETS or not face.isdecimal():
+            expected = f"a face number and one of {', '.join(SUBSETS)}"
+            raise ReadError(where, expected=expected, found=excerpt(f"{face},{subset}"))
+        for own in SUBSETS[SUBSETS.index(subset) :]:
+            found[own].setdefault(row["image"], []).append(int(face))
+    return found
