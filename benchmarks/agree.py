@@ -7,7 +7,8 @@
     python benchmarks/agree.py --plan 120      power that was planned from 300 images, and what it is
     python benchmarks/agree.py --real          three radiologists, crowd polygons, COCO annotated again by LVIS
 
-Worlds have objects of differing difficulty, look-alikes, and detectors that share both; the true rates are known.
+Worlds have objects of differing difficulty, look-alikes, and detectors that share both; the true rates are known. Each
+line has a figure, the range that was wanted, and whether it is reached, as in statistics.py; --seed gives fresh worlds.
 The real data are read from ../shared/real, beside the project; without it that part is left out.
 """
 
@@ -22,14 +23,16 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+from acceptance import show
 
 import verite as vt
 from verite.annotation_errors.agree import count_verdicts
-from verite.annotation_errors.annotator_rates import RateModel, support_strata
+from verite.annotation_errors.annotator_rates import DetectorSupport, RateModel
 from verite.annotation_errors.annotators import read_annotators
 from verite.annotation_errors.object_matching import match_objects
 from verite.leaderboards.leaderboard import LeaderboardSettings, rank_results
 from verite.leaderboards.plan import power_of
+from verite.leaderboards.score_tables import CaseScores, ScoreSettings, rank_scores
 
 REAL = Path(__file__).parents[2] / "shared" / "real"
 CLASSES, DETECTORS, SEED = 10, 5, 2026
@@ -194,13 +197,12 @@ def measure_rates(sets: int, images: int, heterogeneity: float, draws: int = 300
             for row in rng.permutation(np.flatnonzero(only[r]))[:60].tolist():
                 verdicts[row] = bool(truths[r]["real"][two.member[row, r]])
         detectors = [Detector.make(rng, 0.1).detect(rng, world) for _ in range(3)]
-        strata, supported = support_strata(two, detectors)
-        strata3, supported3 = support_strata(three, detectors)
+        support = DetectorSupport.of(two, detectors)
         models = {
             "two adjudicated": RateModel(two, adjudicated=count_verdicts(two, None, verdicts)),
-            "two adjudicated, strata": RateModel(two, strata, supported, count_verdicts(two, strata, verdicts)),
+            "two adjudicated, detectors": RateModel(two, support, count_verdicts(two, support, verdicts)),
             "three": RateModel(three),
-            "three, strata": RateModel(three, strata3, supported3),
+            "three, detectors": RateModel(three, DetectorSupport.of(three, detectors)),
         }
         for name, model in models.items():
             rates = model.draw(draws, rng)
@@ -209,9 +211,16 @@ def measure_rates(sets: int, images: int, heterogeneity: float, draws: int = 300
     print(f"rates: {sets} sets of {images} images, heterogeneity {heterogeneity:g} (logit sd)")
     for name, rows in found.items():
         true, value, low, high = np.array(rows).T
-        cover = "" if np.isnan(low).all() else f"  covered {np.mean((low <= true) & (true <= high)):.2f}"
-        bias = value.mean() - true.mean()
-        print(f"  {name:34s} true {true.mean():.4f}  estimate {value.mean():.4f}  bias {bias:+.4f}{cover}")
+        bias, error = value.mean() - true.mean(), float(np.std(value - true, ddof=1)) / len(rows) ** 0.5
+        is_missing, has_detectors = name.endswith("missing"), "detectors" in name
+        wanted = (-0.003, 0.003) if name == "two adjudicated missing" and not heterogeneity else None
+        show(f"{name}: bias (true {true.mean():.4f})", float(bias), wanted, error=error)
+        if is_missing and has_detectors and heterogeneity:
+            show(f"{name}: relative bias", float(bias / true.mean()), (-0.15, 0.15), error=error / float(true.mean()))
+        if not np.isnan(low).all():
+            least = 0.9 if name.endswith(("label", "jitter")) else 0.92 if not heterogeneity or has_detectors else None
+            covered = float(np.mean((low <= true) & (true <= high)))
+            show(f"{name}: covered", covered, None if least is None else (least, 9.0), len(rows))
 
 
 # -- gold images
@@ -288,18 +297,32 @@ def measure_gold(worlds: int, kind: str) -> None:
             rows[-len(brier) :] = [(*row, (p - y) ** 2) for row, (p, y) in zip(rows[-len(brier) :], brier, strict=True)]
     wrong = np.mean([(lead > 0) != (true > 0) for lead, true in plain])
     print(f"gold: {kind}, {worlds} worlds; pairs in the wrong order without gold images: {wrong:.2f}")
+    most = {"learned by some": 0.11, "independent": 0.07}.get(kind)
     for count, rows in found.items():
         lead, low, high, corrected, brier = np.array(rows).T
-        cover = np.mean((low <= lead) & (lead <= high))
-        rmse = np.sqrt(np.mean((corrected - lead) ** 2))
+        of_world = ((low <= lead) & (lead <= high)).reshape(worlds, -1).mean(axis=1)  # pairs of a world hang together
+        error = float(of_world.std(ddof=1)) / worlds**0.5
+        show(f"{count} gold images: lead covered", float(of_world.mean()), (0.92, 0.99), error=error)
+        show(f"{count} gold images: rms error of the lead", float(np.sqrt(np.mean((corrected - lead) ** 2))))
+        error = float(brier.reshape(worlds, -1).mean(axis=1).std(ddof=1)) / worlds**0.5
+        wanted = (-9.0, most) if count == 60 and most is not None else None
+        show(f"{count} gold images: Brier score of pairs", float(brier.mean()), wanted, error=error)
         p, first = np.array(said[count]).T
         is_right = first.reshape(-1, DETECTORS)[np.arange(worlds), p.reshape(-1, DETECTORS).argmax(axis=1)]
-        print(
-            f"  {count} gold images: covered {cover:.3f}, rms error of the lead {rmse:.4f}, Brier of pairs "
-            f"{brier.mean():.3f}, P(first | gold) of the likeliest {p.reshape(-1, DETECTORS).max(axis=1).mean():.2f}, "
-            f"first {is_right.mean():.2f}"
-            f", errors favour a detector (p < 0.05) in {np.mean(np.array(tests[count]) < 0.05):.2f}"
-        )
+        likeliest = p.reshape(-1, DETECTORS).max(axis=1)
+        error = float((likeliest - is_right).std(ddof=1)) / worlds**0.5
+        show(f"{count} gold images: P(first | gold) − is first", float((likeliest - is_right).mean()), error=error)
+        rejected = float(np.mean(np.array(tests[count]) < 0.05))
+        show(f"{count} gold images: errors favour a detector (p < 0.05) in", rejected, trials=worlds)
+    rng = np.random.default_rng([SEED, 13])
+    truth, record, preds = simulate(rng, 60, kind)
+    results = {f"d{i}": vt.coco(record, pred, checks="off") for i, pred in enumerate(preds)}
+    settings = LeaderboardSettings(resample="none", gold=truth, draws=40, threads=1)
+    correction = rank_results(results, None, None, settings).gold
+    assert correction is not None
+    true = {f"d{i}": vt.coco(truth, pred, checks="off").scores["AP"].value for i, pred in enumerate(preds)}
+    off = max(abs(pair.corrected - (true[pair.first] - true[pair.second])) for pair in correction.pairs)
+    show("all images are gold: largest difference to vt.coco on the gold file (1e-12)", off / 1e-12, (-9.0, 1.0))
 
 
 def subset(side: vt.Annotations, images: Any) -> vt.Annotations:
@@ -338,8 +361,6 @@ def measure_scores(tables: int, patients: int, effects: Any) -> None:
         own = rng.normal(0, 0.25, (patients, systems))[unit] + rng.normal(0, 0.4, (len(unit), systems))
         scores = 1 / (1 + np.exp(-(base[:, None] + means + own)))
         scores = np.where(rng.random(scores.shape) < 0.02, 0.0, scores)
-        from verite.leaderboards.score_tables import CaseScores, ScoreSettings, rank_scores
-
         names = tuple(f"s{i}" for i in range(systems))
         table = CaseScores(names, [str(i) for i in range(len(unit))], scores, [str(i) for i in unit])
         board = rank_scores(table, ScoreSettings(draws=500, seed=int(rng.integers(2**31))))
@@ -348,8 +369,9 @@ def measure_scores(tables: int, patients: int, effects: Any) -> None:
         ahead = board.significance
         wrong += bool((ahead & ~(true[:, None] > true[None] + 1e-12)).any())
         decisions += int(ahead.sum())
-    print(f"scores: {patients} patients, effects {means.tolist()}: any wrong decision in {wrong / tables:.3f} of "
-          f"{tables} tables, {decisions / tables:.2f} decisions each")  # fmt: skip
+    print(f"scores: {tables} tables of {patients} patients, effects {means.tolist()}")
+    show("any wrong decision (nominal 0.05)", wrong / tables, (-9.0, 0.08), tables)
+    show("right and wrong decisions per table", decisions / tables)
 
 
 # -- plan
@@ -373,16 +395,20 @@ def measure_plan(worlds: int, step: float) -> None:
         drawn = [each.draw_scores(["AP"], weights)[:, 0] for each in results]
         return gap, float(np.std(drawn[0] - drawn[1], ddof=1))
 
-    true = float(np.mean([lead(8000)[0] for _ in range(60)]))
-    pilots = np.array([lead(300, 100) for _ in range(20)])
-    deviation = float(pilots[:, 1].mean())
-    print(f"plan: true lead {true:.4f}, standard deviation on 300 images {deviation:.4f}")
+    # The lead itself must be known well: an error of 0.0005 in it is one of 0.05 in the power at 2,400 images.
+    many = np.array([lead(8000)[0] for _ in range(max(worlds // 2, 60))])
+    true, error = float(many.mean()), float(many.std(ddof=1)) / len(many) ** 0.5
+    deviation = float(np.mean([lead(300, 100)[1] for _ in range(max(worlds // 4, 20))]))
+    print(
+        f"plan: {worlds} worlds, true lead {true:.4f} ± {error:.4f}, standard deviation on 300 images {deviation:.4f}"
+    )
     for images in (300, 1200, 2400):
         found = np.array([lead(images, 100) for _ in range(worlds)])
-        actual = np.mean(np.abs(found[:, 0]) > 1.96 * found[:, 1])
-        print(
-            f"  {images:5d} images: foretold {power_of(true, deviation * np.sqrt(300 / images)):.2f}, is {actual:.2f}"
-        )
+        actual = float(np.mean(np.abs(found[:, 0]) > 1.96 * found[:, 1]))
+        ends = [power_of(true + k * error, deviation * np.sqrt(300 / images)) for k in (-1, 0, 1)]
+        spread = np.sqrt(actual * (1 - actual) / worlds + ((ends[2] - ends[0]) / 2) ** 2)
+        show(f"{images:,} images: power {actual:.2f} − foretold {ends[1]:.2f}", actual - ends[1],
+             (-0.06, 0.06) if images > 300 else None, error=float(spread))  # fmt: skip
 
 
 # -- real data
@@ -475,8 +501,10 @@ def main() -> None:
     parser.add_argument("--scores", type=int, metavar="TABLES")
     parser.add_argument("--plan", type=int, metavar="WORLDS")
     parser.add_argument("--real", action="store_true")
+    parser.add_argument("--seed", type=int, default=SEED)
     given = parser.parse_args()
-    every = not any(vars(given).values())
+    every = not any((given.rates, given.gold, given.scores, given.plan, given.real))
+    globals()["SEED"] = given.seed
     if given.rates or every:
         for heterogeneity in (0.0, 0.7, 2.0):
             measure_rates(given.rates or 20, 150, heterogeneity)

@@ -6,7 +6,7 @@ real COCO val2017 with the detectors found in `--real` (truth.json.gz and result
 generated sets of `coco_data.py`, and the first of these with ordinary flaws: areas as integers and text, ids as
 floats, unknown keys, white space.
 
-    python benchmarks/work.py --real ../shared/real/coco_val2017 --peers PYTHON
+    python benchmarks/work.py --real ../shared/real/coco_val2017 --peers PYTHON --save benchmarks/work.json
 """
 
 from __future__ import annotations
@@ -194,6 +194,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeat", type=int, default=5, help="evaluations of a process")
     parser.add_argument("--timeout", type=float, default=600)
+    parser.add_argument("--save", type=Path, help="write the times as JSON, too")
     given = parser.parse_args()
     threads = [int(each) for each in given.threads.split(",")]
     tools = [tool for tool in TOOLS if tool in given.tools.split(",")]
@@ -222,6 +223,20 @@ def main() -> None:
         for count in threads:
             for row in rows:
                 print("\n".join(row.lines(count)))
+    if given.save:
+        found = [
+            {
+                "data": row.name,
+                "tool": tool,
+                "threads": count,
+                "cpu": round(best["cpu"], 5),
+                "wall": round(best["wall"], 5),
+            }
+            for row in rows
+            for (tool, count), best in row.best.items()
+            if math.isfinite(best["wall"])
+        ]
+        given.save.write_text(json.dumps({"versions": versions(given.peers), "times": found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -25,12 +25,19 @@ FUNCTIONS = (*PROTOCOLS, "partial", "localize", "scene_score", "analyse", "recon
              "draw", "read", "write", "CocoEvaluator", "F1Evaluator", "SemanticEvaluator", "inspect", "compare",
              "read_volume",
              "metric", "measure", "class_distances", "learn_distances", "evaluate_parts", "read_report", "save_report",
-             "agree", "score_leaderboard", "plot", "plot_image", "plot_pair", "plot_scene", "plot_distances",
+             "suite", "agree", "score_leaderboard", "plot", "plot_image", "plot_pair", "plot_scene", "plot_distances",
              "plot_distributions")  # fmt: skip
 # A decorator, whose facts are looked at when it is used, and one that takes minutes; both have tests of their own.
 ELSEWHERE = {"localization", "study"}
-WITHOUT = {"compare", "inspect", "read_report", "plot_distances", "plot_distributions"}  # settings
+WITHOUT = {"compare", "inspect", "suite", "read_report", "plot_distances", "plot_distributions"}  # settings
 BOX = [10.0, 10.0, 40.0, 40.0]
+
+
+def suite_of(folder: Path) -> Path:
+    """A suite of the two files in a folder."""
+    path = folder / "suite.toml"
+    path.write_text('[datasets.one]\ntruth = "truth.json"\npred = "pred.json"\n')
+    return path
 
 
 @pytest.fixture
@@ -57,6 +64,7 @@ def calls(tmp_path: Path) -> dict[str, tuple[Any, ...]]:
         "class_distances": (distances,),
         "learn_distances": ({"a": [], "b": []},),
         "read_report": (tmp_path / "page.html",),
+        "suite": (suite_of(tmp_path),),
         "save_report": (vt.analyse(*sides), tmp_path / "saved.html"),
         "plot": (found,),
         "plot_image": (found, "a.jpg"),

@@ -68,7 +68,37 @@ def plot_pair(target: Path) -> None:
     vt.plot_pair(truth, pred, "iou", "hausdorff").savefig(target)
 
 
-MADE: dict[str, Callable[[Path], None]] = {"report": draw_report, "draw-park": draw_park, "localize-pair": plot_pair}
+def plot_work_time(target: Path) -> None:
+    """CPU time of reading and evaluating COCO val2017 by tool, as `benchmarks/work.py --save` measured it."""
+    import json
+
+    from matplotlib.figure import Figure
+
+    measured = json.loads((ROOT / "benchmarks" / "work.json").read_text())
+    rows = [row for row in measured["times"] if row["data"] == "val2017, yolo-v3" and row["threads"] == 1]
+    rows.sort(key=lambda row: row["cpu"], reverse=True)
+    figure = Figure(figsize=(7, 2.4), dpi=200, layout="constrained")
+    axes = figure.subplots()
+    colours = ["#0072b2" if row["tool"] == "verite" else "#b8b8b8" for row in rows]
+    bars = axes.barh([row["tool"] for row in rows], [row["cpu"] for row in rows], color=colours)
+    axes.bar_label(bars, [f"{row['cpu']:.3g} s" for row in rows], padding=3, fontsize=8)
+    axes.set_xscale("log")
+    axes.set_xlim(right=max(row["cpu"] for row in rows) * 3)
+    axes.set_title(
+        "COCO val2017, YOLOv3: read both files and compute AP (CPU seconds, one thread)", fontsize=9, loc="left"
+    )
+    axes.tick_params(labelsize=8)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.savefig(target)
+
+
+MADE: dict[str, Callable[[Path], None]] = {
+    "report": draw_report,
+    "draw-park": draw_park,
+    "localize-pair": plot_pair,
+    "work-time": plot_work_time,
+}
 
 
 def photograph(page: Path, target: Path) -> None:

@@ -220,10 +220,16 @@ void register_numbers(nb::module_& module) {
         .def_prop_ro(
             "precision",
             [](const PrecisionRecall& numbers) {
-                return to_numpy(numbers.precision(),
+                return to_numpy(numbers.precision(numbers.ranges()),
                                 {numbers.ranges(), numbers.thresholds(), numbers.levels(), numbers.labels()});
             },
             nb::rv_policy::move, "[area range, threshold, recall, class]")
+        .def_prop_ro(
+            "curves",
+            [](const PrecisionRecall& numbers) {
+                return to_numpy(numbers.precision(1), {numbers.thresholds(), numbers.levels(), numbers.labels()});
+            },
+            nb::rv_policy::move, "Precision of the first area range: [threshold, recall, class]")
         .def_prop_ro(
             "recall",
             [](const PrecisionRecall& numbers) {

@@ -80,10 +80,10 @@ CurveOutput PrecisionRecall::curves(std::size_t first) {
             CurveColumns{first_, width_, column_, labels_, levels_, first}};
 }
 
-Array<double> PrecisionRecall::precision() const {
+Array<double> PrecisionRecall::precision(std::size_t ranges) const {
     const std::size_t rows = thresholds_ * levels_;
-    Array<double> all(ranges_ * rows * labels_, absent);
-    for (std::size_t range = 0; range < ranges_; ++range)
+    Array<double> all(ranges * rows * labels_, absent);
+    for (std::size_t range = 0; range < ranges; ++range)
         for (std::size_t row = 0; row < rows; ++row)
             for (std::size_t label = 0; label < labels_; ++label)
                 if (const std::uint32_t column = column_of(range, label); column != CurveColumns::none)

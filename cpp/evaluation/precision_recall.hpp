@@ -72,8 +72,9 @@ class PrecisionRecall {
     std::size_t levels() const { return levels_; }
     std::size_t max_dets() const { return max_dets_; }
     std::span<const double> positives() const { return positives_; }
-    // [area range][threshold][recall][class], at the largest maxDets; NaN for classes without ground truth.
-    Array<double> precision() const;
+    // [area range][threshold][recall][class] of the first `ranges` area ranges, at the largest maxDets; NaN for classes
+    // without ground truth.
+    Array<double> precision(std::size_t ranges) const;
     std::span<const double> recall() const { return recall_; }
 
   private:

@@ -4,6 +4,8 @@ from verite import annotation_errors as annotation_errors
 from verite.analysis.analyse import Analysis as Analysis
 from verite.analysis.analyse import analyse as analyse
 from verite.analysis.reconcile import reconcile as reconcile
+from verite.analysis.suite import SuiteResults as SuiteResults
+from verite.analysis.suite import suite as suite
 from verite.annotation_errors.agree import Agreement as Agreement
 from verite.annotation_errors.agree import agree as agree
 from verite.checks import inspect as inspect

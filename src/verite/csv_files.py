@@ -126,8 +126,9 @@ def parse_csv(
     [(1, ['a', 'b']), (2, ['1,5', '2'])]
     """
     lines = enumerate(StringIO(text, newline=""), 1)
+    blank = f" \r\n{separator}"
     for number, line in lines:
-        if not line.strip(" \r\n"):
+        if not line.strip(blank):  # also of separators alone, as spreadsheets write an empty row
             continue
         if '"' in line:
             number, cells = parse_quoted(number, line, lines, separator, where, skip_blanks=skip_blanks)

@@ -20,7 +20,7 @@ HOOKS = {
     "f1": "verite.protocols.f1:f1",  # check V305, where all confidences of a class are equal
     "evaluate_parts": "verite.scale.executors:evaluate_parts",  # a protocol with executor= or parts=
     "plot": "verite.reporting.plot_kinds:plot",  # plot() of results, comparisons, analyses and their parts
-    "read": "verite.formats:read",  # Annotations.from_arrow, vt.inspect
+    "read": "verite.formats:read",  # Annotations.from_arrow, vt.inspect, check V213 (another split)
     "save_report": "verite.reporting.report.report:save_report",  # save_report() of analyses
 }
 

@@ -106,6 +106,27 @@ def test_classes_without_objects_need_no_memory_and_too_many_are_refused(monkeyp
         vt.analyse(vt.voc(truth, pred), confidence=0.5).confusion.matrix  # noqa: B018
 
 
+def test_beyond_the_limit_confused_pairs_are_shown_without_a_matrix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of two objects of class b is predicted as a: the pair is found without a table of all classes."""
+    boxes = [[0, 0, 10, 10], [20, 20, 30, 30], [50, 50, 70, 70]]
+    truth = vt.Annotations.of(["i"] * 3, ["a", "b", "b"], boxes)
+    pred = vt.Annotations.of(["i"] * 3, ["a", "a", "b"], boxes, confidence=[0.9, 0.8, 0.7])
+    whole = vt.analyse(vt.voc(truth, pred), confidence=0.5)
+    monkeypatch.setenv("VERITE_LIMIT_CONFUSION_CELLS", "3")
+    found = vt.analyse(vt.voc(truth, pred), confidence=0.5)
+    assert [(one["truth"], one["pred"], one["count"], one["truths"]) for one in found.confusion.pairs()] == [
+        ("b", "a", 1, 2)
+    ]
+    assert found.confusion.pairs() == whole.confusion.pairs()
+    assert found.confusion.to_dict()["matrix"] is None
+    assert any("VERITE_LIMIT_CONFUSION_CELLS" in str(part) for part in found.confusion.contents())
+    found.plot("confusion")
+    page = vt.report(truth, pred, tmp_path / "page.html").read_text()
+    assert "The matrix of 2 classes is not shown." in page
+
+
 @pytest.mark.parametrize("matching", ["same-first", "label-free"])
 @pytest.mark.parametrize("protocol", ["coco", "voc"])
 @pytest.mark.parametrize("seed", range(12))

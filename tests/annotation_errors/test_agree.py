@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -398,3 +399,40 @@ def test_weights_of_one_are_the_data_themselves() -> None:
     model = RateModel(match_objects(read_annotators(sides), 0.5))
     missing, _, _ = model.presence_rates(np.ones((1, model.images)), np.random.default_rng(0))
     assert missing[0, 0] == pytest.approx(vt.agree(sides, draws=20).rate("missing")[0])
+
+
+def mask_document(polygons: list[list[float]]) -> dict[str, object]:
+    """One image of 20 x 20 pixels and a polygon per object."""
+    records = [
+        {"id": i + 1, "image_id": 1, "category_id": 1, "segmentation": [polygon], "iscrowd": 0, "area": 1.0,
+         "bbox": [min(polygon[::2]), min(polygon[1::2]), max(polygon[::2]) - min(polygon[::2]),
+                  max(polygon[1::2]) - min(polygon[1::2])]}
+        for i, polygon in enumerate(polygons)
+    ]  # fmt: skip
+    images = [{"id": 1, "file_name": "a.png", "width": 20, "height": 20}]
+    return {"images": images, "categories": [{"id": 1, "name": "cat"}], "annotations": records}
+
+
+def test_masks_are_compared_by_their_pixels() -> None:
+    """Two L-shapes with the same box of 10 x 10: 100 − 25 and 100 − 25 pixels, of which 50 are common, of 100."""
+    first = [0, 0, 10, 0, 10, 5, 5, 5, 5, 10, 0, 10]  # without the lower right quarter
+    second = [0, 0, 5, 0, 5, 5, 10, 5, 10, 10, 0, 10]  # without the upper right quarter
+    sides = {"A": vt.read(mask_document([first])), "B": vt.read(mask_document([second]))}
+    assert vt.agree(sides, draws=20).mean_iou == 1.0
+    masks = vt.agree(sides, on="mask", draws=20)
+    assert masks.mean_iou == pytest.approx(0.5)
+    assert "jitter" not in masks.error_option
+    assert len(vt.agree(sides, on="mask", iou=0.6, draws=20).objects) == 2  # they no longer match
+    # Every pixel that one of the two has, since half of two is one.
+    (record,) = masks.consensus_document()["annotations"]
+    assert (record["area"], record["bbox"]) == (100.0, [0.0, 0.0, 10.0, 10.0])
+    again = vt.read(masks.consensus_document())
+    whole = vt.Annotations.of(["a.png"], ["cat"], [[0, 0, 10, 10]], confidence=[1.0])
+    assert vt.coco(again, whole, checks="off")["AP"].value == pytest.approx(1.0)
+    assert pickle.loads(pickle.dumps(masks)).mean_iou == masks.mean_iou
+
+
+def test_masks_of_files_with_boxes_alone_are_refused() -> None:
+    boxes = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
+    with pytest.raises(vt.DataError, match=r"expected polygons or masks, found boxes only of 'A'; --on box"):
+        vt.agree({"A": boxes, "B": boxes}, on="mask")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import signal
@@ -44,6 +45,23 @@ def write_inputs(home: Path) -> None:
     chance, numbers = random.Random(1), np.random.default_rng(1)
     lines = [f"{i},1,{','.join(str(int(chance.random() < p)) for p in (0.9, 0.88, 0.8))}" for i in range(20_000)]
     (home / "table.csv").write_text("\n".join(["item,truth,a,b,c", *lines]))
+    for name in ("conf=0.1.json", "conf=0.5.json"):
+        shutil.copy(pred, home / name)
+    known = json.loads(truth.read_text())
+    (home / "other.json").write_text(json.dumps(known | {"annotations": known["annotations"][::2]}))
+    audited = known["images"][:500]
+    ids = {image["id"] for image in audited}
+    own = [one for one in known["annotations"] if one["image_id"] in ids]
+    (home / "gold.json").write_text(json.dumps(known | {"images": audited, "annotations": own}))
+    cases = [f"{i},{i % 60},{chance.random():.4f},{chance.random():.4f}" for i in range(3000)]
+    (home / "scores.csv").write_text("\n".join(["case,patient,one,two", *cases]))
+    boxes = [f"{frame},{i},{40 * i % 1000},{frame % 400},30,60,1,1,1" for frame in range(1, 3001) for i in range(1, 21)]
+    (home / "gt.txt").write_text("\n".join(boxes))
+    (home / "tracks.txt").write_text("\n".join(line[:-6] + ",0.9,-1,-1,-1" for line in boxes))
+    links = [f"https://example.org/{kind}/1_cat0_IoU0.{iou}.png" for kind, iou in (("large", 7), ("small", 5))]
+    head = "WorkerId,Input.imageLink1,Input.imageLink2,Answer.detection1.1,Answer.detection2.2"
+    votes = [f"{i % 40},{','.join(links)},{'true,false' if i % 3 else 'false,true'}" for i in range(4000)]
+    (home / "votes.csv").write_text("\n".join([head, *votes]))
     subprocess.run([*VERITE, "partial", "coco", str(truth), str(pred), "-o", str(home / "a.part"), "-q"], check=True)
     for side in ("labels", "found"):
         (home / side).mkdir()
@@ -72,6 +90,15 @@ COMMANDS: tuple[tuple[float, str], ...] = (
     (2.0, "study -m iou -m baddeley"),
     (2.0, "convert truth.json out --to voc"),
     (2.0, "leaderboard truth.json pred.json pred.json --errors missing=0.05"),
+    (2.0, "leaderboard truth.json pred.json pred.json --gold gold.json"),
+    (2.0, "leaderboard scores.csv --draws 200000"),
+    (0.8, "agree truth.json other.json"),
+    (1.5, "sweep truth.json conf=0.1.json conf=0.5.json"),
+    (1.5, "judge make --from-study -o judged"),
+    (1.0, "judge fit votes.csv"),
+    (1.4, "track gt.txt tracks.txt"),
+    (0.3, "f1 truth.json pred.json"),
+    (0.3, "miss-rate truth.json pred.json"),
     (1.2, "report truth.json pred.json -o page.html"),
     (1.0, "analyse truth.json pred.json"),
     (2.0, "explain truth.json pred.json --number 0.1234"),
@@ -100,7 +127,7 @@ def interrupt_commands(seed: int, count: int, until: float) -> Ran:
         write_inputs(Path(home))
         for number in cases("interrupts", count, until):
             most, line = COMMANDS[number % len(COMMANDS)]
-            for name in ("out", "drawn", "tour"):
+            for name in ("out", "drawn", "tour", "judged"):
                 shutil.rmtree(Path(home) / name, ignore_errors=True)
             words = [*VERITE, *line.split()]
             with subprocess.Popen(words, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as running:

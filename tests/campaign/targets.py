@@ -18,9 +18,10 @@ import shutil
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from hashlib import md5
 from pathlib import Path
 
 import click
@@ -289,13 +290,31 @@ def command_lines() -> list[list[str]]:
     return lines + more
 
 
+def texts_in(constants: Iterable[object]) -> Iterator[str]:
+    for one in constants:
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, (tuple, frozenset)):
+            yield from texts_in(one)
+
+
+def place_of(words: list[str]) -> Path:
+    """The folder in which a command line runs; lines for which `arrange` does the same share one.
+
+    What it does depends on the command, on the words that its code compares with, and on the folder that is written.
+    """
+    compared = set(texts_in(arrange.__code__.co_consts))
+    known = [words[0], *(word for word in words[1:] if word in compared), *(words[-1:] if "-o" in words[-2:-1] else [])]
+    return home() / "lines" / md5(" ".join(known).encode()).hexdigest()
+
+
 @cache
 def command_targets() -> list[Target]:
     """Every file that a command may read, in a command line that names it."""
     found = []
-    for number, words in enumerate(command_lines()):
+    for words in command_lines():
         command, given = parse(words)
-        place = home() / "lines" / str(number)
+        place = place_of(words)
         if not place.exists():
             shutil.copytree(home() / "world", place.with_suffix(".new"))
             arrange(["verite", *words], place.with_suffix(".new"))

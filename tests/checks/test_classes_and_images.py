@@ -12,8 +12,8 @@ from tests.checks.small import BOX, side, told, told_of
 from verite.checks import boxes, classes, images
 from verite.checks.boxes import percent
 from verite.checks.check import Fix
-from verite.checks.classes import fold
 from verite.checks.predictions import find_exchanged_classes, no_predictions
+from verite.checks.sample import fold
 from verite.model.annotations import Source
 from verite.model.classes import Labels
 from verite.model.images import Images

@@ -397,8 +397,8 @@ void curves_follow_classes_with_ground_truth() {
     CHECK(all.labels() == 3 && all.positives()[4] == 3);
     CHECK(all.mean({Statistic::average_precision, 0, 0, 0}) == 0.375);  // of 0.5 and 0.25
     CHECK(all.mean({Statistic::average_precision, 0, 1, 0}) == 0.75);   // the first class alone has small objects
-    CHECK(all.precision().size() == 2 * 2 * 3);
-    CHECK(all.precision()[2] == 0.25 && std::isnan(all.precision()[1]) && all.precision()[6] == 0.75);
+    CHECK(all.precision(2).size() == 2 * 2 * 3);
+    CHECK(all.precision(2)[2] == 0.25 && std::isnan(all.precision(2)[1]) && all.precision(2)[6] == 0.75);
     // The second class gets an object, the first loses its small one, the third is to be written again.
     const std::vector<double> changed{2, 0, 1, 0, 3, 0};
     const std::vector<std::int32_t> touched{1, 2};

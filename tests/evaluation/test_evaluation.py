@@ -102,7 +102,10 @@ def test_rules_that_are_none_are_refused() -> None:
     truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
     for rules, message in (
         (Rules(()), "a threshold"),
-        (Rules((0.5,), "circle"), "expected one of box, mask, boundary, keypoints, rotated, corner_box, found circle"),
+        (
+            Rules((0.5,), "circle"),
+            "expected one of box, mask, boundary, keypoints, rotated, point, corner_box, found circle",
+        ),
         (Rules((0.5,), limits=(10, 1)), "rising numbers"),
         (Rules((0.5,), recalls=(1.0, 0.0)), "recalls that rise"),
     ):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -362,3 +364,37 @@ def test_numbers_of_arrays_become_plain():
     assert to_plain(b"a\xff") == "a\xff"
     with pytest.raises(TypeError, match="object"):
         to_plain(object())
+
+
+def test_dictionaries_by_image_name_are_one_detector():
+    truth = {"a.jpg": {"boxes": np.array([[0, 0, 4, 4.0]]), "labels": [1]}, "b.jpg": {"boxes": [], "labels": []}}
+    pred = {"a.jpg": {"boxes": [[0, 0, 4, 4.0]], "labels": [1], "scores": [0.5]}}
+    read = vt.read(truth)
+    assert (read.images.names, read.regions.boxes.tolist()) == (("a.jpg", "b.jpg"), [[0, 0, 4, 4]])
+    assert float(vt.coco(truth, pred)["AP"]) == pytest.approx(1)
+
+
+def test_labels_of_hugging_face_are_fractions_of_the_original_image():
+    label = {"image_id": np.array([7]), "class_labels": np.array([2]), "boxes": np.array([[0.5, 0.25, 0.5, 0.5]])}
+    read = vt.read([{**label, "orig_size": np.array([100, 200]), "area": np.array([9.0]), "size": np.array([50, 100])}])
+    # Centre (100, 25) and size 100 x 50 of an image 200 wide and 100 high.
+    assert read.regions.boxes.tolist() == [[50, 0, 150, 50]]
+    assert (read.images.ids.tolist(), read.labels.ids.tolist(), read.area) == ([7], [2], None)
+    assert "orig_size" in refused(vt.read, [label])
+
+
+def test_arrays_are_evaluated_with_numpy_alone():
+    code = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("click", "msgspec", "PIL", "yaml", "pyarrow", "pandas", "matplotlib", "scipy"):
+            raise ImportError(name)
+sys.meta_path.insert(0, Missing())
+import numpy as np
+import verite as vt
+truth = [{"boxes": np.array([[0, 0, 4, 4.0]]), "labels": np.array([1])}]
+print(float(vt.coco(truth, [{**truth[0], "scores": np.array([0.5])}])["AP50"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == pytest.approx(1)

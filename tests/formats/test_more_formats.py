@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import verite as vt
-from tests.formats.samples import sample
+from tests.formats.samples import refused, sample
 from verite import cli
 from verite.formats.label_studio import bare, encode_brush
 from verite.model.rasters import array_of
@@ -317,14 +318,69 @@ def test_data_yaml_as_roboflow_writes_it(tmp_path):
     assert boxes(vt.read(tmp_path / "data.yaml")) == [[0, 0, 10, 10]]
 
 
+@pytest.fixture
+def two_splits(tmp_path):
+    """A YOLO dataset of two images per split, with classes cat and dog, and the predictions of val."""
+    from PIL import Image
+
+    root = tmp_path / "data"
+    for part in ("train", "val"):
+        for kind in ("images", "labels"):
+            (root / kind / part).mkdir(parents=True)
+        for i in range(2):
+            Image.new("L", (100, 50)).save(root / "images" / part / f"{part}{i}.png")
+            (root / "labels" / part / f"{part}{i}.txt").write_text(f"{i} 0.5 0.5 0.2 0.2\n")
+    (root / "data.yaml").write_text("train: images/train\nval: images/val\nnames: [cat, dog]\n")
+    return root
+
+
+def predictions(names, ids, **more):
+    found = zip(names, ids, strict=True)
+    return [{"image_id": n, "category_id": i, "bbox": [40, 20, 20, 10], "score": 0.9, **more} for n, i in found]
+
+
+@pytest.mark.parametrize("truth", ["", "data.yaml"])
+def test_predictions_select_the_split_they_are_on(two_splits, tmp_path, truth):
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(predictions(["val0", "val1"], [0, 1])))
+    results = vt.coco(two_splits / truth, path)
+    assert results.truth.images.names == ("val0", "val1")
+    assert "the split val, which has the predicted images" in results.truth.source.why
+    assert float(results["AP"]) == pytest.approx(1)  # both boxes are those of the labels
+
+
+@pytest.mark.parametrize("names", [["val0", "train1"], ["elsewhere", "val1"], ["elsewhere", "nowhere"]])
+def test_predictions_on_several_splits_select_none(two_splits, tmp_path, names):
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(predictions(names, [0, 1])))
+    said = refused(vt.coco, two_splits, path)
+    assert f"val ({sum(name.startswith('val') for name in names)} of 2 predicted images)" in said
+
+
+@pytest.mark.parametrize(("ids", "more", "is_shifted"), [
+    ([1, 2], {}, True),  # 2 is the number of classes, and there is no 0
+    ([1, 1], {}, False),  # nothing shows where they count from
+    ([1, 1], {"file_name": "x.jpg"}, True),  # a key of the versions that count from 1
+    ([0, 1], {"file_name": "x.jpg"}, False),
+    ([1, 3], {}, False),
+])  # fmt: skip
+def test_class_ids_of_ultralytics_count_from_one(two_splits, tmp_path, ids, more, is_shifted):
+    path = tmp_path / "predictions.json"
+    path.write_text(json.dumps(predictions(["val0", "val1"], ids, **more)))
+    pred = vt.read(path, like=vt.read(two_splits, split="val"))
+    assert any("count from 1" in note for note in pred.source.notes) == is_shifted
+    assert (pred.label.tolist() == [i - 1 for i in ids]) == is_shifted
+
+
 def test_split_is_an_option_of_the_command_line(tmp_path, capsys):
     data = sample("data_yaml", "good", "data.yaml")
     (tmp_path / "pier.txt").write_text("0 0.5 0.5 0.5 1.0 0.9\n1 0.25 0.25 0.5 0.5 0.8\n")
     assert cli.run(["voc", str(data), str(tmp_path), "--split", "val", "--json"]) == 0
     assert '"mAP":1.0' in capsys.readouterr().out.replace(" ", "")
     two = sample("data_yaml", "broken", "two_splits.yaml")
+    (tmp_path / "pier.txt").rename(tmp_path / "elsewhere.txt")  # an image of neither split
     assert cli.run(["voc", str(two), str(tmp_path)]) == 1
-    assert "found train, val; add --split train" in capsys.readouterr().err
+    assert "--split train" in capsys.readouterr().err
 
 
 def test_table_as_csv():
@@ -483,3 +539,54 @@ def test_protocols_without_ignored_objects_say_that_they_count_them(tmp_path, ev
     assert results["mAP"].value == pytest.approx(0.5)  # one of two; by Pascal VOC one of one
     assert any("1 of 2 objects are marked as ignored and were counted" in note for note in results.notes)
     assert vt.voc(truth, pred)["mAP"].value == 1
+
+
+def test_root_folder_of_kitti_has_calibrations_beside_its_labels(tmp_path):
+    shutil.copytree(sample("kitti", "good"), tmp_path / "training" / "label_2")
+    (tmp_path / "training" / "calib").mkdir()
+    (tmp_path / "training" / "calib" / "000000.txt").write_text("P0: 7.2e+02 0 0\n")
+    assert vt.read(tmp_path).digest == vt.read(sample("kitti", "good")).digest
+
+
+def test_root_folder_of_open_images_has_a_box_file_per_split(tmp_path):
+    head = "ImageID,LabelName,XMin,XMax,YMin,YMax\n"
+    for part, image in (("validation", "01"), ("test", "02")):
+        (tmp_path / f"{part}-annotations-bbox.csv").write_text(f"{head}{image},/m/1,0.1,0.5,0.2,0.6\n,,,,,\n")
+    (tmp_path / "class-descriptions-boxable.csv").write_text("/m/1,Boat\n")
+    assert vt.read(tmp_path, split="val").images.names == ("01",)
+    assert "test, validation" in refused(vt.read, tmp_path)
+    pred = tmp_path.parent / "predictions.csv"
+    pred.write_text("ImageID,LabelName,Score,XMin,XMax,YMin,YMax\n02,/m/1,0.9,0.1,0.5,0.2,0.6\n")
+    results = vt.voc(tmp_path, pred, pixel="continuous")
+    assert results.truth.images.names == ("02",)
+    assert float(results["mAP"]) == 1
+
+
+def test_root_folder_of_panoptic_segments_has_a_document_per_split(tmp_path):
+    shutil.copytree(sample("panoptic", "good"), tmp_path / "annotations")
+    document = next((tmp_path / "annotations").glob("*.json"))
+    folder = document.with_suffix("")
+    document.rename(document.with_name("panoptic_val2017.json"))
+    if folder.is_dir():
+        folder.rename(folder.with_name("panoptic_val2017"))
+    assert len(vt.read(tmp_path)) == len(vt.read(sample("panoptic", "good")))
+
+
+def test_annotation_of_the_label_studio_editor_has_its_results_at_the_top(tmp_path):
+    value = {"x": 10, "y": 25, "width": 50, "height": 50, "rotation": 0, "rectanglelabels": ["cat"]}
+    size = {"original_width": 200, "original_height": 100}
+    result = {"type": "rectanglelabels", "from_name": "label", "to_name": "image", "value": value, **size}
+    (tmp_path / "a.json").write_text(json.dumps({"id": 1, "data": {"image": "a.jpg"}, "result": [result]}))
+    assert boxes(vt.read(tmp_path / "a.json")) == [[20, 25, 120, 75]]
+
+
+@pytest.mark.parametrize(("name", "text", "said"), [
+    ("gt_img_1.txt", "377,117,463,117,465,130,378,130,Theatre\n", "ICDAR"),
+    ("gt_img_1.txt", '38, 43, 920, 215, "Tired"\n', "ICDAR"),
+    ("0002.txt", "1 1001 1 375 1242 WSV:2d;1O10000\n", "MOTS"),
+    ("mpii.json", '[{"joint_self": [[1, 2, 1]], "objpos": [1, 2]}]', "MPII"),
+    ("train.json", '[{"joints_vis": [1], "joints": [[1, 2]], "image": "a.jpg"}]', "MPII"),
+])  # fmt: skip
+def test_formats_that_are_not_read_are_named(tmp_path, name, text, said):
+    (tmp_path / name).write_text(text)
+    assert said in refused(vt.read, tmp_path / name)

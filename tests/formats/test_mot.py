@@ -72,3 +72,11 @@ def test_ignored_objects_and_distractors_are_named(tmp_path):
     notes = truth.source.notes
     assert any("1 objects are ignored (flag 0), 1 of them for predictions of any class" in note for note in notes)
     assert not any("ignored" in note for note in sequence(tmp_path / "b", lines[0]).source.notes)
+
+
+@pytest.mark.parametrize("track", ["19999999999999999999926", "1e400", "-9.3e18", "nan", "1.5"])
+def test_ids_of_tracks_are_whole_numbers_of_64_bits(tmp_path, track):
+    path = tmp_path / "results.txt"
+    path.write_text(f"1,1,10,10,20,20,0.5,-1,-1,-1\n1,{track},10,10,20,20,0.5,-1,-1,-1\n")
+    with pytest.raises(vt.ReadError, match=r"results\.txt:2: expected .*found"):
+        vt.read(path, format="mot")

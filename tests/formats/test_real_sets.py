@@ -131,6 +131,18 @@ def test_raster_mask_has_the_pixels_of_its_layer(unpacked):
     assert read.regions.runs[0][1::2].sum() == 2_253
 
 
+def test_voc2007_is_read_and_evaluated_as_py_faster_rcnn_does(unpacked):
+    truth = vt.read(REAL / "voc2007" / "truth.json.gz")
+    # Counted by `json`: images, objects, difficult ones.
+    assert (len(truth.images), len(truth), int(truth.flag("difficult").sum())) == (4_952, 14_976, 2_944)
+    pred = unpacked("voc2007/yolov2.comp4", "").parent / "000150"
+    results = vt.voc(truth, pred, interpolation="11", checks="off")
+    found = dict(zip(results.class_names, next(iter(results.class_scores().values())), strict=True))
+    # From `voc_eval` of py-faster-rcnn, run on the same files.
+    expected = {"dog": 0.814569678001838, "aeroplane": 0.7631263076841708, "car": 0.7902951064922686}
+    assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-12)
+
+
 def test_every_archive_has_a_row():
     archives = {f"{p.parent.name}/{p.name.removesuffix('.tar.gz')}" for p in REAL.glob("*/*.tar.gz")}
     archives = {name for name in archives if name.split("/")[0] in ("formats", "pairs")}

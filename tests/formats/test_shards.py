@@ -272,7 +272,7 @@ def test_the_part_of_a_data_set_is_the_only_one_or_the_one_named():
     assert split({"train": 1}) == ("train", 1)
     assert split({"train": 1, "valid": 2}, "val") == ("valid", 2)
     assert split({"train": 1, "val": 2}, "validation") == ("val", 2)
-    assert "expected one part of the data set, found train, val; read it with verite.read(…, split='train')" in refused(
+    assert "expected one split of the dataset, found train, val; read it with verite.read(…, split='train')" in refused(
         split, {"train": 1, "val": 2}
     )
     assert "expected a part, found none" in refused(split, {})

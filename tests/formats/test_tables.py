@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -13,8 +14,8 @@ from tests.formats.samples import refused
 from verite import cli
 from verite.formats import table_files
 from verite.formats import tables as column_names
-from verite.formats.arrow_stream import with_nulls
 from verite.formats.format import Options, PathProbe
+from verite.formats.table_files import columns_of_arrow
 from verite.formats.tables import ColumnRows, distinct, is_numeric, is_whole_float
 from verite.model.regions import MASK
 
@@ -131,7 +132,6 @@ def test_every_kind_of_number(kind, truth):
 
 
 def test_decimals_and_nulls(truth):
-    from decimal import Decimal
 
     table = pyarrow.table({**COLUMNS, "score": [Decimal("0.9"), None], "iscrowd": [True, None]})
     read = vt.read(table)
@@ -403,11 +403,64 @@ def test_ids_beyond_64_bits_are_refused_not_wrapped():
 
 
 def test_numbers_of_more_than_53_bits_stay_whole_beside_nothing():
-    absent = np.array([False, True])
-    assert with_nulls(np.array([2**53, 1]), absent)[0] == 2**53
-    assert np.isnan(with_nulls(np.array([2**53, 1]), absent)[1])
-    assert with_nulls(np.array([2**53 + 1, 1]), absent) == [2**53 + 1, None]
-    assert with_nulls(np.array([-(2**53) - 1, 1]), absent) == [-(2**53) - 1, None]
+    def column(*values):
+        return columns_of_arrow(pyarrow.table({"id": pyarrow.array(values, pyarrow.int64())}))["id"]
+
+    assert column(2**53, None)[0] == 2**53
+    assert np.isnan(column(2**53, None)[1])
+    assert column(2**53 + 1, None) == [2**53 + 1, None]
+    assert column(-(2**53) - 1, None) == [-(2**53) - 1, None]
+
+
+def test_columns_of_a_table_that_no_annotation_needs_are_left_out():
+    days = pyarrow.array([1, 2], pyarrow.date32())
+    names = pyarrow.array(["a", None], pyarrow.large_string())
+    boxes = pyarrow.array([[1, 2, 3, 4], [5, 6, 7, 8]], pyarrow.list_(pyarrow.float32()))
+    found = columns_of_arrow(pyarrow.table({"day": days, "raw": [b"x", b"y"], "name": names, "bbox": boxes}).slice(1))
+    assert list(found) == ["name", "bbox"]
+    assert found["name"] == [None]
+    assert found["bbox"][0].tolist() == [5, 6, 7, 8]
+
+
+def test_a_stream_without_columns_is_refused():
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema=None):
+            return pyarrow.chunked_array([[1, 2]]).__arrow_c_stream__(requested_schema)
+
+    assert "table: expected columns with names" in refused(vt.read, Broken())
+
+
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_data_frames_are_read_without_pyarrow(monkeypatch, package):
+    frame = pytest.importorskip(package).DataFrame({**COLUMNS, "note": ["a", None]})
+    expected = vt.read(pyarrow.table(COLUMNS))
+
+    def missing():
+        raise vt.BadParameter("pyarrow: expected it to be installed, found none")
+
+    monkeypatch.setattr(table_files, "import_pyarrow", missing)
+    same(vt.read(frame), expected)
+    assert "pyarrow" in refused(vt.read, pyarrow.table(COLUMNS))
+
+
+def test_decimals_of_a_part_of_a_table_are_read():
+    numbers = [Decimal("1.5"), Decimal("-2.25"), Decimal("30.75"), Decimal("0.5")]
+    columns = {name: pyarrow.array(numbers, pyarrow.decimal128(9, 2)) for name in ("x", "y", "width", "height")}
+    whole = pyarrow.table({"image": ["a", "b", "c", "d"], "label": ["cat"] * 4, **columns})
+    assert vt.read(whole).regions.sizes[:, 0].tolist() == [1.5, -2.25, 30.75, 0.5]
+    assert vt.read(whole.slice(1, 2)).regions.sizes[:, 3].tolist() == [-2.25, 30.75]
+
+
+def test_bits_and_nulls_of_a_part_of_a_table_begin_within_a_byte():
+    crowd = [i % 3 == 0 for i in range(30)]
+    confidence = [None if i % 5 == 0 else i / 100 for i in range(30)]
+    columns = {name: [1.0] * 30 for name in ("x", "y", "width", "height")}
+    names = [f"{i:02d}" for i in range(30)]
+    whole = pyarrow.table({"image": names, "label": ["cat"] * 30, "crowd": crowd, "confidence": confidence, **columns})
+    for start, length in ((0, 30), (9, 12), (17, 3)):
+        found = vt.read(whole.slice(start, length))
+        assert found.crowd.tolist() == crowd[start : start + length]
+        assert np.isnan(found.confidence).tolist() == [i % 5 == 0 for i in range(start, start + length)]
 
 
 def test_cells_are_numbers_or_not():

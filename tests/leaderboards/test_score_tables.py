@@ -10,7 +10,7 @@ import pytest
 
 import verite as vt
 from verite.cli import run
-from verite.leaderboards.score_tables import ScoreSettings, mean_ranks, read_scores
+from verite.leaderboards.score_tables import CaseScores, ScoreSettings, mean_ranks, rank_scores, read_scores
 
 LONG = "case,system,score,patient\n1,a,0.9,p\n1,b,0.7,p\n2,a,0.8,p\n2,b,0.9,p\n3,a,0.7,q\n3,b,0.5,q\n"
 
@@ -183,3 +183,32 @@ def test_bad_tables_are_answered_with_one_line(tmp_path: Path, capsys: pytest.Ca
     assert "'patients'" in complaint(LONG, "--cluster", "patients")
     assert "at least two systems, found 1" in complaint("case,system,score\n1,a,0.5\n")
     assert "at least 5 cases" in complaint(LONG, "--case", "case")
+
+
+def test_tables_that_other_commands_write_are_recognised(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """images.csv of f1 has images as cases; objects.csv of localize ground-truth objects, within images."""
+    for name, lift in (("low", 0.0), ("high", 0.1)):
+        home = tmp_path / name
+        home.mkdir()
+        rows = "".join(f"{i}.png,{0.5 + lift + i / 100},3,1,0\n" for i in range(12))
+        (home / "images.csv").write_text("image,F1,TP,FP,FN\n" + rows)
+        rows = "".join(f"{i // 2}.png,cat,matched,{i % 2},0,0.9,{0.6 + lift + i / 100}\n" for i in range(12))
+        (home / "objects.csv").write_text(
+            "image,class,state,truth,pred,confidence,iou\n" + rows + "0.png,cat,fp,,3,0.1,\n"
+        )
+    for file, cases, units in (("images.csv", 12, 12), ("objects.csv", 12, 6)):
+        paths = [str(tmp_path / name / file) for name in ("low", "high")]
+        assert run(["leaderboard", *paths, "--json", "--quiet"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert [one["name"] for one in document["detectors"]] == ["high", "low"]
+        assert document["detectors"][0]["gap"]["value"] == pytest.approx(0.1)
+        assert (document["cases"], document["units"]) == (cases, units)
+
+
+def test_clusters_of_unequal_size_count_as_fewer() -> None:
+    """Six patients with 20, 1, 1, 1, 1, 1 cases: Kish's number is 25² / 405 = 1.5, of which there are at least two."""
+    rng = np.random.default_rng(0)
+    patients = np.repeat(np.arange(6), [20, 1, 1, 1, 1, 1])
+    scores = CaseScores(("a", "b"), [str(i) for i in range(25)], rng.random((25, 2)), [str(i) for i in patients])
+    board = rank_scores(scores, ScoreSettings(draws=100)).board
+    assert (board.units, board.effective_units) == (6, 2)

@@ -125,6 +125,18 @@ def test_visible_shares_may_be_given_and_must_be_there(tmp_path: Path, capsys: p
     assert "reasonable" in capsys.readouterr().err
 
 
+def test_without_predictions_everything_is_missed() -> None:
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [10, 10, 40, 80], "area": 3200, "iscrowd": 0}
+    truth = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}],
+        "categories": [{"id": 1, "name": "person"}],
+        "annotations": [box],
+    }
+    results = vt.miss_rate(truth, [], checks="off")
+    assert results["MR-2"] == 1.0
+    assert results.draw_scores(["MR-2"], np.ones((2, 1))).tolist() == [[1.0], [1.0]]
+
+
 def test_bootstrap_of_all_images_once_is_the_value() -> None:
     from tests.protocols.scenes import random_sides
 

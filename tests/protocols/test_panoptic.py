@@ -97,6 +97,8 @@ def test_worked_example_with_void_and_crowd(tmp_path):
     assert results.scores["PQ"].value == pytest.approx(0.7)
     assert results.scores["PQ_things"].value == pytest.approx(0.6)
     assert results.scores["PQ_stuff"].value == pytest.approx(0.8)
+    (row,) = results.image_table().rows  # one image: its scores are those of the dataset
+    assert row[1:] == pytest.approx((0.7, 0.7, 1.0))
 
 
 def test_overlap_of_exactly_one_half_is_no_match(tmp_path):

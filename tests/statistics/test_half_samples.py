@@ -21,19 +21,34 @@ def test_for_this_size_the_interval_is_around_the_score() -> None:
     assert (found.images, found.level) == (10**6, 0.95)
 
 
-@pytest.mark.parametrize(("images", "factor"), [("all", 1.0), (4 * 10**6, 0.5), (10**6, 0.0), (250_000, -1.0)])
-def test_for_other_sizes_the_bias_is_taken_off(images: int | str, factor: float) -> None:
-    """From n/2 to n images the bias falls by 0.02; f = (1 - sqrt(n / N)) / (sqrt(2) - 1); 1.25 times as wide."""
+@pytest.mark.parametrize(
+    ("images", "factor", "share"),
+    [("all", 1.0, 1.0), (4 * 10**6, 0.5, 0.75), (10**6, 0.0, 1.0), (250_000, -1.0, 3.0)],
+)
+def test_for_other_sizes_the_bias_is_taken_off(images: int | str, factor: float, share: float) -> None:
+    """From n/2 to n images the bias falls by 0.02; f = (1 - sqrt(n / N)) / (sqrt(2) - 1).
+
+    The variance is s² |1 - n / N|, since these images are part of the N, and that of a bias known to a third; for as
+    many images as there are the interval is that of other test sets of this size.
+    """
     found = half_sample_interval("AP", 0.4, HALVES, 10**6, images=images)
-    centre = 0.4 - factor / (sqrt(2) - 1) * 0.02
-    assert found.value == pytest.approx(centre)
-    assert found.high - centre == pytest.approx(1.25 * 1.959964 * 0.02, rel=1e-5)
+    bias = factor / (sqrt(2) - 1) * 0.02
+    assert found.value == pytest.approx(0.4 - bias)
+    assert found.high - found.value == pytest.approx(1.959964 * sqrt(share * 0.02**2 + (bias / 3) ** 2), rel=1e-5)
 
 
 def test_groups_have_students_t() -> None:
     """t with 9 degrees of freedom: 2.262157."""
     found = half_sample_interval("AP", 0.4, HALVES, 500, units=10)
     assert found.high - 0.4 == pytest.approx(2.262157 * 0.02, rel=1e-6)
+
+
+def test_groups_of_unequal_size_count_as_fewer() -> None:
+    """Kish: (8 + 4 + 2 + 1 + 1)² / (64 + 16 + 4 + 1 + 1) = 256 / 86 = 2.98."""
+    groups = [name for name, count in zip("abcde", (8, 4, 2, 1, 1), strict=True) for _ in range(count)]
+    assert SampledUnits.of([str(i) for i in range(16)], groups).effective == 2
+    assert SampledUnits.of([str(i) for i in range(16)]).effective == 16
+    assert SampledUnits.of([str(i) for i in range(16)], [i % 8 for i in range(16)]).effective == 8
 
 
 @pytest.mark.parametrize("images", [0, -3, 2.5, True, "many", [1]])

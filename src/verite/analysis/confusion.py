@@ -201,6 +201,19 @@ class Confusion(AnalysisPart):
         return [self.matches.names[k] for k in self.chosen]
 
     @cached_property
+    def cells(self) -> tuple[Ints, Ints, Ints]:
+        """Cells of the matrix that are not 0, by row and column: positions of row and column, and the count.
+
+        Memory is in proportion to the objects, whatever the number of classes.
+        """
+        return self.count_cells(self.chosen)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether the matrix has no more cells than the limit `confusion_cells` allows."""
+        return len(self.chosen) ** 2 <= limit("confusion_cells")
+
+    @cached_property
     def matrix(self) -> Ints:
         """Counts [ground truth, prediction] of the classes in `labels`, then background and missed."""
         return self.count_among(self.chosen)
@@ -218,23 +231,33 @@ class Confusion(AnalysisPart):
         DataError
             If the table would have more cells than the limit `confusion_cells` allows.
         """
-        matches, count = self.matches, len(labels)
+        count = len(labels)
         if count**2 > limit("confusion_cells"):
             raise DataError(
                 f"confusion: expected at most {limit('confusion_cells'):,} pairs of classes in a table, found "
                 f"{count**2:,} of {count:,} classes; {remedy('confusion_cells')}"
             )
-        position = np.full(len(matches.names), -1)
+        rows, columns, counts = self.count_cells(labels)
+        table = np.zeros((count + 1, count + 1), dtype=np.int64)
+        table[rows, columns] = counts
+        return table
+
+    def count_cells(self, labels: Ints) -> tuple[Ints, Ints, Ints]:
+        """Return the cells of these classes that are not 0, by row and column: rows, columns, counts."""
+        matches, count = self.matches, len(labels)
+        position = np.full(len(matches.names), count)  # ignored objects of other classes are background
         position[labels] = np.arange(count)
         rows = np.flatnonzero(self.is_kept)
         of = self.partner[rows]
         truth_position = np.append(position[matches.truth_label], count)[of]  # -1, the appended one, is background
-        counts = np.zeros((count + 1, count + 1), dtype=np.int64)
-        np.add.at(counts, (truth_position, position[matches.pred_label[rows]]), 1)
         is_missed = matches.counted_truth.copy()
         is_missed[of[of >= 0]] = False
-        counts[:-1, count] = matches.count_classes(matches.truth_label[is_missed])[labels]
-        return counts
+        missed = position[matches.truth_label[is_missed]]
+        key = np.concatenate(
+            [truth_position * (count + 1) + position[matches.pred_label[rows]], missed * (count + 1) + count]
+        )
+        found, counts = np.unique(key, return_counts=True)
+        return found // (count + 1), found % (count + 1), counts
 
     def by_truth(self) -> NDArray[np.float64]:
         """Return shares of each row, how objects of a class are predicted; the diagonal is recall."""
@@ -256,14 +279,16 @@ class Confusion(AnalysisPart):
         the classes are confused the other way round (`back`), and the p-value that both directions are equally
         frequent, by an exact sign-flip test over images.
         """
-        matches = self.matches
-        inner = self.matrix[:-1, :-1]
-        rows, columns = np.nonzero(inner * (1 - np.eye(len(inner), dtype=np.int64)))
-        order = np.argsort(-inner[rows, columns], kind="stable")[:most]
-        totals = self.matrix.sum(axis=1)
+        matches, count = self.matches, len(self.chosen)
+        rows, columns, counts = self.cells
+        totals = np.bincount(rows, weights=counts, minlength=count + 1).astype(np.int64)
+        is_confused = (rows != columns) & (rows < count) & (columns < count)
+        rows, columns, counts = rows[is_confused], columns[is_confused], counts[is_confused]
+        cells = dict(zip(zip(rows.tolist(), columns.tolist(), strict=True), counts.tolist(), strict=True))
+        order = np.argsort(-counts, kind="stable")[:most]
         found = []
         for i, j in zip(rows[order].tolist(), columns[order].tolist(), strict=True):
-            count, back = int(inner[i, j]), int(inner[j, i])
+            count, back = cells[i, j], cells.get((j, i), 0)
             ours, theirs = self.chosen[i], self.chosen[j]
             trials = matches.counted_truth & (matches.truth_label == ours)
             there, here = (self.confused_truths(*pair) for pair in ((ours, theirs), (theirs, ours)))
@@ -310,19 +335,32 @@ class Confusion(AnalysisPart):
         """Return the matrix, the most frequent confusions, and the signature."""
         head = f"Predictions with {self.describe_threshold()}, at {self.matches.words.at(self.matches.iou)}"
         ending: list[Part] = [describe_ignored(self.matches), self.signature]
-        return [head, self.table(), *self.sentences(), *self.describe_left(), *ending]
+        table: list[Part] = [self.table()] if self.has_matrix else [
+            f"the matrix of {len(self.chosen):,} classes is left out; {remedy('confusion_cells')}"
+        ]  # fmt: skip
+        return [head, *table, *self.sentences(), *self.describe_left(), *ending]
 
     def plotted_classes(self) -> Ints:
         """Positions in the matrix that are drawn: all or the most confused classes, and the last row and column."""
-        inside = self.matrix[:-1, :-1]
-        wrong = inside.sum(axis=0) + inside.sum(axis=1) - 2 * np.diag(inside)
+        count = len(self.chosen)
+        rows, columns, counts = self.cells
+        is_confused = (rows != columns) & (rows < count) & (columns < count)
+        both = np.concatenate([rows[is_confused], columns[is_confused]])
+        wrong = np.bincount(both, weights=np.tile(counts[is_confused], 2), minlength=count)
         chosen = np.sort(np.argsort(-wrong, kind="stable")[:PLOTTED_CLASSES])
-        return np.append(chosen, len(inside))
+        return np.append(chosen, count)
 
     def draw(self, axes: Axes) -> None:
         """Draw the matrix, ground truth by row and prediction by column, shaded by the share of the row."""
         chosen = self.plotted_classes()
-        shares = np.nan_to_num(self.by_truth())[np.ix_(chosen, chosen)]
+        rows, columns, counts = self.cells
+        totals = np.bincount(rows, weights=counts, minlength=len(self.chosen) + 1)[chosen]
+        place = np.full(len(self.chosen) + 1, -1)
+        place[chosen] = np.arange(len(chosen))
+        is_shown = (place[rows] >= 0) & (place[columns] >= 0)
+        matrix = np.zeros((len(chosen), len(chosen)), dtype=np.int64)
+        matrix[place[rows[is_shown]], place[columns[is_shown]]] = counts[is_shown]
+        shares = np.nan_to_num(divide(matrix, totals[:, None]))
         # Correct cells blue, all others orange, as in the report: missed objects must not look like detected ones.
         correct = np.eye(len(chosen), dtype=np.bool_)
         correct[-1, -1] = False
@@ -332,7 +370,6 @@ class Confusion(AnalysisPart):
         letters = 8 if len(chosen) <= 50 else 6
         for set_ticks, last, turn in ((axes.set_xticks, MISSED, 90), (axes.set_yticks, "background", 0)):
             set_ticks(np.arange(len(chosen)), [*shorten_apart(labels, 20), last], rotation=turn, fontsize=letters)
-        matrix = self.matrix[np.ix_(chosen, chosen)]
         size = min(11, 90 / len(matrix))
         shown = zip(*np.nonzero(matrix), strict=True) if size >= SMALLEST_FIGURES else ()  # a heat map of many classes
         for i, j in shown:
@@ -349,7 +386,7 @@ class Confusion(AnalysisPart):
         return {
             "signature": str(self.signature),
             "labels": self.labels,
-            "matrix": self.matrix.tolist(),
+            "matrix": self.matrix.tolist() if self.has_matrix else None,
             "confidence": threshold.to_dict() if isinstance(threshold, ClassThresholds) else threshold,
             "iou": self.matches.iou,
             "matching": self.matching,
@@ -383,6 +420,7 @@ PART = PartRecord(
 "confusion": {"signature", "labels": [NAME, …], "matrix": [[n, …], …], "confidence", "iou", "matching",
               "pairs": [{"truth", "pred", "count", "truths", "share", "low", "high", "back", "p"}, …]}
 Rows of the matrix are ground truths, columns predictions; the last row is background, the last column missed objects.
+The matrix is null for more than 5,000 classes (`VERITE_LIMIT_CONFUSION_CELLS`).
 `confidence` is a number, or one for each class. `low` and `high` are a 95 % interval of `share`, and `p` tests that
 both directions are equally frequent; both have images as units (or groups of them, `--resample`).""",
 )

@@ -20,26 +20,24 @@ from verite.annotation_errors.agreement import (
     AnnotatorPair,
     compare_pairs,
     krippendorff_alpha,
-    pair_ious,
 )
 from verite.annotation_errors.annotator_rates import (
     KINDS,
     AdjudicatedShares,
+    DetectorSupport,
     RateDraws,
     RateModel,
     bayesian_weights,
-    support_strata,
 )
 from verite.annotation_errors.annotators import AnnotatorSet, read_annotators
-from verite.annotation_errors.object_matching import MatchedObjects, match_objects
+from verite.annotation_errors.object_matching import Compared, MatchedObjects, match_objects
 from verite.csv_files import read_csv
 from verite.errors import BadParameter, DataError, ReadError, excerpt
 from verite.formats import read
 from verite.model.annotations import Annotations
-from verite.model.regions import Regions
 from verite.model.results import to_json
 from verite.model.tables import ABSENT, Display, Legend, Part, Table
-from verite.settings import Count, Names, Number, Option, Overlaps, Setting, Settings, Thresholds, Whole
+from verite.settings import Choice, Count, Names, Number, Option, Overlaps, Setting, Settings, Thresholds, Whole
 from verite.signature import Signature
 from verite.statistics.intervals import check_level
 from verite.statistics.resampling import generator
@@ -69,6 +67,7 @@ LEGEND = Legend(
 class AgreeSettings(Settings):
     """The IoU thresholds of matching, what counts as consensus, and how uncertainty is sampled."""
 
+    on: Option[Compared] = Choice("box", "Compare boxes or masks.", Compared, omit_default=True)
     iou: Overlaps = Thresholds((0.5, 0.3), "IoU threshold of a match; the first is the main one.")
     only: Setting[str | Sequence[str] | None, tuple[str, ...] | None] = Names(
         None, "Annotators to compare, in this order; the first is the ground truth in question.", metavar="NAME",
@@ -93,6 +92,7 @@ def agree(
     complete: bool = False,
     detectors: Any = None,
     adjudicated: str | PathLike[str] | None = None,
+    on: Compared = "box",
     iou: float | Sequence[float] = (0.5, 0.3),
     only: str | Sequence[str] | None = None,
     votes: int | None = None,
@@ -121,6 +121,8 @@ def agree(
         Predictions, whose confidence forms strata of easy and hard objects; this raises the lower bound of `missing`.
     adjudicated : path, optional
         The table singles.csv with verdicts: right (an object), wrong (none), unsure or nothing.
+    on : {"box", "mask"}, default "box"
+        Whether objects are matched by the IoU of their boxes or of their masks, which the consensus has then, too.
     iou : float or sequence of float, default (0.5, 0.3)
         IoU thresholds of a match; the first is the main one.
     only : sequence of str, optional
@@ -154,7 +156,7 @@ def agree(
     for key, word in (("annotator", annotator), ("object_key", object_key)):
         if word is not None and not isinstance(word, str):
             raise BadParameter(f"{key}: expected the name of a key or column, found {excerpt(word)}")
-    settings = AgreeSettings(iou=iou, only=only, votes=votes, draws=draws, seed=seed, level=level)
+    settings = AgreeSettings(on=on, iou=iou, only=only, votes=votes, draws=draws, seed=seed, level=level)
     found = read_annotators(annotators, annotator, object_key=object_key, complete=complete)
     if isinstance(detectors, (str, PathLike, Annotations)):
         detectors = [detectors]
@@ -244,12 +246,11 @@ class Agreement(Display):
         by_iou: dict[float, ThresholdRates] = {}
         verdicts: dict[int, bool] = {}
         for k, threshold in enumerate(settings.iou):
-            objects = match_objects(annotators, threshold)
-            strata, supported = support_strata(objects, detectors) if detectors else (None, None)
+            objects = match_objects(annotators, threshold, settings.on)
+            support = DetectorSupport.of(objects, detectors) if detectors else None
             decided = read_verdicts(adjudicated, objects, is_main=k == 0) if adjudicated is not None else {}
             verdicts = verdicts or decided
-            shares = count_verdicts(objects, strata, decided) if decided else None
-            model = RateModel(objects, strata, supported, shares)
+            model = RateModel(objects, support, count_verdicts(objects, support, decided) if decided else None)
             rng = generator(settings.seed, k, RATE_STREAM)
             rates = model.draw(settings.draws, rng, objects_given=annotators.objects is not None)
             by_iou[threshold] = ThresholdRates(objects, model, rates)
@@ -342,7 +343,7 @@ class Agreement(Display):
         row, objects = self.names.index(name), self.objects
         if len(self.names) > MOST_COMPARED:
             return nan
-        found = [pair_ious(objects, row, s)[1] for s in range(len(self.names)) if s != row]
+        found = [objects.pair_ious(row, s)[1] for s in range(len(self.names)) if s != row]
         every = np.concatenate(found)
         return float(every.mean()) if len(every) else nan
 
@@ -380,7 +381,7 @@ class Agreement(Display):
             labels=first.labels,
             image=self.objects.image[rows].astype(np.int32),
             label=labels.astype(np.int32),
-            regions=Regions(self.objects.mean_corners[rows], "xyxy"),
+            regions=self.objects.consensus_regions(rows),
             unit=first.unit,
         )
 
@@ -389,14 +390,18 @@ class Agreement(Display):
         rows, labels = self.consensus_rows
         first, shared = self.annotators.sides[0], np.flatnonzero(self.annotators.shared)
         images, names, has = first.images, self.names, self.objects.has
-        corners = self.objects.mean_corners
+        regions = self.objects.consensus_regions(rows)
+        boxes, runs = regions.sizes.tolist(), regions.runs
         ids = images.ids if images.ids is not None else np.arange(1, len(images) + 1)
         records = []
         for number, (row, label) in enumerate(zip(rows.tolist(), labels.tolist(), strict=True)):
-            x1, y1, x2, y2 = corners[row].tolist()
             record: dict[str, Any] = {"id": number + 1, "image_id": int(ids[self.objects.image[row]])}
-            record |= {"category_id": label + 1, "bbox": [x1, y1, x2 - x1, y2 - y1]}
-            record |= {"area": (x2 - x1) * (y2 - y1), "iscrowd": 0, "votes": int(has[row].sum())}
+            record |= {"category_id": label + 1, "bbox": boxes[number], "area": boxes[number][2] * boxes[number][3]}
+            if runs is not None:
+                counts = runs.take(np.array([number])).counts.tolist()
+                record |= {"segmentation": {"size": runs.sizes[number].tolist(), "counts": counts}}
+                record["area"] = float(sum(counts[1::2]))
+            record |= {"iscrowd": 0, "votes": int(has[row].sum())}
             records.append(
                 record | {"annotators": [name for name, is_in in zip(names, has[row], strict=True) if is_in]}
             )
@@ -443,7 +448,7 @@ class Agreement(Display):
         words = []
         for kind in KINDS:
             value = self.rate(kind)[0]
-            if not isnan(value):
+            if not isnan(value) and not (kind == "jitter" and self.settings.on == "mask"):  # masks are not displaced
                 words.append(f"jitter=1x{value:.4g}" if kind == "jitter" else f"{kind}={min(value, 1.0):.4g}")
         return ",".join(words)
 
@@ -562,7 +567,8 @@ class Agreement(Display):
         known = [("of classes", alpha), ('with "no object" as a class', missing)]
         listed = [f"{v:.3f} [{low:.3f}, {high:.3f}] {what}" for what, (v, low, high) in known if not isnan(v)]
         parts += [f"Krippendorff's alpha: {', '.join(listed)}"] if listed else []
-        parts.append(f"mean IoU of matched boxes: {self.mean_iou:.3f}")
+        what = "masks" if self.settings.on == "mask" else "boxes"
+        parts.append(f"mean IoU of matched {what}: {self.mean_iou:.3f}")
         ceiling = self.ceiling
         if not isnan(ceiling["F1"]):
             parts.append(
@@ -717,12 +723,15 @@ def read_verdicts(path: str | PathLike[str], objects: MatchedObjects, *, is_main
     return found
 
 
-def count_verdicts(objects: MatchedObjects, strata: Ints | None, verdicts: dict[int, bool]) -> AdjudicatedShares:
-    """Count adjudicated and real objects by annotator and stratum."""
-    strata_count = 1 if strata is None else int(strata.max(initial=0)) + 1
-    checked, real = (np.zeros((objects.has.shape[1], strata_count)) for _ in range(2))
+def count_verdicts(
+    objects: MatchedObjects, support: DetectorSupport | None, verdicts: dict[int, bool]
+) -> AdjudicatedShares:
+    """Count adjudicated and real objects by annotator and, with detectors, by stratum of their support."""
+    stratum = np.zeros(1, np.int64) if support is None else support.share_stratum
+    checked, real = (np.zeros((objects.has.shape[1], int(stratum.max()) + 1)) for _ in range(2))
     for row, is_real in verdicts.items():
-        place = int(np.flatnonzero(objects.has[row])[0]), 0 if strata is None else int(strata[row])
+        annotator = int(np.flatnonzero(objects.has[row])[0])
+        place = annotator, int(stratum[0 if support is None else support.bin[row]])
         checked[place] += 1
         real[place] += is_real
     return AdjudicatedShares(checked, real)

@@ -92,15 +92,6 @@ def cohen_kappa(first: Ints, second: Ints) -> float:
     return (float((first == second).mean()) - chance) / (1 - chance) if chance < 1 else nan
 
 
-def pair_ious(objects: MatchedObjects, r: int, s: int) -> tuple[Ints, Floats]:
-    """Return the objects that two annotators have, and the IoU of their boxes."""
-    rows = np.flatnonzero(objects.has[:, r] & objects.has[:, s])
-    one, two = objects.corners(r, rows), objects.corners(s, rows)
-    both = np.prod(np.maximum(np.minimum(one[:, 2:], two[:, 2:]) - np.maximum(one[:, :2], two[:, :2]), 0.0), axis=1)
-    areas = [np.prod(box[:, 2:] - box[:, :2], axis=1) for box in (one, two)]
-    return rows, both / np.maximum(areas[0] + areas[1] - both, 1e-300)
-
-
 def compare_pairs(objects: MatchedObjects) -> list[AnnotatorPair]:
     """Compare every two annotators that have images in common; of very many, those with the most images."""
     annotators, labels = objects.annotators, objects.label
@@ -113,7 +104,7 @@ def compare_pairs(objects: MatchedObjects) -> list[AnnotatorPair]:
         common = annotators.annotated[r] & annotators.annotated[s]
         if not common.any():
             continue
-        rows, ious = pair_ious(objects, r, s)
+        rows, ious = objects.pair_ious(r, s)
         mean_iou = float(ious.mean()) if len(ious) else nan
         names = annotators.names[r], annotators.names[s]
         if annotators.objects is not None:
@@ -125,9 +116,9 @@ def compare_pairs(objects: MatchedObjects) -> list[AnnotatorPair]:
         )
         scores = [nan] * 3
         if len(one) and len(two):
-            results = [f1(*sides, checks="off") for sides in ((one, two), (two, one))]
+            results = [f1(*sides, on=objects.on, checks="off") for sides in ((one, two), (two, one))]
             bounds = [result.ap_bounds or (nan, nan) for result in results]
-            at = f1(one, two, iou=objects.iou, checks="off")
+            at = f1(one, two, on=objects.on, iou=objects.iou, checks="off")
             scores = [at.tallies[0].f1, *(float(np.mean(side)) for side in zip(*bounds, strict=True))]
         kappa = cohen_kappa(labels[rows, r], labels[rows, s])
         found.append(AnnotatorPair(*names, int(common.sum()), len(rows), mean_iou, kappa, *scores))

@@ -4,8 +4,9 @@ An object that the second annotator has and the first has not is missing in the 
 Counting it as the first one's error confuses the two. From three annotators on, an object that at least two others have
 is taken as real, and the share of those that an annotator has is its recall (capture-recapture). With two annotators a
 random sample of the objects that only one has is adjudicated. Objects that no annotator has are estimated as if all
-objects were equally easy to find, which makes the rate of missing objects a lower bound; strata of the confidence of
-detectors raise it.
+objects were equally easy to find, which makes the rate of missing objects a lower bound. With detectors the recall of
+an annotator is a logistic function of their confidence around the object, which raises the bound (Huggins, Biometrika
+1989; Alho, Biometrics 1990).
 
 Uncertainty is that of the Bayesian bootstrap of images (Dirichlet weights) and of the adjudicated shares (Beta).
 """
@@ -32,9 +33,12 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
 
 KINDS = ("missing", "spurious", "label", "jitter")
-SUPPORT_BOUNDS = (0.05, 0.3, 0.6, 0.8)  # of the strata: mean over detectors of the best confidence around an object
-FEW = 5  # objects of a stratum that both have; with fewer, one is added
-POOLED = 2.0  # weight, in objects, of the recall in all strata within one stratum
+# Support of an object is the mean over detectors of the best confidence around it: bounds of its bins, for recall, and
+# of wider ones, in which adjudicated objects are counted.
+SUPPORT_BOUNDS = (0.005, 0.02, 0.05, 0.15, 0.3, 0.45, 0.6, 0.7, 0.8, 0.9)
+SHARE_BOUNDS = (0.05, 0.3, 0.6, 0.8)
+SUPPORTED = 0.05  # confidence of a detector that has an object
+LOGISTIC_STEPS = 12  # of Newton's method
 EM_STEPS, WARM_STEPS = 60, 8  # of Dawid and Skene's model: from the votes, and from the estimate of all images
 DIAGONAL, ELSEWHERE = 2.0, 0.02  # Dirichlet prior of an annotator's confusions
 MANY = 12  # annotators from which on boxes are compared with the median of all
@@ -96,27 +100,91 @@ def bayesian_weights(images: int, draws: int, rng: np.random.Generator) -> Float
     return np.vstack([np.ones((1, images)), weights])
 
 
-def support_strata(objects: MatchedObjects, detectors: Sequence[Annotations]) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the stratum of each object, and whether any detector has it with a confidence of at least 0.05.
+@dataclass(frozen=True, eq=False)
+class DetectorSupport:
+    """How confident detectors are around each object, in bins.
 
-    Strata are bins of the mean over detectors of the highest confidence of a box with IoU ≥ 0.5, of any class.
+    Parameters
+    ----------
+    bin : array of int64, shape (objects,)
+        The bin of each object's support.
+    logit : array of float64, shape (bins,)
+        The logit of the mean support of each bin: the covariate of recall.
+    is_supported : array of bool, shape (objects,)
+        Whether any detector has the object with a confidence of at least 0.05.
     """
-    truth = objects.annotators.sides[0]
-    here = Annotations(
-        images=truth.images,
-        labels=truth.labels,
-        image=objects.image.astype(np.int32),
-        label=np.zeros(len(objects), dtype=np.int32),
-        regions=Regions(objects.mean_corners, "xyxy"),
-        unit=truth.unit,
-    )
-    best = np.zeros((len(detectors), len(objects)))
-    for own, detector in zip(best, detectors, strict=True):
-        pred = detector.like(truth)
-        found = box_candidates(here, pred, min_iou=0.5, class_agnostic=True)
-        confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
-        np.maximum.at(own, found.truth, np.repeat(confidence, np.diff(found.offsets)))
-    return np.digitize(best.mean(axis=0), SUPPORT_BOUNDS), np.asarray((best >= SUPPORT_BOUNDS[0]).any(axis=0))
+
+    bin: Ints
+    logit: Floats
+    is_supported: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, objects: MatchedObjects, detectors: Sequence[Annotations]) -> DetectorSupport:
+        """Measure the support: the mean over detectors of the highest confidence at IoU ≥ 0.5, of any class."""
+        truth = objects.annotators.sides[0]
+        here = Annotations(
+            images=truth.images,
+            labels=truth.labels,
+            image=objects.image.astype(np.int32),
+            label=np.zeros(len(objects), dtype=np.int32),
+            regions=Regions(objects.mean_corners, "xyxy"),
+            unit=truth.unit,
+        )
+        best = np.zeros((len(detectors), len(objects)))
+        for own, detector in zip(best, detectors, strict=True):
+            pred = detector.like(truth)
+            found = box_candidates(here, pred, min_iou=0.5, class_agnostic=True)
+            confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
+            np.maximum.at(own, found.truth, np.repeat(confidence, np.diff(found.offsets)))
+        support = best.mean(axis=0)
+        at, size = np.digitize(support, SUPPORT_BOUNDS), len(SUPPORT_BOUNDS) + 1
+        count = np.bincount(at, minlength=size)
+        mean = np.bincount(at, support, size) / np.maximum(count, 1)
+        return cls(at, np.log((mean + 0.02) / (1.02 - mean)), np.asarray((best >= SUPPORTED).any(axis=0)))
+
+    @property
+    def share_stratum(self) -> Ints:
+        """For each bin the stratum in which adjudicated objects are counted."""
+        return np.searchsorted(SHARE_BOUNDS, np.array([0.0, *SUPPORT_BOUNDS]), side="right")
+
+
+def logistic_recall(hits: Floats, trials: Floats, covariate: Floats) -> Floats:
+    """Return the recall in each bin as a logistic function of a covariate, fitted by maximum likelihood.
+
+    Parameters
+    ----------
+    hits, trials : array of float64, shape (draws, bins, annotators)
+        Weighted numbers of objects that an annotator has, and of those that show whether it has them.
+    covariate : array of float64, shape (bins,)
+        The covariate of each bin.
+
+    Returns
+    -------
+    array of float64, shape (draws, bins, annotators)
+        The fitted recall. One trial in all, half a hit, is added, so that the fit exists where all trials are hits.
+
+    Examples
+    --------
+    Recall 1/4 where the covariate is 0 and 3/4 where it is 2; 1/2 in between, where there are no trials.
+
+    >>> hits, trials = np.array([25_000.0, 0, 75_000]), np.array([100_000.0, 0, 100_000])
+    >>> logistic_recall(hits[None, :, None], trials[None, :, None], np.array([0.0, 1, 2]))[0, :, 0].round(4).tolist()
+    [0.25, 0.5, 0.75]
+    """
+    total = np.maximum(trials.sum(axis=1, keepdims=True), 1e-12)
+    trials, hits = trials * (1 + 1 / total), hits + 0.5 * trials / total
+    x = covariate - covariate.mean()
+    mean = np.clip(hits.sum(axis=1) / np.maximum(trials.sum(axis=1), 1e-12), 1e-6, 1 - 1e-6)
+    level, slope = np.log(mean / (1 - mean)), np.zeros_like(mean)
+    for _ in range(LOGISTIC_STEPS):
+        p = 1 / (1 + np.exp(-(level[:, None] + x[:, None] * slope[:, None])))
+        rest, information = hits - trials * p, trials * p * (1 - p)
+        sums = [np.einsum("dsa,s->da", information, x**k) for k in range(3)]
+        first, second = rest.sum(axis=1), np.einsum("dsa,s->da", rest, x)
+        size = np.maximum(sums[0] * sums[2] - sums[1] ** 2, 1e-12)
+        level = level + np.clip((sums[2] * first - sums[1] * second) / size, -2, 2)
+        slope = slope + np.clip((sums[0] * second - sums[1] * first) / size, -1, 1)
+    return np.asarray(1 / (1 + np.exp(-(level[:, None] + x[:, None] * slope[:, None]))))
 
 
 class RateModel:
@@ -126,10 +194,8 @@ class RateModel:
     ----------
     objects
         The matched objects.
-    strata
-        The stratum of each object; one stratum if None.
-    is_supported
-        Which objects some detector has; unknown if None.
+    support
+        The confidence of detectors around each object; unknown if None.
     adjudicated
         What an adjudication found; with two annotators and None, the share of real objects is unknown.
     """
@@ -137,19 +203,18 @@ class RateModel:
     def __init__(
         self,
         objects: MatchedObjects,
-        strata: Ints | None = None,
-        is_supported: NDArray[np.bool_] | None = None,
+        support: DetectorSupport | None = None,
         adjudicated: AdjudicatedShares | None = None,
     ) -> None:
-        self.objects, self.is_supported = objects, is_supported
+        self.objects, self.support = objects, support
         used = np.flatnonzero(objects.annotators.shared)
         self.images = len(used)
         place = np.full(len(objects.annotators.shared), -1, dtype=np.int64)
         place[used] = np.arange(len(used))
         self.image = place[objects.image]
         self.annotated = objects.annotators.annotated[:, used].T  # [image, annotator]
-        self.strata = np.zeros(len(objects), dtype=np.int64) if strata is None else strata
-        self.strata_count = int(self.strata.max(initial=0)) + 1
+        self.bin = np.zeros(len(objects), dtype=np.int64) if support is None else support.bin
+        self.bins = 1 if support is None else len(support.logit)
         self.count = objects.has.shape[1]
         self.adjudicated = adjudicated
         # From three annotators on, and without an adjudication, spurious boxes are those that are alone.
@@ -172,43 +237,43 @@ class RateModel:
         """Return the rates of missing and of spurious objects, and the share of missing ones that detectors have."""
         has = self.objects.has
         several = has.sum(axis=1) >= 2
-        strata, design = (self.strata, self.strata_count), (self.design[self.image], len(self.designs))
+        bins, design = (self.bin, self.bins), (self.design[self.image], len(self.designs))
         is_here = self.annotated[self.image]
         own = self.sums(weights, has)  # [draw, annotator]
-        pair = self.sums(weights, has & several[:, None], design, strata)  # [draw, design, stratum, annotator]
-        single = self.sums(weights, has & ~several[:, None], design, strata)
-        shared = self.sums(weights, several[:, None], design, strata)[..., 0]  # [draw, design, stratum]
+        pair = self.sums(weights, has & several[:, None], design, bins)  # [draw, design, bin, annotator]
+        single = self.sums(weights, has & ~several[:, None], design, bins)
+        shared = self.sums(weights, several[:, None], design, bins)[..., 0]  # [draw, design, bin]
         member = self.designs[None, :, None, :]
         if self.is_adjudicated:
-            none = np.zeros((self.count, self.strata_count))
+            none = np.zeros((self.count, 1))
             shares = (self.adjudicated or AdjudicatedShares(none, none)).shares(len(weights), rng)
-            real_single = single * shares.transpose(0, 2, 1)[:, None]
+            if self.support is not None:
+                # Without an adjudication there is one share; with it, one for each of the wider strata.
+                shares = shares[..., np.minimum(self.support.share_stratum, shares.shape[2] - 1)]
+            shares = shares.transpose(0, 2, 1)[:, None]  # [draw, 1, bin, annotator]
+            real_single = single * shares
             hits = pair.sum(axis=1)
             found = shared + real_single.sum(axis=-1)
             trials = ((found[..., None] - real_single) * member).sum(axis=1)
-            hits, trials = (
-                hits + (hits < FEW) * (self.strata_count > 1),
-                trials + (hits < FEW) * (self.strata_count > 1),
-            )
-            recall = np.clip(hits / np.maximum(trials, 1e-12), 1e-6, 1.0)[:, None]
+            recall = self.fit_recall(hits, trials)[:, None]
             everything = found / np.maximum(1 - np.prod(np.where(member, 1 - recall, 1.0), axis=-1), 1e-12)
             real = pair + real_single
             spurious = (single - real_single).sum(axis=(1, 2)) / np.maximum(own, 1e-12)
         else:
             others = has.sum(axis=1)[:, None] - has >= 2
-            hits = self.sums(weights, has & others, strata)
-            trials = self.sums(weights, is_here & others, strata)
-            recall = self.pooled_recall(hits, trials)[:, None]
+            hits = self.sums(weights, has & others, bins)
+            trials = self.sums(weights, is_here & others, bins)
+            recall = self.fit_recall(hits, trials)[:, None]
             everything = shared / np.maximum(self.found_twice(recall), 1e-12)
             real = recall * everything[..., None] * member
             spurious = np.maximum(1 - real.sum(axis=(1, 2)) / np.maximum(own, 1e-12), 0.0)
         missed = np.maximum((everything[..., None] - real) * member, 0.0).sum(axis=(1, 2))
         lit = np.full(own.shape, np.nan)
-        if self.is_supported is not None:
-            seen = self.sums(weights, is_here & ~has & several[:, None] & self.is_supported[:, None])
+        if self.support is not None:
+            is_supported = self.support.is_supported
+            seen = self.sums(weights, is_here & ~has & several[:, None] & is_supported[:, None])
             if self.is_adjudicated:
-                alone = self.sums(weights, has & (~several & self.is_supported)[:, None], design, strata)
-                alone = alone * shares.transpose(0, 2, 1)[:, None]
+                alone = self.sums(weights, has & (~several & is_supported)[:, None], design, bins) * shares
                 seen = seen + ((alone.sum(axis=-1, keepdims=True) - alone) * member).sum(axis=(1, 2))
             lit = np.clip(seen / np.maximum(missed, 1e-12), 0.0, 1.0)
         missing = missed / np.maximum(own, 1e-12)
@@ -217,16 +282,14 @@ class RateModel:
             rates[:, unknown | (own[0] <= 0)] = np.nan
         return missing, spurious, lit
 
-    def pooled_recall(self, hits: Floats, trials: Floats) -> Floats:
-        """Return the recall by stratum and annotator, drawn towards that of all strata; without trials, that of all."""
-        every = hits.sum(axis=(1, 2)) / np.maximum(trials.sum(axis=(1, 2)), 1e-12)
-        total = trials.sum(axis=1)
-        own = np.where(total > 0, hits.sum(axis=1) / np.maximum(total, 1e-12), every[:, None])[:, None]
-        weight = POOLED if self.strata_count > 1 else 0.0
-        return np.asarray(np.where(trials > 0, (hits + weight * own) / np.maximum(trials + weight, 1e-12), own))
+    def fit_recall(self, hits: Floats, trials: Floats) -> Floats:
+        """Return the recall by bin and annotator: a logistic function of the support, or the share without it."""
+        if self.support is not None:
+            return logistic_recall(hits, trials, self.support.logit)
+        return np.clip(hits / np.maximum(trials, 1e-12), 1e-6, 1.0)
 
     def found_twice(self, recall: Floats) -> Floats:
-        """Return the probability that at least two annotators of a design have an object, [draw, design, stratum]."""
+        """Return the probability that at least two annotators of a design have an object, [draw, design, bin]."""
         shape = (recall.shape[0], len(self.designs), recall.shape[2])
         none, one = np.ones(shape), np.zeros(shape)
         for r in range(self.count):

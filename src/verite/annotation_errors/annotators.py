@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from math import ceil
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -333,6 +334,11 @@ def read_export(path: Path) -> CsvFile:
     return CsvFile(path, head, lines[1:])
 
 
+def image_of(key: str, facts: Mapping[str, str]) -> str:
+    """Return the image of an object that was given to annotators; without one it is an image of its own."""
+    return facts.get("image_id") or facts.get("image") or f"object {key}"
+
+
 def polygon_parts(
     rows: Mapping[str, list[dict[str, str]]], head: Sequence[str], plain: Path, path: Path, object_key: str
 ) -> dict[str, AnnotatorPart]:
@@ -350,7 +356,8 @@ def polygon_parts(
     about: dict[str, dict[str, str]] = {}
     if object_key.endswith("_id") and beside.is_file() and beside != plain:
         about = {row["id"]: row for _, row in read_export(beside).records() if "id" in row}
-    parts = {}
+    parts, drawn = {}, {}
+    reach: dict[str, tuple[float, float]] = {}  # of the polygons of an image, which are drawn as masks within it
     for name, own in rows.items():
         last, corners = {}, {}
         for row in own:
@@ -362,10 +369,16 @@ def polygon_parts(
                 last[row[object_key]], corners[row[object_key]] = row, (x, y)
         if not last:
             continue
+        drawn[name] = last, corners
+        for key, row in last.items():
+            image = image_of(key, about.get(key, {}) | row)
+            ends = reach.get(image, (0.0, 0.0))
+            reach[image] = max(ends[0], float(corners[key][0].max())), max(ends[1], float(corners[key][1].max()))
+    for name, (last, corners) in drawn.items():
         images, classes, records = Counter[str](), Counter[str](), []
         for key, row in last.items():
-            facts = {**about.get(key, {}), **row}
-            image = facts.get("image_id") or facts.get("image") or f"object {key}"
+            facts = about.get(key, {}) | row
+            image = image_of(key, facts)
             label = facts.get("name") or facts.get("label") or "object"
             images[image] += 1
             classes[label] += 1
@@ -380,7 +393,10 @@ def polygon_parts(
             image, label = record["image_id"], record["category_id"]
             records[number] = record | {"id": number + 1, "image_id": image_ids[image], "category_id": class_ids[label]}
         document = {
-            "images": [{"id": i, "file_name": image} for image, i in image_ids.items()],
+            "images": [
+                {"id": i, "file_name": image, "width": ceil(reach[image][0]) + 1, "height": ceil(reach[image][1]) + 1}
+                for image, i in image_ids.items()
+            ],
             "categories": [{"id": i, "name": label} for label, i in class_ids.items()],
             "annotations": records,
         }

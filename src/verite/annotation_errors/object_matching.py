@@ -1,18 +1,23 @@
 """Match the objects of several annotators: groups with at most one bounding box of each annotator.
 
 Annotators are joined one after the other by optimal one-to-one assignment on the mean IoU with the members of a group,
-plus 0.1 for members of the same class. Where the annotators were given the objects, their keys are the groups.
+plus 0.1 for members of the same class. Where the annotators were given the objects, their keys are the groups. The IoU
+is that of boxes or of masks.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from verite import _core
 from verite.annotation_errors.annotators import AnnotatorSet
+from verite.errors import DataError
+from verite.evaluation.evaluation import box_candidates, load_outlines
+from verite.model.rasters import array_of, frames_of, join_runs, no_runs, rasterise, runs_of
+from verite.model.regions import Regions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
 
+Compared = Literal["box", "mask"]
 SAME_CLASS = 0.1  # added to the mean IoU with members of the same class
 UNIT = 2.0**39  # gains of the assignment are whole numbers below 2^40
 
@@ -38,12 +44,15 @@ class MatchedObjects:
         The row of each annotator's box, -1 where there is none.
     iou
         The IoU threshold.
+    on : {"box", "mask"}
+        What is compared.
     """
 
     annotators: AnnotatorSet
     image: Ints
     member: Ints
     iou: float
+    on: Compared = "box"
 
     def __len__(self) -> int:
         return len(self.image)
@@ -75,20 +84,66 @@ class MatchedObjects:
             total[mine] += self.corners(r, mine)
         return np.asarray(total / self.has.sum(axis=1)[:, None])
 
+    def pair_ious(self, r: int, s: int) -> tuple[Ints, Floats]:
+        """Return the objects that two annotators have, and the IoU of their boxes or masks."""
+        rows = np.flatnonzero(self.has[:, r] & self.has[:, s])
+        if self.on == "mask":
+            drawn = [self.annotators.sides[k].take(self.member[rows, k]) for k in (r, s)]
+            found = box_candidates(*drawn, class_agnostic=True, similarity="mask")
+            same, overlap = found.truth == found.pred, np.zeros(len(rows))
+            overlap[found.truth[same]] = found.overlap[same]
+            return rows, overlap
+        one, two = self.corners(r, rows), self.corners(s, rows)
+        both = np.prod(np.maximum(np.minimum(one[:, 2:], two[:, 2:]) - np.maximum(one[:, :2], two[:, :2]), 0.0), axis=1)
+        areas = [np.prod(box[:, 2:] - box[:, :2], axis=1) for box in (one, two)]
+        return rows, both / np.maximum(areas[0] + areas[1] - both, 1e-300)
 
-def match_objects(annotators: AnnotatorSet, iou: float) -> MatchedObjects:
-    """Match the objects of all annotators; crowds and ignored objects are left out."""
+    def consensus_regions(self, rows: Ints) -> Regions:
+        """Return the region of some of the objects: the mean box, or the pixels that most of the members have.
+
+        Of an even number of masks, a pixel that exactly half of them have belongs to the object.
+        """
+        if self.on == "box":
+            return Regions(self.mean_corners[rows], "xyxy")
+        images = self.annotators.sides[0].images
+        sizes = np.stack([images.heights, images.widths], axis=1).astype(np.int32)
+        pixels = []
+        for row in rows.tolist():
+            members = np.flatnonzero(self.has[row])
+            size, votes = sizes[[self.image[row]]], np.zeros(sizes[self.image[row]], dtype=np.int32)
+            for r in members.tolist():
+                votes += array_of(rasterise(self.annotators.sides[r].regions.take(self.member[[row], r]), size), 0)
+            pixels.append(runs_of((2 * votes >= len(members))[None]))
+        runs = join_runs(pixels) if pixels else no_runs(0)
+        return Regions(frames_of(runs), runs=runs)
+
+
+def match_objects(annotators: AnnotatorSet, iou: float, on: Compared = "box") -> MatchedObjects:
+    """Match the objects of all annotators; crowds and ignored objects are left out.
+
+    Raises
+    ------
+    DataError
+        Masks are compared, and an annotator has none.
+    """
     shared = annotators.shared
+    if on == "mask":
+        for name, side in zip(annotators.names, annotators.sides, strict=True):
+            load_outlines(side)
+            if len(side) and side.regions.has_only_boxes:
+                raise DataError(
+                    f"{annotators.path}: expected polygons or masks, found boxes only of {name!r}; --on box"
+                )
     kept = [np.flatnonzero(shared[side.image] & ~side.ignored) for side in annotators.sides]
     if annotators.objects is not None:
-        return group_by_key(annotators, kept, iou)
+        return group_by_key(annotators, kept, iou, on)
     count = len(annotators.sides)
     image = annotators.sides[0].image[kept[0]].astype(np.int64)
     member = np.full((len(kept[0]), count), -1, dtype=np.int64)
     member[:, 0] = kept[0]
     for r in range(1, count):
         side, rows = annotators.sides[r], kept[r]
-        group, own, gain = joining_gains(annotators, member, r, rows, iou)
+        group, own, gain = joining_gains(annotators, member, r, rows, iou, on)
         whole = np.rint(gain * UNIT).astype(np.int64)
         chosen = _core.assign(group, own, whole, np.zeros(len(whole), dtype=np.int64), len(member), len(rows))
         member[group[chosen], r] = rows[own[chosen]]
@@ -97,10 +152,12 @@ def match_objects(annotators: AnnotatorSet, iou: float) -> MatchedObjects:
         added[:, r] = rows[alone]
         member = np.concatenate([member, added])
         image = np.concatenate([image, side.image[rows[alone]].astype(np.int64)])
-    return MatchedObjects(annotators, image, member, iou)
+    return MatchedObjects(annotators, image, member, iou, on)
 
 
-def joining_gains(annotators: AnnotatorSet, member: Ints, r: int, rows: Ints, iou: float) -> tuple[Ints, Ints, Floats]:
+def joining_gains(
+    annotators: AnnotatorSet, member: Ints, r: int, rows: Ints, iou: float, on: Compared = "box"
+) -> tuple[Ints, Ints, Floats]:
     """Return the pairs of a group and a box of annotator r that may be joined, and what each gains.
 
     The mean IoU is over all members of the group; a member that does not overlap counts as 0.
@@ -115,13 +172,17 @@ def joining_gains(annotators: AnnotatorSet, member: Ints, r: int, rows: Ints, io
         groups = np.flatnonzero(member[:, q] >= 0)
         other, taken = annotators.sides[q], member[groups, q]
         groups, taken = (part[np.argsort(other.image[taken], kind="stable")] for part in (groups, taken))
-        offsets, at, overlap = _core.box_candidates(
-            np.ascontiguousarray(other.regions.boxes[taken], dtype=np.float64),
-            other.image[taken].astype(np.int64),
-            own_boxes,
-            own_cells,
-        )
-        own = order[np.repeat(np.arange(len(rows)), np.diff(offsets))]
+        if on == "mask":
+            found = box_candidates(other.take(taken), side.take(rows), class_agnostic=True, similarity="mask")
+            at, own, overlap = found.truth, found.pred, found.overlap
+        else:
+            offsets, at, overlap = _core.box_candidates(
+                np.ascontiguousarray(other.regions.boxes[taken], dtype=np.float64),
+                other.image[taken].astype(np.int64),
+                own_boxes,
+                own_cells,
+            )
+            own = order[np.repeat(np.arange(len(rows)), np.diff(offsets))]
         same = other.label[taken[at]] == side.label[rows[own]]
         keys.append(groups[at] * len(rows) + own)
         sums.append(np.column_stack([overlap, same]))
@@ -134,7 +195,7 @@ def joining_gains(annotators: AnnotatorSet, member: Ints, r: int, rows: Ints, io
     return group[fits], own[fits], (mean[:, 0] + SAME_CLASS * mean[:, 1])[fits]
 
 
-def group_by_key(annotators: AnnotatorSet, kept: list[Any], iou: float) -> MatchedObjects:
+def group_by_key(annotators: AnnotatorSet, kept: list[Any], iou: float, on: Compared) -> MatchedObjects:
     """Group the objects that were given to the annotators, by their keys."""
     assert annotators.objects is not None
     place: dict[tuple[int, str], int] = {}
@@ -146,4 +207,4 @@ def group_by_key(annotators: AnnotatorSet, kept: list[Any], iou: float) -> Match
     member = np.full((len(place), len(annotators.sides)), -1, dtype=np.int64)
     for group, r, row in entries:
         member[group, r] = row
-    return MatchedObjects(annotators, np.array([image for image, _ in place], dtype=np.int64), member, iou)
+    return MatchedObjects(annotators, np.array([image for image, _ in place], dtype=np.int64), member, iou, on)

@@ -12,22 +12,26 @@ import numpy as np
 
 from verite import _core
 from verite.checks.check import EXAMPLES, Finding, Fix, Severity, SideName
-from verite.checks.evidence import Hypothesis, boxes_under
+from verite.checks.evidence import FOUND, Hypothesis, boxes_under
 from verite.checks.misread_boxes import looks_like_fractions, looks_like_pixels
-from verite.checks.readings import NAMES, Reading, are_like_corners, code_of, fix_of
-from verite.checks.regions import nearest
+from verite.checks.readings import NAMES, SCALED, Reading, are_like_corners, code_of, fix_of
+from verite.checks.regions import COMPARED, agree, nearest, shape_bounds
 from verite.checks.sample import EDGE, Pair, Sample, Side, are_read_by_default
 from verite.checks.values import count_boxes, found_boxes, image_name, spell_box
 from verite.errors import IS_COMMAND_LINE
 from verite.model.annotations import FIVE_NUMBERS, Annotations
 from verite.model.layouts import Floats
+from verite.model.ragged import Ints
+from verite.model.regions import BOX, MASK
 from verite.model.rotated_boxes import quads_of
 
 SIDE_WORDS: dict[SideName, str] = {"truth": "ground truth", "pred": "predictions"}
 
 FEWEST_LINES = 20  # boxes per side before both sides are said to be corners
 
-FEW_LINES = 3  # ground-truth boxes before both box formats are said to fit
+FEW_LINES = 3  # different ground-truth boxes before both box formats are said to fit ...
+
+MOST_LINES = 200  # ... of the first so many
 
 FARTHER = 1.25  # boxes read as x, y, w, h that reach this many times as far as corners leave the image
 
@@ -43,19 +47,49 @@ def find_misread_boxes(pair: Pair) -> Iterator[Finding]:
     if found is not None and found.reading != own[found.side]:
         side = truth if found.side == "truth" else pred
         was = own[found.side]
+        shape = shape_of(side, (sample.truth if found.side == "truth" else sample.preds[found.shift]).rows)
+        fix = fix_of_shapes(shape, was, found.reading) if shape else None
         yield Finding(
             code_of(was, found.reading),
             "error",
-            f"{whose(found.side)} boxes look like {found.reading.words} read as {was.words}: "
+            f"{whose(found.side)} {f'boxes around {shape}' if shape else 'boxes'} look like {found.reading.words} read "
+            f"as {was.words}: "
             f"{percent(plain)} of {plain.possible:,} sampled objects match as read, {percent(found)} if read so",
             len(side),
             examples(truth, pred, sample, plain, found),
-            fix_of(found.side, side.source.format, was, found.reading),
+            fix or fix_of(found.side, side.source.format, was, found.reading),
             found.side,
         )
         return
     yield from fractions(truth, pred, sample)
     yield from corners_on_both_sides(truth, pred)
+
+
+def shape_of(side: Annotations, rows: Ints) -> str:
+    """Return "polygons" or "masks" where the boxes of these objects are those around them; "" where files have boxes.
+
+    `boxes=` of `verite.read` changes neither, so that it would be no fix.
+    """
+    kinds = side.regions.kinds[rows]
+    if not len(rows) or (kinds == BOX).any():
+        return ""
+    few = np.unique(rows)[:COMPARED]
+    if not agree(np.asarray(side.regions.boxes)[few], shape_bounds(side, few)).all():
+        return ""  # boxes of the file's own, which may well be wrong by themselves
+    return "masks" if (kinds == MASK).any() else "polygons"
+
+
+def fix_of_shapes(shape: str, was: Reading, found: Reading) -> str | None:
+    """Return advice for polygons and masks that no option corrects; None where an option of `verite.read` does."""
+    if shape == "masks" and found.measure in SCALED:
+        return "resize masks to the size of their images before encoding them"
+    if shape == "masks":
+        return "write masks of the size of their images (height x width), column by column"
+    if found.layout == was.layout and found.measure in ("rel", "abs", "factor", "frame"):
+        return None  # coords= scales polygons as well
+    if found.layout in ("yxhw", "yxyx"):
+        return "write the points of polygons as x, y" + (" in pixels" if found.measure != was.measure else "")
+    return "write the points of polygons in pixels of their image"
 
 
 def whose(side: SideName) -> str:
@@ -172,7 +206,20 @@ def fit_both_readings(truth: Annotations, pred: Annotations) -> bool:
     first, second = values[:, :2], values[:, 2:]
     if not np.isfinite(values).all() or not np.all(second > first):
         return False
+    if count_different(truth.regions.values[:MOST_LINES], truth.image[:MOST_LINES].astype(np.int64)) < FEW_LINES:
+        return False
     return bool(np.any((first + second).max(axis=0) > FARTHER * second.max(axis=0)))
+
+
+def count_different(corners: Floats, image: Ints) -> int:
+    """Count objects that are not the same one in another frame: of boxes with IoU ≥ 0.5 in other images, the first."""
+    overlaps = _core.box_iou(np.ascontiguousarray(corners), np.ascontiguousarray(corners)) >= FOUND
+    is_same = overlaps & (image[:, None] != image[None, :])
+    kept: list[int] = []
+    for i in range(len(corners)):
+        if not is_same[i, kept].any():
+            kept.append(i)
+    return len(kept)
 
 
 FEWEST_OUTSIDE = 5  # boxes before their format is called wrong

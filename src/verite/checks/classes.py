@@ -14,17 +14,12 @@ from verite import _core
 from verite.arrays import np
 from verite.checks.check import EXAMPLES, Finding, Fix, near_word
 from verite.checks.evidence import FEWEST, ODDS, Hypothesis, best_pairs, find_overlapping
-from verite.checks.sample import Pair, Sample, Side, speaks_by_id
+from verite.checks.sample import Pair, Sample, Side, fold, speaks_by_id
 from verite.errors import excerpt, ignore_classes
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-
-def fold(name: str) -> str:
-    """Normalise a class name: case folded, white space collapsed."""
-    return " ".join(name.casefold().split())
 
 
 def find_alike_names(subject: Side | Pair) -> Iterator[Finding]:
@@ -38,12 +33,9 @@ def find_alike_names(subject: Side | Pair) -> Iterator[Finding]:
 def find_alike_within(side: Side) -> Iterator[Finding]:
     """Find ground-truth classes that differ only in case or white space: a warning."""
     names = side.annotations.labels.all_names
-    folded = [fold(name) for name in names]
-    if len(set(folded)) == len(folded):
-        return
     groups: dict[str, list[str]] = {}
-    for key, name in zip(folded, names, strict=True):
-        groups.setdefault(key, []).append(name)
+    for name in names:
+        groups.setdefault(fold(name), []).append(name)
     alike = [" and ".join(map(excerpt, group)) for group in groups.values() if len(group) > 1]
     yield Finding(
         "V204",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from math import log
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +13,16 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.checks.boxes import percent
 from verite.checks.check import EXAMPLES, Finding, Fix, near_word
-from verite.checks.evidence import FEWEST, FOUND, Hypothesis, overlaps_under
-from verite.checks.sample import NATS, Pair, Sample, speaks_by_id
-from verite.errors import excerpt
+from verite.checks.evidence import FEWEST, FOUND, Hypothesis, best_overlaps, most_possible, overlaps_under
+from verite.checks.sample import IMAGES, NATS, Pair, Sample, group_objects, speaks_by_id, usable_rows
+from verite.errors import VeriteError, excerpt
+from verite.hooks import hook
 from verite.model.annotations import Annotations
 
 Ints = NDArray[np.int64]
 NEARLY = 0.9  # share of images that must be unknown before ids are called positions
+ASKED = 200  # unknown images that are searched for in other splits
+LEAST = 0.35  # share of the objects that must match if ids are positions
 NO_WORSE = 0.98  # share of the summed IoU that must remain under shifted ids
 DIGITS = 18  # of an id that fits 64 bits
 
@@ -64,16 +69,31 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             tuple(excerpt(name) for name in names),
             f"write image ids as numbers, without quotation marks: {int(names[0])}",
         )
-    elif len(unknown) >= NEARLY * len(used) and are_consecutive(pred, used, known):
-        last = int(np.asarray(pred.images.ids)[used].max())
+    elif (
+        len(unknown) >= NEARLY * len(used)
+        and are_consecutive(pred, used, known)
+        and (fit := fit_of_positions(truth, pred, used))
+    ):
+        start, matched, possible = fit
         yield Finding(
             "V213",
             "error",
             f"{'all ' if count == len(pred) else ''}{count:,} predictions are on images that the ground truth does not "
-            f"have, with ids up to {last:,} like positions (index for id) in its list of {known:,} images",
+            f"have, with positions from {start} in its list of images (index for id): {matched:,} of {possible:,} "
+            "sampled objects match if read so",
             count,
             tuple(excerpt(name) for name in names),
             "write the image ids of the ground truth instead of consecutive numbers",
+        )
+    elif len(unknown) and (split := other_split(truth, [pred.images.name(int(i)) for i in unknown[:ASKED]])):
+        yield Finding(
+            "V213",
+            "error",
+            f"{count:,} of {len(pred):,} predictions are on {len(unknown):,} images that the ground truth does not "
+            f"have, e.g. {excerpt(names[0])}: they are images of another split, {split}",
+            count,
+            tuple(excerpt(name) for name in names),
+            f"give {split} as ground truth, or the predictions of this split",
         )
     elif len(unknown):
         near = nearest_image(truth, names[0], is_number=truth.images.ids is not None and speaks_by_id(pred, "images"))
@@ -102,6 +122,40 @@ def are_consecutive(pred: Annotations, used: Ints, known: int) -> bool:
     return bool(ids[used].min() >= 0 and ids[used].max() <= known)
 
 
+def fit_of_positions(truth: Annotations, pred: Annotations, used: Ints) -> tuple[int, int, int] | None:
+    """Return how well predictions fit if their image ids are positions in the list of ground-truth images.
+
+    Positions from 0 and from 1 are tried, in the order of the file and in that of the ids.
+
+    Returns
+    -------
+    tuple or None
+        First position, number of matched objects, and how many could match; None unless a good part of them does, and
+        more than under the other first position.
+    """
+    ids, known = np.asarray(pred.images.ids), len(truth.images)
+    usable, usable_preds = usable_rows(truth), usable_rows(pred)
+    found: dict[int, tuple[int, int]] = {0: (0, 0), 1: (0, 0)}
+    starts = (0,) if ids[used].min() == 0 else (1,) if ids[used].max() == known else (0, 1)
+    for start in starts:
+        for order in (np.arange(known), np.argsort(ids[:known], kind="stable")):
+            places = ids[used] - start
+            kept = (places >= 0) & (places < known)
+            images, theirs = order[places[kept]], used[kept]
+            spaced = np.unique(np.linspace(0, len(images) - 1, min(IMAGES, len(images))).astype(np.int64))
+            group = group_objects(truth, images[spaced], usable)
+            sizes = np.stack([truth.images.widths, truth.images.heights], axis=1)[images[spaced]].astype(np.float64)
+            other = group_objects(pred, theirs[spaced], usable_preds, sizes)
+            overlaps = best_overlaps(group.corners(), group.image, other.corners(), other.image)
+            fit = int((overlaps >= FOUND).sum()), most_possible(group, other)
+            found[start] = max(found[start], fit)
+    start = max(found, key=lambda one: found[one][0])
+    matched, possible = found[start]
+    if matched < max(FEWEST, LEAST * possible) or found[1 - start][0] > matched / 2:
+        return None
+    return start, matched, possible
+
+
 def are_ids_as_texts(names: Sequence[str], ids: Ints) -> bool:
     """Whether these strings are numbers that the ground truth has as image ids."""
     return all(name.isdecimal() and len(name) <= DIGITS for name in names) and bool(
@@ -127,6 +181,37 @@ def shift_that_makes_known(truth_ids: Ints, used_ids: Ints, sample: Sample | Non
         if unknown * -log(min(density, 1)) >= NATS:
             return shift
     return 0
+
+
+MOST_SIBLINGS, MOST_BYTES = 6, 300_000_000  # files beside the ground truth that are looked at, and their size
+SPLITS = ("train", "val", "valid", "test", "dev", "minival", "trainval")
+
+
+def other_split(truth: Annotations, names: Sequence[str]) -> str | None:
+    """Return the file or folder beside the ground truth that has nearly all of these images: another split of it."""
+    path = Path(truth.source.path) if truth.source.path else None
+    if path is None or not path.exists() or not names:
+        return None
+    stems = {Path(name).stem for name in names}
+    if path.is_file() and path.suffix.lower() == ".json":
+        beside = [p for p in sorted(path.parent.glob("*.json")) if p != path and p.stat().st_size <= MOST_BYTES]
+        for sibling in beside[:MOST_SIBLINGS]:
+            with suppress(VeriteError):
+                other = hook("read")(str(sibling))
+                images = other.images
+                known = {Path(images.name(i)).stem for i in range(len(images))}
+                known |= set(map(str, images.ids.tolist())) if images.ids is not None else set()
+                if other.confidence is None and len(stems & known) >= NEARLY * len(stems):
+                    return str(sibling)
+        return None
+    bases = [path, path.parent, path.parent.parent] if path.is_dir() else [path.parent, path.parent / "labels"]
+    folders = [folder for base in bases for pattern in ("*", "*/*") for folder in sorted(base.glob(pattern))]
+    for folder in dict.fromkeys(folders):
+        if folder.is_dir() and folder.name.rstrip("0123456789") in SPLITS and folder not in (path, *path.parents):
+            known = {file.stem for file in folder.rglob("*") if file.is_file()}
+            if len(stems & known) >= NEARLY * len(stems):
+                return str(folder)
+    return None
 
 
 def nearest_image(truth: Annotations, name: str, *, is_number: bool) -> str | None:

@@ -35,6 +35,7 @@ WHOLE = 0.8  # share of the boxes of an image in fractions, from which the image
 FEW_BOXES = 3  # boxes in fractions before they are named
 AT_EDGE = 0.03  # share of predictions that end exactly at their common reach: clipped there
 SEVERAL = 1.5  # objects per image before one prediction per image is odd
+SCATTERED = 9.0  # nats: few predictions on many images are single by chance
 LARGER = 2.0  # times the area of single objects that crowds have
 RECTANGLES, FEW_MASKS = 0.9, 20  # share of masks that are their own boxes
 CROWD_FORMATS = ("coco", "coco-folder", "lvis", "table", "parquet", "memory")
@@ -173,7 +174,9 @@ def find_single_predictions(pair: Pair) -> Iterator[Finding]:
     if not fit["asked"]:
         return
     mean = fit["objects"] / fit["asked"]
-    if mean < SEVERAL:
+    # n predictions spread over N images at random would all be in different ones with probability exp(-n^2 / 2N).
+    count = fit["images_predicted"]
+    if mean < SEVERAL or count**2 < 2 * SCATTERED * max(len(pair.truth.images), count):
         return
     yield Finding(
         "V313",

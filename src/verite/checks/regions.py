@@ -1,22 +1,34 @@
-"""Checks of polygons, masks, mask images and keypoints (V112, V406, V410-V413, V418, V420-V424).
+"""Checks of polygons, masks, mask images and keypoints (V112, V406, V407, V410-V413, V418, V420-V424).
 
-Polygons and masks are decoded lazily, so the checks that need them run in `inspect` only.
+Polygons and masks are decoded lazily, so checks of all of them run in `inspect` only; V407 looks at a sample of the
+predictions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from verite import _core
 from verite.checks.check import EXAMPLES, Finding
-from verite.checks.evidence import FOUND
-from verite.checks.sample import EDGE, MANY, Pair, Side
+from verite.checks.evidence import (
+    FEWEST,
+    FOUND,
+    MORE,
+    best_overlaps,
+    exceeds_other_images,
+    is_dominant,
+    turns,
+)
+from verite.checks.readings import Reading
+from verite.checks.sample import EDGE, MANY, Pair, SampledObjects, Side
 from verite.checks.values import object_name, spell_box
 from verite.errors import excerpt
 from verite.model.keypoints import Keypoints
+from verite.model.layouts import Floats
 from verite.model.regions import BOX, MASK, POLYGON, Regions
 
 if TYPE_CHECKING:
@@ -37,9 +49,11 @@ def find_other_boxes(side: Side) -> Iterator[Finding]:
     boxes = regions.boxes
     unboxed = Regions(boxes, polygons=regions.polygons, runs=regions.runs, boxed=regions.kinds == BOX)
     around = Regions.over(unboxed.native.bound()).boxes
-    is_off = np.abs(around - boxes).max(axis=1) > SLACK
-    rows = [row for row in np.flatnonzero(is_off).tolist() if _core.box_iou(boxes[[row]], around[[row]])[0, 0] < ALIKE]
+    rows = np.flatnonzero(~agree(boxes, around)).tolist()
     if rows:
+        if side.is_truth and (found := find_order(side)):  # of predictions V407 reports it
+            yield from describe_order(side, *found)
+            return
         yield Finding(
             "V112",
             "warning" if side.is_truth else "note",  # a network predicts boxes and masks by two heads
@@ -54,15 +68,177 @@ def find_other_boxes(side: Side) -> Iterator[Finding]:
         )
 
 
+def agree(boxes: Floats, around: Floats) -> NDArray[np.bool_]:
+    """Mark boxes that agree with the bounding boxes of their shapes: by IoU, or edge by edge within two pixels."""
+    is_near = np.abs(around - boxes).max(axis=1) <= SLACK
+    overlap = [
+        _core.box_iou(boxes[[row]], around[[row]])[0, 0] if not near else 1.0 for row, near in enumerate(is_near)
+    ]
+    return np.asarray(is_near | (np.array(overlap) >= ALIKE))
+
+
+COMPARED = 256  # objects whose shapes are compared with their boxes
+
+FEWEST_SHAPES, AS_READ, OTHERWISE = 5, 0.3, 0.9  # objects, and shares of them that agree as read and read otherwise
+
+# Orders and units of shapes that are tried: what it is, and what to do.
+ORDERS = {
+    "y first": ("polygon points look like y before x", "write the points of polygons as x, y"),
+    "fractions": (
+        "polygon points look like fractions of the image",
+        "multiply the points of polygons by width and height of their images",
+    ),
+    "fractions, y first": (
+        "polygon points look like fractions of the image with y before x",
+        "write the points of polygons as x, y in pixels",
+    ),
+    "rows": (
+        "RLE counts look written row by row, where COCO's run column by column",
+        "encode masks in Fortran order: pycocotools.mask.encode(numpy.asfortranarray(mask))",
+    ),
+}
+
+
+def find_order(side: Side) -> tuple[str, int, int, int] | None:
+    """Return the order of shapes in which they agree with the boxes of their file, where they do not as read.
+
+    Returns
+    -------
+    tuple or None
+        The name in `ORDERS`, then numbers of objects: compared, agreeing as read, agreeing in this order.
+    """
+    annotations = side.annotations
+    shaped = np.flatnonzero(annotations.regions.kinds != BOX)
+    if len(shaped) < FEWEST_SHAPES:
+        return None
+    rows = shaped[np.unique(np.linspace(0, len(shaped) - 1, min(COMPARED, len(shaped))).astype(np.int64))]
+    boxes = np.asarray(annotations.regions.boxes)[rows]
+    around = shape_bounds(annotations, rows)
+    as_read = int(agree(boxes, around).sum())
+    if as_read > AS_READ * len(rows):
+        return None
+    counts = {name: int(agree(boxes, other).sum()) for name, other in other_bounds(annotations, rows, around).items()}
+    best = max(counts, key=lambda name: counts[name], default=None)
+    if best is None or counts[best] < OTHERWISE * len(rows):
+        return None
+    return best, len(rows), as_read, counts[best]
+
+
+def shape_bounds(annotations: Annotations, rows: NDArray[np.int64]) -> Floats:
+    """Return the bounding boxes of the polygons and masks of these objects as read, as corners."""
+    regions = annotations.where(np.isin(np.arange(len(annotations)), rows)).regions
+    unboxed = Regions(regions.boxes, polygons=regions.polygons, runs=regions.runs, boxed=regions.kinds == BOX)
+    return np.asarray(Regions.over(unboxed.native.bound()).boxes)
+
+
+def other_bounds(annotations: Annotations, rows: NDArray[np.int64], around: Floats) -> dict[str, Floats]:
+    """Return the bounding boxes of shapes under the other orders and units that fit their kind."""
+    kinds, runs = annotations.regions.kinds[rows], annotations.regions.runs
+    if runs is not None and (kinds == MASK).all():
+        return {"rows": np.array([row_by_row(runs[row], *runs.sizes[row].tolist()) for row in rows.tolist()])}
+    if not (kinds == POLYGON).all():
+        return {}
+    swapped, images = around[:, [1, 0, 3, 2]], annotations.images
+    found = {"y first": swapped}
+    sizes = np.stack([images.widths, images.heights], axis=1)[annotations.image[rows]].astype(np.float64)
+    if (sizes > 0).all() and annotations.unit == "px":
+        found |= {"fractions": around * np.tile(sizes, 2), "fractions, y first": swapped * np.tile(sizes, 2)}
+    return found
+
+
+def row_by_row(counts: NDArray[np.uint32], height: int, width: int) -> list[float]:
+    """Return the bounding box of a mask whose runs go along rows, as corners.
+
+    >>> row_by_row(np.array([5, 2, 2, 2, 5], dtype=np.uint32), 4, 4)  # two pixels in each of two rows
+    [1.0, 1.0, 3.0, 3.0]
+    """
+    ends = np.cumsum(counts, dtype=np.int64)
+    first, last = (ends - counts)[1::2], ends[1::2] - 1
+    first, last = first[last >= first], last[last >= first]
+    if not len(first) or not width:
+        return [0.0, 0.0, 0.0, 0.0]
+    is_long = last // width > first // width  # over the end of a row: from the left edge to the right one
+    left, right = np.where(is_long, 0, first % width).min(), np.where(is_long, width - 1, last % width).max()
+    return [float(left), float(first.min() // width), float(right + 1), float(last.max() // width + 1)]
+
+
+def find_other_orders(subject: Side | Pair) -> Iterator[Finding]:
+    """Find predicted polygons and masks in another order or unit: by the boxes of their file, or the ground truth's."""
+    if isinstance(subject, Pair):
+        yield from find_masks_by_rows(subject)
+    elif found := find_order(subject):
+        yield from describe_order(subject, *found)
+
+
+def describe_order(side: Side, name: str, compared: int, as_read: int, otherwise: int) -> Iterator[Finding]:
+    """Make the finding about the order or unit of shapes, with the evidence of the boxes."""
+    what, remedy = ORDERS[name]
+    yield Finding(
+        "V407",
+        "warning",  # the boxes are right, and so is an evaluation of boxes
+        f"{what}: {as_read:,} of {compared:,} sampled objects lie in their box as read, {otherwise:,} if read so",
+        len(side),
+        (),
+        remedy,
+        side.name,
+    )
+
+
+LEAST_MATCHED = 0.5  # share of the objects that must match if RLE counts are read row by row
+
+
+def find_masks_by_rows(pair: Pair) -> Iterator[Finding]:
+    """Find predicted RLE masks without boxes that are written row by row, by the boxes of the ground truth (V407)."""
+    sample, (plain, found), runs = pair.sample, pair.explanations, pair.pred.regions.runs
+    if sample is None or plain is None or runs is None or (pair.pred.regions.kinds[sample.pred.rows] != MASK).any():
+        return
+    corners = np.array([row_by_row(runs[row], *runs.sizes[row].tolist()) for row in sample.pred.rows.tolist()])
+    other = replace(sample.pred, numbers=corners, reading=Reading("xyxy"))
+
+    def overlaps_of(group: SampledObjects) -> Floats:
+        return best_overlaps(sample.truth.corners(), sample.truth.image, group.corners(), group.image)
+
+    overlaps = overlaps_of(other)
+    matched = int((overlaps >= FOUND).sum())
+    if matched < LEAST_MATCHED * plain.possible or not is_dominant(overlaps, plain.overlaps, MORE, FEWEST):
+        return
+    if found is not None and found.overlaps.sum() >= overlaps.sum():
+        return
+    if not exceeds_other_images(overlaps, [overlaps_of(other.turn(turn)) for turn in turns(sample.truth.images)]):
+        return
+    what, remedy = ORDERS["rows"]
+    yield Finding(
+        "V407",
+        "error",
+        f"{what}: {plain.found:,} of {plain.possible:,} sampled objects match as read, {matched:,} if read so",
+        len(pair.pred),
+        (),
+        remedy,
+    )
+
+
 def find_turned_masks(side: Side) -> Iterator[Finding]:
-    """Find masks with height and width swapped relative to their image (V406)."""
+    """Find masks of another size than their image, or with height and width swapped (V406)."""
     annotations = side.annotations
     runs = annotations.regions.runs
     if runs is None or not annotations.images.sized:
         return
     wanted = np.stack([annotations.images.heights, annotations.images.widths], axis=1)[annotations.image]
-    is_turned = (runs.sizes == wanted[:, ::-1]).all(axis=1) & (runs.sizes != wanted).any(axis=1)
-    rows = np.flatnonzero(is_turned & (annotations.regions.kinds == MASK)).tolist()
+    is_other = (runs.sizes != wanted).any(axis=1) & (annotations.regions.kinds == MASK)
+    is_turned = is_other & (runs.sizes == wanted[:, ::-1]).all(axis=1)
+    rows, others = np.flatnonzero(is_turned).tolist(), np.flatnonzero(is_other & ~is_turned).tolist()
+    if others:
+        height, width = runs.sizes[others[0]].tolist()
+        yield Finding(
+            "V406",
+            "warning",
+            f"{len(others):,} of {len(side):,} masks have another size than their image, e.g. {width} x {height} in an "
+            f"image of {wanted[others[0], 1]} x {wanted[others[0], 0]}",
+            len(others),
+            tuple(object_name(side, row) for row in others[:EXAMPLES]),
+            "resize masks to the size of their image before encoding them",
+            side.name,
+        )
     if rows:
         yield Finding(
             "V406",

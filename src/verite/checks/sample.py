@@ -55,6 +55,8 @@ BEYOND = 0.02  # share of objects beyond the reach of all predictions, for V117
 
 CROWDS, FEWEST_CROWDS = 0.1, 20  # share and number of crowds, for V224; COCO has 1 %
 
+FEWEST_FRAMES = 5  # predicted images before an offset of their ids beyond one is tried
+
 FEWEST_FRACTIONS = 3  # boxes in fractions, for V116
 
 FEWEST_GAINED, GAINED = 6, 0.02  # objects, and their share, matched in another layout before images are looked at
@@ -76,6 +78,11 @@ class Tally:
 
     count: int
     rows: tuple[int, ...]
+
+
+def fold(name: str) -> str:
+    """Normalise a class name: case folded, white space collapsed."""
+    return " ".join(name.casefold().split())
 
 
 class Side:
@@ -102,7 +109,16 @@ class Side:
         crowds, fractions, none = counted["crowd"], counted["fractions"], Tally(0, ())
         counted["crowd"] = crowds if crowds.count >= max(FEWEST_CROWDS, CROWDS * len(side)) else none
         counted["fractions"] = fractions if fractions.count >= FEWEST_FRACTIONS else none
-        return {**counted, "flaws": Tally(len(side.source.flaws), ()), "poses": Tally(self.odd_poses, ())}
+        names = [fold(name) for name in side.labels.all_names] if self.is_truth else []
+        of_side = {
+            "flaws": len(side.source.flaws),
+            "poses": self.odd_poses,
+            "shapes": 0 if side.columns.regions.has_only_boxes else len(side),
+            "tracks": len(side) if side.columns.track is not None else 0,
+            "annotators": int(side.source.annotators is not None),
+            "alike_names": len(names) - len(set(names)),
+        }
+        return counted | {name: Tally(count, ()) for name, count in of_side.items()}
 
     @property
     def odd_poses(self) -> int:
@@ -147,10 +163,12 @@ class Pair:
         has_poses = truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints
         return {
             "misfit": not fit["is_good"] or not truth.unit == pred.unit == "px",
+            "shapes": not fit["is_good"] and not pred.columns.regions.has_only_boxes,
             "both_by_default": are_read_by_default(truth, pred),
             "mask_images": truth.source.format in MASK_FORMATS and pred.source.format in MASK_FORMATS,
             "unknown_images": images - truth_images,
             "unknown_labels": labels - truth_labels,
+            "alike_names": labels - truth_labels,
             "exchanges": len(fit["exchanges"]),
             "unpredicted": unpredicted,
             "many_unpredicted": 0 if is_rare or not objects else unpredicted,
@@ -163,6 +181,7 @@ class Pair:
             "single": fit["most_in_image"] == 1 and fit["images_predicted"] >= FEWEST_IMAGES,
             "reversed": is_reversed(fit["right"], fit["wrong"], fit["surer"]),
             "mirrored": self.mirrored[1] if has_poses else 0,
+            "tracks": truth.columns.track is not None and pred.columns.track is not None,
             "rotated": truth.source.has_angles or pred.source.has_angles,
         }
 
@@ -330,7 +349,8 @@ def sample_images(truth: Annotations, pred: Annotations) -> Sample | None:
     """Sample evenly spaced images; None if no image has objects on both sides under any shift."""
     usable, usable_preds = usable_rows(truth), usable_rows(pred)
     has_truth, has_pred = mark_images(truth, usable), mark_images(pred, usable_preds)
-    partner = {shift: partners(truth, pred, shift) for shift in (0, -1, 1)}
+    shifts = (0, -1, 1, *likely_offsets(truth, pred))
+    partner = {shift: partners(truth, pred, shift) for shift in shifts}
     has_both = {s: has_truth & (positions >= 0) & has_pred[positions] for s, positions in partner.items()}
     candidates = np.flatnonzero(np.any(list(has_both.values()), axis=0))
     if not len(candidates):
@@ -340,6 +360,22 @@ def sample_images(truth: Annotations, pred: Annotations) -> Sample | None:
     group = group_objects(truth, chosen, usable)
     preds = ByShift(lambda shift: group_objects(pred, partner[shift][chosen], usable_preds, group.image_sizes))
     return Sample(group, preds, tuple(shift for shift in partner if shift == 0 or has_both[shift].any()))
+
+
+def likely_offsets(truth: Annotations, pred: Annotations) -> list[int]:
+    """Return numbers, beyond ±1, that added to all image ids of the predictions make every image known.
+
+    Frames of a video that are counted from another number look so. The offsets are those that bring the first or the
+    last predicted image onto the first or last of the ground truth; the IoU decides whether one of them is right.
+    """
+    ids, known = pred.images.ids, len(truth.images)
+    if ids is None or not known or len(ids) == known or not speaks_by_id(pred, "images"):
+        return []
+    theirs, used = ids[:known], ids[_core.mark_used(pred.image, len(ids))]
+    if len(used) < FEWEST_FRAMES:
+        return []
+    offsets = {int(theirs.min()) - int(used.min()), int(theirs.max()) - int(used.max())} - {-1, 0, 1}
+    return [offset for offset in sorted(offsets) if np.isin(used + offset, theirs).all()]
 
 
 def usable_rows(side: Annotations) -> NDArray[np.bool_] | None:

@@ -47,6 +47,7 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("wider", "", "WIDER FACE: easy, medium and hard faces"),
         ("localize", "localize", "Localization metrics of matched objects"),
         ("scene-score", "scene_score", "One score per image for the whole scene"),
+        ("suite", "suite", "Several datasets: scores and macro means"),
     ),
     "Diagnose": (
         ("inspect", "data", "Show what a file holds and what is wrong"),

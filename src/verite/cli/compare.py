@@ -23,7 +23,7 @@ class CompareSettings(EvaluationSettings):
     """Settings of `verite compare`."""
 
     protocol: Option[str] = Choice(
-        "coco", "With TRUTH BASE NEW: evaluation protocol; its command has more options.", (*REGISTRY,)
+        "coco", f"With TRUTH BASE NEW, the evaluation protocol: {', '.join(REGISTRY)}.", (*REGISTRY,), metavar="NAME"
     )
 
 
@@ -37,7 +37,7 @@ Examples:
   verite compare truth.json old.json new.json --require "AP>=base-0.005" --sure 0.95
   verite compare truth/ old/ new/ --protocol voc --require "mAP>=base"
   verite compare main.part new.part --require "AP>=base-0.005" --sure 0.95
-Exit status: 0 all requirements are met, 1 the data is at fault, 2 the command is, 3 one is not met.""",
+Exit codes: 0 all requirements met, 1 data error, 2 usage error, 3 one is not met.""",
 )
 @click.argument(
     "paths", type=INPUT, nargs=-1, required=True, metavar="BASE.json NEW.json | BASE.part NEW.part | TRUTH BASE NEW"

@@ -31,10 +31,11 @@ class InspectSettings(Settings):
 
     fix: Option[str | None] = Setting(
         None,
-        "Write the one file again in its own format: without exact repetitions, boxes clipped to their images, names "
-        "without blanks around them.",
+        "Write the file again with safe fixes: without exact duplicates, boxes clipped to their images, class names "
+        "trimmed.",
         kind="output",
         metavar="OUT",
+        section="Options",
     )
     strict: Option[bool] = Flag(False, "Treat warnings as errors: exit with status 1.", section="Options")
 
@@ -46,8 +47,9 @@ Examples:
   verite inspect instances_val.json
   verite inspect truth/ detections.json
   verite inspect truth.json a.json b.json --json
-  verite inspect truth.json --fix mended.json
-The first file is the ground truth unless it has confidences; the others are its predictions.""",
+  verite inspect truth.json --fix fixed.json
+The first file is the ground truth, unless it has confidences and is alone.
+Exit codes: 0 no error, 1 an error was found (with --strict: a warning), 2 usage error.""",
 )
 @click.argument("paths", type=INPUT, nargs=-1, required=True, metavar="TRUTH [PRED...]")
 @click.pass_context
@@ -95,10 +97,10 @@ class ConvertSettings(Settings):
     """Settings of `verite convert`, beside those of how a file is read."""
 
     to: Option[str | None] = Setting(
-        None, "Format to write.", kind="written_format", metavar="FORMAT", is_required=True
+        None, "Format to write.", kind="written_format", metavar="FORMAT", is_required=True, section="Options"
     )
     like: Option[str | None] = Setting(
-        None, "Take over images and classes, with their ids, from this file.", kind="path", metavar="TRUTH"
+        None, "Take image ids and class ids from this ground truth.", kind="path", metavar="TRUTH", section="Options"
     )
     quiet: Option[bool] = Flag(False, "Print nothing but what is lost.", short="-q")
 
@@ -119,23 +121,26 @@ class ConvertCommand(Command):
     epilog="""\b
 Examples:
   verite convert instances_val.json Annotations/ --to voc
-  verite convert labels/ truth.json --to coco --images pictures/ --names data.yaml
+  verite convert labels/ truth.json --to coco --images images/ --names data.yaml
   verite convert detections/ results.json --to coco-results --like truth.json
   verite convert data.yaml truth.json --to coco --split val
   verite convert export.zip labels/ --to kitti
-What the new format cannot hold is named; nothing is overwritten but a file you name yourself.""",
+What the new format cannot hold is listed.""",
 )
 @click.argument("source", type=INPUT)
 @click.argument("target", type=click.Path())
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Convert annotations to another format."""
     from verite.cli.output import count_of, describe_reading, note
-    from verite.formats import format_named, read, read_source, write
+    from verite.formats import format_named, read, read_source, restrict_images, write
     from verite.formats.format import Options
 
     title = format_named(to).title
     truth = read(like) if like else None
+    listed = given.pop("only_images")
     annotations = read_source(source, given.pop("format"), Options.of(**given, like=truth, side=""))
+    if listed:
+        annotations = restrict_images(annotations, listed)
     describe_reading("in", annotations, quiet=quiet)
     for flaw in annotations.source.flaws:
         note(

@@ -39,7 +39,9 @@ class DrawSettings(EvaluationSettings):
     sigmas = Sigmas()
     max_distance = MaxDistanceSetting()
     pixel_size = PixelSize()
-    protocol: Option[str] = Choice("coco", "Evaluation protocol.", tuple(REGISTRY))
+    protocol: Option[str] = Choice(
+        "coco", f"Evaluation protocol: {', '.join(REGISTRY)}.", tuple(REGISTRY), metavar="NAME"
+    )
     plot_format = PlotSettings.plot_format
     quiet: Option[bool] = Flag(False, "Print only the paths of the figures.", short="-q")
 

@@ -178,6 +178,7 @@ def draw_plots(result: Results, home: Path, given: Given) -> None:
     from verite.protocols.coco import CocoResults
     from verite.protocols.curves import CurveResults
     from verite.protocols.semantic import SemanticResults
+    from verite.protocols.track import TrackResults
     from verite.reporting.coco_plots import save_coco
     from verite.reporting.draw import save_worst
     from verite.reporting.plots import save_curves
@@ -190,6 +191,10 @@ def draw_plots(result: Results, home: Path, given: Given) -> None:
         from verite.reporting.semantic_plots import save_semantic
 
         save_semantic(result, home, given["plot_format"], given["images"])
+    elif isinstance(result, TrackResults):
+        from verite.reporting.track_plots import save_tracks
+
+        save_tracks(result, home, given["plot_format"])
     save_worst(result, home / "worst", given["images"], given["plot_format"])
 
 

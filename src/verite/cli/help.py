@@ -5,6 +5,7 @@ Also the `formats` command, which lists the annotation formats once instead of i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -47,6 +48,7 @@ OTHER_SIDES = {
     "pred": ("--dt", "--det", "--pred", "--predictions", "--results"),
 }
 HELP_ALL = "verite.help_all"
+DEFAULT = re.compile(r"\[default: \((.*)\)(?=\])")  # click puts defaults in words into parentheses
 
 
 def show_everything(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -117,7 +119,8 @@ class Sectioned(click.Command):
                 title = param.section
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
-                found[title].append((record[0].ljust(COLUMN - 2), record[1]))
+                text = DEFAULT.sub(r"[default: \1", record[1].replace("  [default: (none)]", ""))
+                found[title].append((record[0].ljust(COLUMN - 2), text))
         for title, records in found.items():
             if records:
                 with formatter.section(title):

@@ -110,6 +110,7 @@ Examples:
   verite leaderboard truth.json a.json b.json --gold gold.json --plan 0.005 --power 0.8
   verite leaderboard scores.csv --case case --cluster patient --better higher
   verite leaderboard truth.json a.json b.json --resample video_id
+  verite leaderboard MOT17/train a/ b/ -m HOTA --resample sequence --errors missing=0.03,swapped=0.02
   verite leaderboard --calibrate truth.json better.json a.json b.json c.json --errors missing=0.05
 Exit status: 0 success, 1 data error, 2 usage error.""",
 )
@@ -135,7 +136,10 @@ def leaderboard(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         rank_tables((truth, *pred), given)
         return
     settings = LeaderboardSettings(**settings_given(LeaderboardSettings, given))
-    errors, audit = read_error_model(given), given["audit"] if is_audit_file(given["audit"]) else None
+    if settings.protocol == "track":
+        errors, audit = read_track_errors(given), None
+    else:
+        errors, audit = read_error_model(given), given["audit"] if is_audit_file(given["audit"]) else None
     if given["calibrate"]:
         emit(calibrate(truth, pred, settings, errors, given), given)
         return
@@ -167,9 +171,13 @@ def draw_gold(truth: str, given: Given) -> None:
 
 
 def are_score_tables(truth: str, pred: tuple[str, ...], given: Given) -> bool:
-    """Return whether the arguments are tables of scores: one table alone, or columns of such tables are named."""
+    """Return whether the arguments are tables of scores: one table, columns of such are named, or all look like it."""
+    from verite.leaderboards.score_tables import is_score_table
+
     named = any(given[name] is not None for name in ("case", "system", "score", "cluster", "task"))
-    return named or (not pred and Path(truth).suffix.lower() in (".csv", ".tsv"))
+    if named or (not pred and Path(truth).suffix.lower() in (".csv", ".tsv")):
+        return True
+    return bool(pred) and all(is_score_table(Path(path)) for path in (truth, *pred))
 
 
 def rank_tables(paths: tuple[str, ...], given: Given) -> None:
@@ -219,6 +227,17 @@ def read_error_model(given: Given) -> Detection:
     )
 
 
+def read_track_errors(given: Given) -> Any:
+    """Build the rates of annotation errors of tracks; options of other error models are refused."""
+    from verite.leaderboards.track_leaderboard import TrackErrors
+
+    for name in ("audit", "errors_file", "rates_draws", "shared", "favours", "correlation"):
+        if given[name] is not None:
+            option = {"favours": "bias-toward"}.get(name, name).replace("_", "-")
+            raise BadParameter(f"{option}: expected none for tracks, found {given[name]!r}")
+    return TrackErrors.parse(given["errors"])
+
+
 def is_audit_file(audit: str | None) -> bool:
     """Return whether `--audit` is a file, not KIND=K/N."""
     return audit is not None and "=" not in audit
@@ -262,7 +281,7 @@ def calibrate(
     return compare(record, better, preds, errors, settings)
 
 
-def save_board(board: Leaderboard, folder: Path, given: Given) -> None:
+def save_board(board: Any, folder: Path, given: Given) -> None:
     """Write the JSON document, every table, the printed text as Markdown and LaTeX, and the plots."""
     from verite.cli.output import keep_table, wants_plots
     from verite.files import fill_folder, write_atomically
@@ -273,7 +292,11 @@ def save_board(board: Leaderboard, folder: Path, given: Given) -> None:
         write_atomically(home / "leaderboard.tex", board.to_latex())
         for name, table in board.tables().items():
             keep_table(home / f"{name}.csv", table, given)
-        if wants_plots(given):
+        if wants_plots(given) and board.protocol == "track":
+            from verite.reporting.track_plots import save_track_board
+
+            save_track_board(board, home, given["plot_format"])
+        elif wants_plots(given):
             from verite.reporting.leaderboard_plots import save_leaderboard
 
             save_leaderboard(board, home, given["plot_format"])

@@ -484,6 +484,9 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
 
     # The only class that is evaluated is also that of a table without a column of classes.
     labels: tuple[str, ...] = tuple(given.get("labels") or ())
+    context = click.get_current_context(silent=True)
+    params = context.params if context is not None and side == "truth" else {}
+    paths: Any = params.get("pred") or (params.get("paths") or ())[1:]
     class_name = given.get("class_name") or (labels[0] if len(labels) == 1 else None)
     options = Options.of(
         boxes=given[f"{side}_boxes"],
@@ -505,6 +508,7 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
         if side == "pred"
         else None,
         like=like,
+        predictions=(paths if isinstance(paths, str) else paths[0]) if paths else None,
         side=side,
     )
     return given[f"{side}_format"] or given["both_format"], options

@@ -32,7 +32,9 @@ class ReportCommandSettings(EvaluationSettings):
         None, "Recompute an existing report and compare; exit code 1 if it differs.", long="check", kind="input_file",
         metavar="REPORT",
     )  # fmt: skip
-    protocol: Option[str] = Choice("coco", "Evaluation protocol.", tuple(REGISTRY))
+    protocol: Option[str] = Choice(
+        "coco", f"Evaluation protocol: {', '.join(REGISTRY)}.", tuple(REGISTRY), metavar="NAME"
+    )
     on: Option[str | None] = Choice(None, "What is compared, if the protocol has a choice.", tuple(SIMILARITIES))
     sigmas = Sigmas()
     max_distance = MaxDistanceSetting()

@@ -44,6 +44,15 @@ class TraceSettings(Settings):
     )
 
 
+class TimeSettings(Settings):
+    """Scores of videos over time."""
+
+    per: Option[str | None] = Choice(
+        None, "Show the scores of videos over time: a curve per sequence, and change points.", ("frame",),
+        default_text="scores of all images", section="Options",
+    )  # fmt: skip
+
+
 class SeveralSettings(Settings):
     """What is done with several detectors."""
 
@@ -62,6 +71,7 @@ class SeveralSettings(Settings):
 @command(
     params=options_for(
         TraceSettings,
+        TimeSettings,
         SeveralSettings,
         SceneScoreSettings,
         DistanceSettings,
@@ -81,6 +91,7 @@ Examples:
   verite scene-score a.json b.json c.json --like truth.json    results without ground truth
   verite scene-score truth.json a.json b.json --sweep alpha,threshold
   verite scene-score truth.json pred.json --cost missed=3,spurious=1
+  verite scene-score video.json pred.json --per frame -o results/     score over time
   verite scene-score truth.json pred.json --json | jq .score""",
 )
 @click.argument("truth", type=INPUT)
@@ -113,6 +124,12 @@ def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     results = evaluate_each(truth, pred, given, partial(evaluate, **settings))
     quiet = given["quiet"] or given["as_json"]
     outcome = choose_outcome(results, given["image"])
+    if given["per"]:
+        if len(results) != 1 or given["image"]:
+            raise click.UsageError("--per frame: expected one PRED and no --image")
+        from verite.scene.over_time import FrameScores
+
+        outcome = FrameScores.of(results[0])
     if given["output"]:
         plots = wants_plots(given)
         save_results(
@@ -208,6 +225,18 @@ def save_scenes(result: SceneScoreResults, home: Path, given: Given, plots: bool
 
     if given["image"]:
         write_atomically(home / "trace.json", result.trace(given["image"]).to_json(indent=1) + "\n")
+    if given["per"]:
+        from verite.cli.output import keep_table
+        from verite.scene.over_time import FrameScores
+
+        scores = FrameScores.of(result)
+        write_atomically(home / "over-time.json", scores.to_json(indent=1) + "\n")
+        for name, table in scores.tables().items():
+            keep_table(home / f"over-time-{name}.csv", table, given)
+        if plots:
+            from verite.reporting.scene_score_plots import save_frame_scores
+
+            save_frame_scores(scores, home, given["plot_format"])
     if plots:
         from verite.reporting.scene_score_plots import save_scene_scores
 

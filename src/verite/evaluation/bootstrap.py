@@ -44,7 +44,22 @@ def rearrange(weights: Floats, images: Images, others: Images) -> Floats:
 
 
 def draw_ratio(weights: Floats, image: NDArray[np.integer], above: Floats, below: Floats) -> Floats:
-    """Return the ratio of two sums over rows in every sample; `image` is the image of each row. NaN for 0 / 0."""
+    """Return the ratio of two sums over rows in every bootstrap sample, such as a mean IoU over matches.
+
+    Parameters
+    ----------
+    weights : array, shape (samples, images)
+        How often each image occurs in each sample.
+    image : array of int, shape (rows,)
+        The image of each row.
+    above, below : array, shape (rows,)
+        The summands of numerator and denominator.
+
+    Returns
+    -------
+    array, shape (samples,)
+        The ratios; nan for 0 / 0.
+    """
     images = max(weights.shape[1], int(image.max(initial=-1)) + 1)
     weights = widen(weights, images)
     sums, counts = (np.bincount(image, weights=values, minlength=images) for values in (above, below))
@@ -56,7 +71,11 @@ def draw_ratio(weights: Floats, image: NDArray[np.integer], above: Floats, below
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Predictions of a class by falling confidence and its ground truth, with their images."""
+    """Predictions of a class by falling confidence and its ground truth, with their images.
+
+    What precision and recall of a class need on bootstrap samples: boxes and matches are not looked at again, only how
+    often the image of each prediction and object occurs in a sample.
+    """
 
     image: NDArray[np.integer]
     is_true: Bools
@@ -74,7 +93,21 @@ class Points:
         return np.asarray(weights[:, self.truth_image] @ self.truths)
 
     def draw_precision(self, weights: Floats, recalls: Sequence[float] = ()) -> Floats:
-        """Return AP in every sample, interpolated at recalls or summed at every change of recall; NaN if empty."""
+        """Return average precision in every sample.
+
+        Parameters
+        ----------
+        weights : array, shape (samples, images)
+            How often each image occurs in each sample.
+        recalls : sequence of float
+            Recall levels at which precision is interpolated (COCO's 101); none: the area under the curve, summed at
+            every change of recall (Pascal VOC since 2010).
+
+        Returns
+        -------
+        array, shape (samples,)
+            AP; nan where a sample has no ground truth of the class.
+        """
         parts = [self.average(weights[block], recalls) for block in self.blocks(weights)]
         return np.concatenate(parts) if parts else np.empty(0)
 

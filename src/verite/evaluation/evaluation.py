@@ -16,7 +16,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError
 from verite.evaluation.settings import highest_threshold
-from verite.evaluation.state import Part, PartialMetadata, PrecisionRecall, class_id, mean_query, tell_as
+from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
 from verite.files import translate_core_errors
 from verite.limits import limit, remedy
 from verite.model.ragged import offsets_of
@@ -59,7 +59,12 @@ BESIDE = 0.25  # half the width of the area range that stands for a bin: bins ar
 
 @dataclass(frozen=True)
 class Rules:
-    """Rules of a protocol: how objects are compared, matched and counted."""
+    """Rules of a protocol: how objects are compared, matched and counted.
+
+    COCO, Pascal VOC, LVIS, Open Images, ImageNet and F1 are values of this record; there is one matching and one
+    accumulation for all of them, in the core. Every field has the default of a plain evaluation of boxes without area
+    ranges, limits and ignored objects.
+    """
 
     thresholds: tuple[float, ...]  # IoU thresholds
     similarity: str = "box"
@@ -145,6 +150,56 @@ class MatchLayout:
         """Return for each pair whether the prediction is matched with the ground-truth object."""
         bits = self.matched[threshold // 16][:, area] >> np.uint16(threshold % 16)
         return (bits & np.uint16(1)) > 0
+
+
+class PrecisionRecall:
+    """Accumulated precision and recall, and means of them over classes with objects.
+
+    Thresholds, area ranges and limits are given as positions in the rules of the evaluation.
+    """
+
+    def __init__(self, native: _core.PrecisionRecall) -> None:
+        self.native = native
+
+    def mean(
+        self, kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
+    ) -> float:
+        """Return a mean over classes: AP, AR, or another statistic of the core.
+
+        Parameters
+        ----------
+        kind : str
+            ``precision`` (mean over classes and recall levels, as AP is), ``recall`` (as AR is), or the name of a
+            ``_core.Statistic``.
+        threshold : int or None
+            Position of the IoU threshold; None for the mean over all of them.
+        area, limit : int
+            Positions of the area range and of the limit of predictions per image (max_dets).
+        classes : sequence of bool, optional
+            A flag per class; all by default.
+
+        Returns
+        -------
+        float
+            The mean; nan if no class has ground truth.
+        """
+        return self.native.mean(mean_query(kind, threshold, area, limit, classes))
+
+    def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
+        """Return the mean of precision or recall for each class, with the parameters of :meth:`mean`."""
+        return self.native.class_means(mean_query(kind, threshold, area, limit))
+
+
+AVERAGED = {"precision": "average_precision", "recall": "average_recall"}  # over classes and recalls, as AP is
+
+
+def mean_query(
+    kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
+) -> _core.MeanQuery:
+    """Return what :meth:`PrecisionRecall.mean` asks for as the core's record."""
+    flags = None if classes is None else bytes(classes)
+    statistic = _core.Statistic[AVERAGED.get(kind, kind)]
+    return _core.MeanQuery(statistic=statistic, threshold=threshold, range=area, limit=limit, classes=flags)
 
 
 GONE = "boxes and masks are not there any more, only the outcomes of matching"
@@ -544,6 +599,7 @@ def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Eval
 
 
 def unknown_image(truth: Annotations, pred: Annotations) -> DataError:
+    """Return the error about the first prediction on an image that the ground truth does not have."""
     rows = [row for row, image in enumerate(pred.image.tolist()) if image >= len(truth.images)]
     name = pred.images.name(int(pred.image[rows[0]]))
     return DataError(
@@ -561,12 +617,14 @@ def invert(order: Sequence[int]) -> list[int]:
 
 
 def int32s(values: Sequence[int]) -> Any:
+    """Return whole numbers as a buffer of 32 bits each, which the core reads without numpy."""
     from array import array
 
     return array("i", values)
 
 
 def int64s(values: Iterable[int]) -> Any:
+    """Return whole numbers as a buffer of 64 bits each, which the core reads without numpy."""
     from array import array
 
     return array("q", values)
@@ -607,14 +665,15 @@ def box_candidates(
     pixel: float = 0.0,
     min_iou: float = 0.0,
     class_agnostic: bool = False,
+    similarity: str = "corner_box",
     threads: int = 1,
 ) -> Candidates:
     """Return the pairs of the same image and class with an IoU of at least `min_iou`; raise if they are too many.
 
     `pixel` is added to every width and height: 1 if coordinates are pixel indices. With `class_agnostic`, pairs of
-    different classes count, too.
+    different classes count, too. The similarity "mask" takes the IoU of masks.
     """
-    rules = Rules((min_iou,), "corner_box", pixel=pixel, allow_unknown_classes=True, class_agnostic=class_agnostic)
+    rules = Rules((min_iou,), similarity, pixel=pixel, allow_unknown_classes=True, class_agnostic=class_agnostic)
     stages = Evaluation(truth, pred, rules, threads, most_pairs=limit("overlaps")).stages
     slot_offsets, truth_slot, overlap = stages.candidates
     lengths = np.zeros(len(pred), dtype=np.int64)

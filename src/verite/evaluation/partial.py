@@ -11,8 +11,8 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.bootstrap import Points, mean_over_classes
-from verite.evaluation.evaluation import Arrays, MatchedEvaluation, Rules
-from verite.evaluation.state import PartialMetadata, PrecisionRecall, tell_as
+from verite.evaluation.evaluation import Arrays, MatchedEvaluation, PrecisionRecall, Rules
+from verite.evaluation.state import PartialMetadata, tell_as
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import Labels
 from verite.model.images import Images
@@ -24,29 +24,37 @@ if TYPE_CHECKING:
     from verite.evaluation.state import Part
 
 
-RANGE_BITS = 24  # of the first word of a fate; above them is the lowest limit that a prediction is within
+RANGE_BITS = 24  # of the first word of an outcome; above them is the lowest limit that a prediction is within
 
 
 @dataclass(frozen=True, eq=False)
 class ClassRows:
-    """Predictions of one class by falling confidence, and its ground truth per image."""
+    """Predictions of one class by falling confidence, and its ground truth per image.
 
-    image: NDArray[np.uint32]  # by place
+    The outcome of a prediction is a row of words of 32 bits. The first has a bit per area range in which the prediction
+    is ignored unless it matches, and above them the position of the lowest limit (max_dets) that it is within. Then
+    comes one word per block of sixteen IoU thresholds and area range: the lower half says at which thresholds it is a
+    true positive, the upper half at which it is ignored.
+    """
+
+    image: NDArray[np.uint32]  # position of the image of each prediction
     confidence: NDArray[np.float64]
-    words: NDArray[np.uint32]  # [row, 1 + block × range]: outside of which ranges, then hits and spared
-    cell_image: NDArray[np.uint32]
-    counts: NDArray[np.uint32]  # [cell, range] truths to be found
+    words: NDArray[np.uint32]  # [prediction, 1 + block × range]
+    cell_image: NDArray[np.uint32]  # images that have ground truth of the class
+    counts: NDArray[np.uint32]  # [such image, range]: objects that are not ignored
 
     def is_hit(self, threshold: int, area: int = 0) -> NDArray[np.bool_]:
-        return self.bit(self.words[:, self.column(threshold, area)], threshold % 16)
+        """Return which predictions are true positives at an IoU threshold and in an area range (positions)."""
+        return (self.outcome(threshold, area) >> threshold % 16 & 1).astype(bool)
 
     def is_spared(self, threshold: int, area: int = 0) -> NDArray[np.bool_]:
-        """Return which predictions are ignored."""
-        spared = self.bit(self.words[:, self.column(threshold, area)], threshold % 16 + 16)
-        return (self.bit(self.words[:, 0], area) | spared) & ~self.is_hit(threshold, area)
+        """Return which predictions are ignored: matched with an ignored object, or unmatched and outside the range."""
+        is_ignored = (self.outcome(threshold, area) >> (threshold % 16 + 16) | self.words[:, 0] >> area) & 1
+        return is_ignored.astype(bool) & ~self.is_hit(threshold, area)
 
-    def column(self, threshold: int, area: int) -> int:
-        return 1 + threshold // 16 * int(self.counts.shape[1]) + area
+    def outcome(self, threshold: int, area: int) -> NDArray[np.uint32]:
+        """Return the words with the outcomes at an IoU threshold and in an area range."""
+        return self.words[:, 1 + threshold // 16 * int(self.counts.shape[1]) + area]
 
     def is_within(self, limit: int) -> NDArray[np.bool_]:
         """Return which predictions are within a limit of predictions per image."""
@@ -57,10 +65,6 @@ class ClassRows:
         kept = self.is_within(limit) & ~self.is_spared(threshold, area)
         truths = self.counts[:, area].astype(float)
         return Points(self.image[kept], self.is_hit(threshold, area)[kept], self.cell_image, truths)
-
-    @staticmethod
-    def bit(words: NDArray[np.uint32], place: int) -> NDArray[np.bool_]:
-        return (words >> place & 1).astype(bool)
 
 
 class MergedNumbers(MatchedEvaluation, PrecisionRecall):
@@ -180,6 +184,7 @@ class MergedNumbers(MatchedEvaluation, PrecisionRecall):
 
     @cached_property
     def images(self) -> Images:
+        """The images of all partial results, by their names or else by their ids."""
         try:
             return Images(self.merger.names) if self.merger.names else Images(None, self.merger.ids)
         except UnicodeDecodeError:
@@ -208,10 +213,12 @@ class MergedNumbers(MatchedEvaluation, PrecisionRecall):
 
     @property
     def digests(self) -> tuple[str, str]:
+        """Digests of ground truth and predictions, the same however the images were divided."""
         return self.find_digests()
 
     @cached_property
     def truth(self) -> Annotations:  # type: ignore[override]
+        """Ground truth without objects: its images, classes and digest."""
         return stand_in(self, 0, Labels(None, self.merger.labels) if self.labels is None else self.labels)
 
     @cached_property
@@ -227,7 +234,11 @@ def _merge_again(parts: Any, labels: Any, given: Any) -> MergedNumbers:
 
 
 class StandIn(Annotations):
-    """Annotations without objects: images, classes and the digest of objects that were not kept."""
+    """Annotations without objects: images, classes and the digest of objects that were not kept.
+
+    Merged results have the two sides of every result, so that names, tables and comparisons by digest work; whatever
+    needs boxes or masks is refused by :class:`MatchedEvaluation`.
+    """
 
     if TYPE_CHECKING:
         said: Callable[[], str]
@@ -237,22 +248,31 @@ class StandIn(Annotations):
 
     @property
     def digest(self) -> str:
+        """Digest of the objects that were evaluated."""
         return self.said()
 
     @property
     def box_digest(self) -> str:
+        """The same: which boxes there were is known by this digest alone."""
         return self.said()
 
 
 def stand_in(numbers: MergedNumbers, side: int, labels: Labels) -> StandIn:
     """Return annotations without objects for one side: 0 the ground truth, 1 the predictions."""
+    from verite.model.regions import Regions
+
     find = numbers.find_digests
-    return make_stand_in(no_objects(is_pred=side == 1), numbers.images, labels, numbers.source, lambda: find()[side])
+    none: NDArray[np.int32] = np.empty(0, dtype=np.int32)
+    empty = Annotations(
+        Images([]), Labels([]), none, none, Regions(np.empty((0, 4)), "xyxy"), np.empty(0) if side == 1 else None
+    )
+    return make_stand_in(empty.columns, numbers.images, labels, numbers.source, lambda: find()[side])
 
 
 def make_stand_in(
     columns: _core.Columns, images: Images, labels: Labels, source: Source, said: Callable[[], str]
 ) -> StandIn:
+    """Return annotations over empty columns whose digest is what `said` returns."""
     made = StandIn.over(columns, images, labels, source=source)
     assert isinstance(made, StandIn)
     vars(made)["said"] = said
@@ -261,13 +281,3 @@ def make_stand_in(
 
 def _stand_again(columns: Any, images: Any, labels: Any, source: Any, digest: str) -> StandIn:
     return make_stand_in(columns, images, labels, source, lambda: digest)
-
-
-def no_objects(*, is_pred: bool) -> _core.Columns:
-    from verite.model.regions import Regions
-
-    none: NDArray[np.int32] = np.empty(0, dtype=np.int32)
-    empty = Annotations(
-        Images([]), Labels([]), none, none, Regions(np.empty((0, 4)), "xyxy"), np.empty(0) if is_pred else None
-    )
-    return empty.columns

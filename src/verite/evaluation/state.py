@@ -11,11 +11,9 @@ from verite import _core
 from verite.errors import IS_COMMAND_LINE, DataError, NotComparable, VeriteError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from verite import _core
     from verite.checks import Finding
     from verite.evaluation.ap_bounds import ClassOrders
+    from verite.evaluation.evaluation import PrecisionRecall
 
 
 @contextmanager
@@ -35,38 +33,6 @@ def way_out_of(complaint: str) -> str:
         return ""
     way = "--duplicates first" if IS_COMMAND_LINE.get() else 'duplicates="first"'
     return f"; {way} takes the first"
-
-
-class PrecisionRecall:
-    """Accumulated precision and recall, and means of them over classes with objects."""
-
-    def __init__(self, native: _core.PrecisionRecall) -> None:
-        self.native = native
-
-    def mean(
-        self, kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
-    ) -> float:
-        """Return the mean of `precision` or `recall` at a threshold (None: all), area range and limit.
-
-        Threshold, area and limit are positions; `classes` is a flag per class, all by default.
-        """
-        return self.native.mean(mean_query(kind, threshold, area, limit, classes))
-
-    def class_means(self, kind: str, threshold: int | None, area: int, limit: int) -> list[float]:
-        """Return the mean of precision or recall for each class."""
-        return self.native.class_means(mean_query(kind, threshold, area, limit))
-
-
-AVERAGED = {"precision": "average_precision", "recall": "average_recall"}  # over classes and recalls, as AP is
-
-
-def mean_query(
-    kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
-) -> _core.MeanQuery:
-    """What :meth:`PrecisionRecall.mean` takes, as the core's record: indices, and one flag per class."""
-    flags = None if classes is None else bytes(classes)
-    statistic = _core.Statistic[AVERAGED.get(kind, kind)]
-    return _core.MeanQuery(statistic=statistic, threshold=threshold, range=area, limit=limit, classes=flags)
 
 
 FIRST_EXTRA = 1 << 62  # ids of classes that the ground truth does not have
@@ -264,6 +230,8 @@ class Part:
 
     def numbers(self, threads: int = 1) -> PrecisionRecall:
         """Return precision and recall: bit for bit those of one evaluation of all images."""
+        from verite.evaluation.evaluation import PrecisionRecall
+
         with tell_as(DataError):
             return PrecisionRecall(_core.Merger([self.kept]).numbers(threads))
 

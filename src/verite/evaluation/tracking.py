@@ -222,9 +222,11 @@ def count_hota(sequence: TrackedSequence, pair_track: Ints, tracks: tuple[Ints, 
     return HotaCounts(*out)
 
 
-def count_clear(sequence: TrackedSequence, threshold: float) -> ClearCounts:
-    """Return TP, FN, FP, sum of similarities, identity switches, fragmentations, and tracks mostly tracked … lost."""
-    truths, preds = len(sequence.truth_frame), len(sequence.pred_frame)
+def match_clear(sequence: TrackedSequence, threshold: float) -> tuple[Ints, Ints, Floats, NDArray[np.bool_]]:
+    """Return objects, predictions and similarities of CLEAR MOT's matches, and which frames have both sides.
+
+    Matches are in the order of frames.
+    """
     chosen = sequence.similarity >= threshold - EPSILON
     truth, pred, similarity = sequence.truth[chosen], sequence.pred[chosen], sequence.similarity[chosen]
     frame = sequence.truth_frame[truth]
@@ -240,9 +242,58 @@ def count_clear(sequence: TrackedSequence, threshold: float) -> ClearCounts:
         keeps=is_full,
         tracks=len(sequence.truth_lengths),
     )
-    tp = float(matched.sum())
-    track, found = sequence.truth_track[truth[matched]], sequence.pred_track[pred[matched]]
-    frame, by_track = frame[matched], np.argsort(track, kind="stable")
+    return truth[matched], pred[matched], similarity[matched], is_full
+
+
+@dataclass(frozen=True, eq=False)
+class TrackTimeline:
+    """The objects of one sequence and class over time, as CLEAR MOT matches them.
+
+    Attributes
+    ----------
+    frames
+        Number of frames.
+    frame, track
+        Frame (from 0) and track (from 0) of each object.
+    found
+        Track of the matched prediction (from 0), -1 if the object is missed.
+    is_switch
+        Whether the object's track had another predicted track before (identity switch).
+    false_positives
+        Number of unmatched predictions in each frame.
+    """
+
+    frames: int
+    frame: Ints
+    track: Ints
+    found: Ints
+    is_switch: NDArray[np.bool_]
+    false_positives: Ints
+
+
+def timeline_of(sequence: TrackedSequence, threshold: float) -> TrackTimeline:
+    """Return what happens to each object of a sequence by CLEAR MOT at an IoU threshold."""
+    truth, pred, _, _ = match_clear(sequence, threshold)
+    found = np.full(len(sequence.truth_frame), -1, dtype=np.int64)
+    found[truth] = sequence.pred_track[pred]
+    is_switch = np.zeros(len(found), dtype=np.bool_)
+    matched = np.flatnonzero(found >= 0)
+    matched = matched[np.lexsort((sequence.truth_frame[matched], sequence.truth_track[matched]))]
+    is_same = sequence.truth_track[matched][1:] == sequence.truth_track[matched][:-1]
+    is_switch[matched[1:][is_same & (found[matched][1:] != found[matched][:-1])]] = True
+    is_matched = np.zeros(len(sequence.pred_frame), dtype=np.bool_)
+    is_matched[pred] = True
+    wrong = np.bincount(sequence.pred_frame[~is_matched], minlength=sequence.frames)
+    return TrackTimeline(sequence.frames, sequence.truth_frame, sequence.truth_track, found, is_switch, wrong)
+
+
+def count_clear(sequence: TrackedSequence, threshold: float) -> ClearCounts:
+    """Return TP, FN, FP, sum of similarities, identity switches, fragmentations, and tracks mostly tracked … lost."""
+    truths, preds = len(sequence.truth_frame), len(sequence.pred_frame)
+    truth, pred, similarity, is_full = match_clear(sequence, threshold)
+    tp = float(len(truth))
+    track, found, frame = sequence.truth_track[truth], sequence.pred_track[pred], sequence.truth_frame[truth]
+    by_track = np.argsort(track, kind="stable")
     track, found, frame = track[by_track], found[by_track], frame[by_track]
     is_same = track[1:] == track[:-1]
     switches = float((is_same & (found[1:] != found[:-1])).sum())
@@ -253,7 +304,7 @@ def count_clear(sequence: TrackedSequence, threshold: float) -> ClearCounts:
     mostly = float((share > MOSTLY_TRACKED).sum())
     partly = float((share >= MOSTLY_LOST).sum()) - mostly
     lost = len(share) - mostly - partly
-    total = float(similarity[matched].sum())
+    total = float(similarity.sum())
     return ClearCounts(tp, truths - tp, preds - tp, total, switches, fragments, mostly, partly, lost)
 
 

@@ -67,8 +67,9 @@ def read(
         - several files that make one dataset: a list of paths, a glob such as ``"gt/*.json"``, a folder of shards, or
           ``"@files.txt"``, a list with one file per line;
         - bytes, or a file object that is open for reading;
-        - a COCO dictionary, a list of COCO results, a pycocotools `COCO` object, a list of torchvision dictionaries,
-          `supervision.Detections` (one, a list, or a dictionary by image name);
+        - a COCO dictionary, a list of COCO results, a pycocotools `COCO` object, `supervision.Detections` (one, a list,
+          or a dictionary by image name), torchvision dictionaries (a list, or a dictionary by image name), also
+          those of Hugging Face's image processors (`class_labels`, `orig_size`);
         - Ultralytics `Results`, detectron2 `Instances`, mmdetection's `DetDataSample`, SAHI's predictions (one, a list,
           or a dictionary by image name), a FiftyOne dataset or view (with `field`), a Hugging Face dataset or its rows
           with `objects`;
@@ -174,6 +175,11 @@ def read(
         field=field,
         like=like,
     )
+    return read_with(source, format, options)
+
+
+def read_with(source: Readable, format: str | None, options: Options) -> Annotations:
+    """Read a path, a stream or an object in memory by options that are validated already; arguments as in `read`."""
     if isinstance(source, str) and source.lstrip()[:2] in ("[{", '{"', "[]"):
         raise BadParameter(
             f"annotations: expected a path, found JSON, {excerpt(source, 40)}; hand over json.loads(…) of it"
@@ -187,9 +193,9 @@ def read(
     from verite.formats.memory import read_object
 
     annotations = read_object(source, options)
-    annotations = annotations.with_source(replace(annotations.source, layout=boxes))
+    annotations = annotations.with_source(replace(annotations.source, layout=options.boxes))
     annotations = with_ignore_regions(with_mapped_classes(annotations, options))
-    return annotations if like is None else align_with_truth(annotations, options)
+    return annotations if options.like is None else align_with_truth(annotations, options)
 
 
 def align_with_truth(annotations: Annotations, options: Options) -> Annotations:
@@ -227,6 +233,7 @@ def only_images(annotations: Annotations, rows: Sequence[int]) -> Annotations:
             None if images.ids is None else images.ids[list(rows)],
             widths=images.widths[list(rows)],
             heights=images.heights[list(rows)],
+            sequences=None if images.sequences is None else images.sequences.take(rows),
         ),
         image=place[annotations.image],
     )
@@ -271,12 +278,26 @@ def read_stream(source: Any, format: str | None, options: Options) -> Annotation
 def read_pair(truth: Readable, pred: Readable, **settings: Any) -> tuple[Annotations, Annotations]:
     """Read ground truth and predictions, unless they are annotations already.
 
-    Predictions take over the images and classes of the ground truth. `settings` are arguments of `read` for both.
+    Predictions take over the images and classes of the ground truth; where that has several splits and none is named,
+    their images select one. `settings` are arguments of `read` for both.
     """
     from verite.model.annotations import Annotations
 
-    known = truth if isinstance(truth, Annotations) else read(truth, **settings)
+    known = truth if isinstance(truth, Annotations) else read_truth(truth, pred, **settings)
     return known, pred if isinstance(pred, Annotations) else read(pred, like=known, **settings)
+
+
+def read_truth(truth: Readable, pred: Readable, format: str | None = None, **settings: Any) -> Annotations:
+    """Read ground truth; the images of `pred` select the split where there are several and none is named.
+
+    `pred` is a path, or a list or dictionary of the paths of several detectors, of which the first one counts.
+    """
+    from verite.formats.format import Options
+
+    paths = list(pred.values()) if isinstance(pred, Mapping) else pred if isinstance(pred, (list, tuple)) else [pred]
+    first = next(iter(paths), None)
+    predictions = first if isinstance(first, (str, PathLike)) else None
+    return read_with(truth, format, Options.of(predictions=predictions, **settings))
 
 
 def read_source(source: Any, format: str | None, options: Options) -> Annotations:

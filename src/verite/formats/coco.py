@@ -10,17 +10,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
-
-import msgspec
 
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing
 from verite.files import PACKED, check_file, translate_core_errors
 from verite.formats.annotators import annotations_of_one, annotators_of_file, has_key, with_annotators
+from verite.formats.coco_video import video_records, with_tracks_of_file
 from verite.formats.format import Format, Options, PathProbe, check_name, check_names, too_many_classes
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
 from verite.formats.polygons import ring_area
@@ -158,16 +157,18 @@ FORMATS = ("coco", "coco-folder", "coco-rotated", "lvis")
 Table = TypeVar("Table")
 
 
-class ImageTable(msgspec.Struct):
+@dataclass(frozen=True)
+class ImageTable:
     """The images of a COCO document; other sections are skipped by the decoder."""
 
-    images: list[dict[str, Any]] = []
+    images: list[dict[str, Any]] = field(default_factory=list)
 
 
-class AnnotationTable(msgspec.Struct):
+@dataclass(frozen=True)
+class AnnotationTable:
     """The annotations of a COCO document; other sections are skipped by the decoder."""
 
-    annotations: list[dict[str, Any]] = []
+    annotations: list[dict[str, Any]] = field(default_factory=list)
 
 
 def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
@@ -227,14 +228,19 @@ def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
     for category, skeleton in zip(categories, annotations.labels.skeletons or (), strict=False):
         category.update(facts_of(skeleton))
     objects = records(annotations, path, image_ids, label_ids)
-    return {"images": images, "annotations": objects, "categories": categories}
+    document = {"images": images, "annotations": objects, "categories": categories}
+    sequences = annotations.images.sequences
+    return document if sequences is None else {"videos": video_records(sequences), **document}
 
 
 def image_facts(images: Images, i: int) -> dict[str, Any]:
-    """Return `file_name`, `width` and `height` of an image as far as they are known."""
+    """Return `file_name`, `width`, `height`, `video_id` and `frame_id` of an image as far as they are known."""
     name = {"file_name": images.names[i]} if images.names is not None else {}
     size = {"width": int(images.widths[i]), "height": int(images.heights[i])} if images.widths[i] else {}
-    return {**name, **size}
+    if images.sequences is None:
+        return {**name, **size}
+    video, frame = int(images.sequences.sequence[i]) + 1, int(images.sequences.frame[i])
+    return {**name, **size, "video_id": video, "frame_id": frame}
 
 
 def ids_or_count(table: Any) -> list[int]:
@@ -266,7 +272,7 @@ def records(
     """
     need_pixels(annotations, path)
     confidence, ids, unscored = annotations.confidence, annotations.ids, annotations.flag("unscored")
-    crowd, ignore = annotations.crowd, annotations.ignore
+    crowd, ignore, track = annotations.crowd, annotations.ignore, annotations.track
     check_finite(path, "boxes", annotations.regions.values)
     keypoints = annotations.regions.keypoints
     if keypoints is not None:
@@ -291,6 +297,8 @@ def records(
             record["iscrowd"] = int(crowd[i])
             if ignore[i]:
                 record["ignore"] = 1
+        if track is not None and track[i] >= 0:
+            record["track_id"] = int(track[i])
         if confidence is not None and not unscored[i]:
             record["score"] = float(confidence[i])
         if annotations.regions.kinds[i] != BOX:
@@ -374,7 +382,7 @@ def read_whole(path: Path, options: Options) -> Annotations:
         from verite.formats.coco_results import results
 
         return results(path, file, options)
-    annotations = document(path, file, options)
+    annotations = with_tracks_of_file(document(path, file, options), path)
     if options.like is not None:
         return annotations
     if annotations.columns.regions.has_keypoints and has_key(path, WHOLE_BODY):
@@ -523,6 +531,7 @@ PRESERVES = frozenset(
         "polygon",
         "polygon of several rings",
         "skeleton",
+        "track id",
         "unscored",
         "unused class",
         "unused class id",

@@ -12,14 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from verite import _core
 from verite.errors import ReadError, is_listing
 from verite.files import read_bytes, translate_core_errors, write_atomically
 from verite.formats import coco
 from verite.formats import coco as coco_file
 from verite.formats.coco import open_coco
+from verite.formats.coco_video import with_tracks_of_file
 from verite.formats.format import Format, Options, PathProbe, class_names, head_of
 from verite.formats.json_documents import decode
 from verite.limits import limit
@@ -50,7 +49,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 def read_whole(path: Path, options: Options) -> Annotations:
     """Read COCO results strictly."""
-    return results(path, open_coco(path), options)
+    return with_tracks_of_file(results(path, open_coco(path), options), path)
 
 
 def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
@@ -60,9 +59,13 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     """
     if not file.is_results:
         raise ReadError(f"{path}: top level", expected="an array", found="an object")
+    counted = note_if_counted_from_one(path, file, options)
+    options = replace(options, label_offset=-1) if counted else options
     found = in_truth_tables(file, options) or in_own_tables(path, file, options)
     read = coco.objects(path, "coco-results", file, *found, options)
-    notes = () if read.columns.has_confidence or not len(read) else note_other_score_key(path)
+    notes: tuple[str, ...] = (counted,) if counted else ()
+    if len(read) and not read.columns.has_confidence and (other := re.search(OTHER_SCORE, head_of(Path(path)))):
+        notes = (*notes, f"records have {other[1]} where COCO results have score")
     return read.with_source(replace(read.source, by_number=("images", "labels"), notes=(*read.source.notes, *notes)))
 
 
@@ -70,10 +73,23 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
 OTHER_SCORE = r'"(confidence|conf|scores|prob|probability|Score)"\s*:'
 
 
-def note_other_score_key(path: Path) -> tuple[str, ...]:
-    """Return a note if records have no `score` but another usual key of a confidence."""
-    found = re.search(OTHER_SCORE, head_of(Path(path)))
-    return (f"records have {found[1]} where COCO results have score",) if found else ()
+def note_if_counted_from_one(path: Path, file: _core.CocoFile, options: Options) -> str:
+    """Return a note if class ids are those of Ultralytics, counted from 1, and the ground truth is YOLO's, from 0.
+
+    Ultralytics' `predictions.json` has ids from 1 since version 8.2; records with `file_name` come from such a version.
+    Without it, an id equal to the number of classes, and none of 0, is the evidence. The classes of COCO, which have 91
+    ids, are left alone.
+    """
+    truth = options.like
+    if truth is None or not truth.source.format.startswith(("yolo", "data-yaml")) or options.label_offset:
+        return ""
+    if truth.labels.names is None or takes_names(options):
+        return ""
+    count, ids = len(truth.labels), file.ids_used()[1]
+    is_recent = re.match(r'\s*\[\s*\{[^}]*"file_name"', head_of(Path(path))) is not None
+    if not ids or min(ids) < 1 or max(ids) > count or not (is_recent or max(ids) == count):
+        return ""
+    return f"class ids 1 to {count} taken as Ultralytics', which count from 1: the ground truth's count from 0"
 
 
 Found = tuple[_core.Columns, Images, Labels]
@@ -190,6 +206,7 @@ PRESERVES = frozenset(
         "mask",
         "polygon",
         "polygon of several rings",
+        "track id",
         "unscored",
     }
 )
@@ -211,19 +228,6 @@ FORMAT = Format(
 START = re.compile(r'\{[^\[]*"(predictions|results|detections)"\s*:\s*\[\s*[\]{]')
 
 
-class ResultsDocument(msgspec.Struct):
-    """An object with an array of results under one of the usual keys; the array stays encoded."""
-
-    predictions: msgspec.Raw = msgspec.Raw()
-    results: msgspec.Raw = msgspec.Raw()
-    detections: msgspec.Raw = msgspec.Raw()
-
-    @property
-    def records(self) -> bytes:
-        """The encoded array of whichever key is present."""
-        return bytes(self.predictions) or bytes(self.results) or bytes(self.detections)
-
-
 def recognise_results_object(probe: PathProbe) -> str | None:
     """Return why a path is an object with results under `predictions`, `results` or `detections`."""
     start = "" if probe.is_folder else probe.head.lstrip()
@@ -234,8 +238,12 @@ def recognise_results_object(probe: PathProbe) -> str | None:
 
 
 def read_results_object(path: Path, options: Options) -> Annotations:
-    """Read the array of results inside an object."""
-    records = decode(path, ResultsDocument).records
+    """Read the array of results inside an object, under one of the usual keys; the array stays encoded."""
+    import msgspec
+
+    fields = [(key, msgspec.Raw, msgspec.Raw()) for key in ("predictions", "results", "detections")]
+    document = decode(path, msgspec.defstruct("ResultsDocument", fields))
+    records = next((found for key, _, _ in fields if (found := bytes(getattr(document, key)))), b"")
     if not records:
         raise ReadError(f"{path}: top level", expected="a key 'predictions', 'results' or 'detections'", found="none")
     return read_results(path, records, options, "results-object")
@@ -283,6 +291,8 @@ def read_results(path: Path, content: bytes, options: Options, format: str) -> A
 
 def write_json_lines(annotations: Annotations, path: Path) -> None:
     """Write one record of results per line."""
+    import msgspec
+
     lines = [msgspec.json.encode(record) + b"\n" for record in records_of(annotations, path)]
     write_atomically(path, b"".join(lines))
 

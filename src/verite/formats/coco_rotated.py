@@ -17,7 +17,7 @@ from verite.arrays import np
 from verite.errors import ReadError
 from verite.formats import coco, lvis, panoptic
 from verite.formats.format import Format, Options, PathProbe
-from verite.formats.shards import choose_split
+from verite.formats.shards import choose_split, image_key
 from verite.model.annotations import FIVE_NUMBERS, Annotations
 from verite.model.layouts import Floats
 from verite.model.polygons import Polygons
@@ -171,12 +171,23 @@ def is_coco(file: Path) -> bool:
 
 def read_coco_folder(path: Path, options: Options) -> Annotations:
     """Read the COCO document of one split."""
-    name, file = choose_split(path, documents(path), options, expected=f"{FILE} or {FOLDER}/*.json")
+    found = documents(path)
+    name, file = choose_split(path, found, options, expected=f"{FILE} or {FOLDER}/*.json", images_of=image_keys)
+    is_chosen = options.split is None and len(found) > 1
     read_document = lvis.read if lvis.recognise(PathProbe(file)) else coco.read
     annotations = read_document(file, replace(options, split=None))
-    return annotations.with_source(
-        replace(annotations.source, path=str(path), format="coco-folder", why=f"the split {name}" if name else "")
-    )
+    why = f"the split {name}" + (", which has the predicted images" if is_chosen else "") if name else ""
+    return annotations.with_source(replace(annotations.source, path=str(path), format="coco-folder", why=why))
+
+
+def image_keys(file: Path) -> set[str]:
+    """Return ids and file names of the images of a COCO document, as predictions may name them."""
+    try:
+        images = coco.read(file, Options()).images
+    except ReadError:
+        return set()
+    ids = [] if images.ids is None else images.ids.tolist()
+    return {image_key(word) for word in (*ids, *(images.names or ()))}
 
 
 COCO_FOLDER = Format(

@@ -136,11 +136,8 @@ def read(path: Path, options: Options) -> Annotations:
         for frame in range(count):
             rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])
         for number, track in enumerate(root.all("track")):
-            for shape in track.children:
-                if shape.attributes.get("outside", "0") == "1":
-                    continue
-                with rows.errors:
-                    add_framed(rows, shape, track.attributes.get("label"), size, number)
+            with rows.errors:
+                add_track(rows, track, size, number)
         rows.remark("tracks, one image per frame", count=sum(1 for _ in root.all("track")))
     if not rows.images:
         raise ReadError(root.where, expected="at least one <image> or <track> in <annotations>", found="none")
@@ -157,14 +154,45 @@ def add_image(rows: Rows, image: Element) -> None:
             add_shape(rows, name, shape, shape.attributes.get("label"), (height, width))
 
 
-def add_framed(rows: Rows, shape: Element, label: str | None, size: tuple[int, int], track: int) -> None:
-    """A shape of a track in its frame."""
+def add_track(rows: Rows, track: Element, size: tuple[int, int], number: int) -> None:
+    """The shapes of one track; frames between two keyframes get the linearly interpolated box.
+
+    Exports of CVAT have every frame; files of other tools have the keyframes alone. As in CVAT a shape lasts until the
+    next one, unless that frame says that the object is outside. Polygons and masks are not interpolated, and remarked.
+    """
+    before: tuple[int, list[float] | None] | None = None
+    label = track.attributes.get("label")
+    for shape in track.children:
+        if shape.attributes.get("outside", "0") == "1":
+            before = None
+            continue
+        with rows.errors:
+            frame = add_framed(rows, shape, label, size, number)
+            is_box = shape.tag == "box" and "rotation" not in shape.attributes
+            box = [shape.attribute_number(side) for side in CORNERS] if is_box else None
+            if before is not None and frame > before[0] + 1:
+                if box is None or before[1] is None:
+                    rows.remark("gaps between keyframes of polygons or masks, which are not interpolated", shape.where)
+                elif label is not None and label.strip():
+                    for between in range(before[0] + 1, frame):
+                        part = (between - before[0]) / (frame - before[0])
+                        inner = [a + part * (b - a) for a, b in zip(before[1], box, strict=True)]
+                        image = f"frame_{between:06d}"
+                        rows.remember_image(shape.where, image, (size[1], size[0]))
+                        rows.add(shape.where, image, label.strip(), inner, track=number)
+                    rows.remark("boxes interpolated between keyframes", shape.where, frame - before[0] - 1)
+            before = (frame, box)
+
+
+def add_framed(rows: Rows, shape: Element, label: str | None, size: tuple[int, int], track: int) -> int:
+    """A shape of a track in its frame, whose number is returned."""
     frame = to_whole(shape.attribute_number("frame"), "the number of a frame", shape.where)
     if not 0 <= frame <= FRAMES_AT_MOST:
         raise ReadError(shape.where, expected="the number of a frame, from 0", found=str(frame))
     image = f"frame_{frame:06d}"
     rows.remember_image(shape.where, image, (size[1], size[0]))
     add_shape(rows, image, shape, label, size, track)
+    return frame
 
 
 def video_size(root: Element) -> tuple[tuple[int, int], int]:

@@ -1,257 +1,188 @@
 """A YOLO dataset by its `data.yaml`: the image folders of train, val and test, and the class names.
 
-Labels are where Ultralytics looks for them: in `labels` for images in `images`, else beside the images. An image
-without a label file has no objects.
+The file is parsed by PyYAML, imported when a YAML file is read; all scalars stay text, so that a class `no` or `12` has
+that name. Labels are where Ultralytics looks for them: in `labels` for images in `images`, else beside the images. An
+image without a label file has no objects.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from verite.errors import ReadError, excerpt
+from verite.errors import BadParameter, ReadError, excerpt
 from verite.files import read_lines, read_text
 from verite.formats import yolo
 from verite.formats.format import Format, Options, PathProbe
-from verite.formats.shards import choose_split
+from verite.formats.shards import choose_split, image_key
 from verite.model.annotations import Annotations
 from verite.model.images import IMAGE_SUFFIXES
 
-Item = tuple[int | None, str]  # a class number, where there is one, and its name
+SPLITS = ("train", "val", "valid", "test")
+SUFFIXES = (".yaml", ".yml")
+FILE = "data.yaml"
+DEEPEST = 50  # levels of lists and maps: libyaml's composer recurses, and a file must not end the process
 
-KEY = re.compile(r"""(?:names|'names'|"names")\s*:(?:\s+(.*))?$""")
 
-NUMBER = re.compile(r"""\s*(?:(\d{1,9})|'(\d{1,9})'|"(\d{1,9})")\s*:\s+""")
+def load_yaml(path: Path, text: str) -> dict[str, Any]:
+    """Parse the first document of a YAML file, which must be a map.
 
-QUOTED = re.compile(r"""\s*(?:"([^"\\]*(?:\\.[^"\\]*)*)"|'([^']*(?:''[^']*)*)')\s*""")
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    text : str
+        Its contents.
 
-PLAIN_IN_BRACKETS = re.compile(r"""\s*[^\s"'#,\[\]{}&*!|>%@`][^,\[\]{}]*""")
+    Returns
+    -------
+    dict of str to yaml.Node
+        The node of each key; nodes have the line where they begin (`start_mark`).
 
-NO_PLAIN_START = tuple("\"'#,[]{}&*!|>%@`")
+    Raises
+    ------
+    ReadError
+        If the text is no YAML, is nested deeply, or has a key twice.
+    BadParameter
+        If PyYAML is missing.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise BadParameter(f"{path}: expected PyYAML to read it, found none; pip install pyyaml") from None
+    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        depth = 0
+        for event in yaml.parse(text, Loader=loader):
+            depth += isinstance(event, yaml.events.CollectionStartEvent)
+            depth -= isinstance(event, yaml.events.CollectionEndEvent)
+            if depth > DEEPEST:
+                raise ReadError(path, expected=f"at most {DEEPEST} levels of lists and maps", found="more")
+        root = next(yaml.compose_all(text, Loader=loader), None)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        last = text.rstrip().count("\n") + 1
+        where = f"{path}:{min(mark.line + 1, last)}" if mark is not None else str(path)
+        problem = excerpt(getattr(error, "problem", None) or str(error))
+        remedy = "was it cut off? (V403)" if mark is not None and mark.line + 1 >= last else ""
+        raise ReadError(where, expected="YAML", found=problem, remedy=remedy) from None
+    if root is not None and not isinstance(root, yaml.MappingNode):
+        raise ReadError(path, expected="a map with the keys names, train, val …", found=f"a {root.id}")
+    found: dict[str, Any] = {}
+    first: dict[str, int] = {}
+    for key, value in root.value if root is not None else ():
+        line = key.start_mark.line + 1
+        if str(key.value) in found:
+            lines = f"{first[key.value]} and {line}"
+            raise ReadError(path, expected=f"one key {key.value!r}", found=f"2, in lines {lines}")
+        found[str(key.value)], first[str(key.value)] = value, line
+    return found
 
-SPACE = re.compile(r"\s*")
+
+def texts_of(node: Any, where: str, expected: str) -> list[str]:
+    """Return the texts of a node, which is one text or a list of texts; an empty or null one has none."""
+    if node.id == "scalar":
+        return [node.value] if node.value not in ("", "null", "~") else []
+    odd = node if node.id == "mapping" else next((item for item in node.value if item.id != "scalar"), None)
+    if odd is not None:
+        raise ReadError(where, expected=expected, found=f"a {odd.id}")
+    return [item.value for item in node.value]
 
 
 def names_of_yaml(text: str, path: Path) -> list[str]:
-    """The class names in the order of their numbers.
+    """Return the class names in the order of their numbers: a list, or a map of the numbers 0, 1, 2 …, each once.
 
     >>> names_of_yaml("nc: 2\\nnames: [cat, 'guide dog']  # pets", Path("data.yaml"))
     ['cat', 'guide dog']
     """
-    lines = text.split("\n")
-    starts = [(i, match) for i, line in enumerate(lines) if (match := KEY.match(line.rstrip()))]
-    if len(starts) != 1:
-        found = "none" if not starts else f"{len(starts)}, in lines {starts[0][0] + 1} and {starts[1][0] + 1}"
-        raise ReadError(path, expected="one key 'names'", found=found)
-    at, match = starts[0]
-    rest = without_comment(match[1] or "")
-    where = f"{path}:{at + 1}"
-    if rest[:1] in ("[", "{"):
-        return in_order(items_in_brackets(rest, lines[at + 1 :], where), where)
-    if rest:
-        raise ReadError(where, expected="a list or map of class names", found=excerpt(rest))
-    return in_order(items_in_block(lines, at + 1, path), where)
-
-
-def without_comment(line: str) -> str:
-    """A line without the comment at its end; a # inside quotes or a word is no comment.
-
-    >>> without_comment("'a # b' # c"), without_comment("C#")
-    ("'a # b'", 'C#')
-    """
-    if "#" not in line:
-        return line.rstrip()
-    quote, is_escaped = "", False
-    for i, c in enumerate(line):
-        if quote:
-            quote = "" if c == quote and not is_escaped else quote
-            is_escaped = c == "\\" and quote == '"' and not is_escaped
-        elif c in "'\"" and (i == 0 or line[i - 1] in " ,[{"):
-            quote = c
-        elif c == "#" and (i == 0 or line[i - 1] in " \t"):
-            return line[:i].rstrip()
-    return line.rstrip()
-
-
-def items_in_brackets(first: str, following: list[str], where: str) -> list[Item]:
-    """`[a, b]` or `{0: a, 1: b}`, which may go on over several lines."""
-    is_map = first[0] == "{"
-    closing = "}" if is_map else "]"
-    parts = [first]
-    for line in following:
-        if parts[-1].endswith(closing):
-            break
-        parts += [part] if (part := without_comment(line).strip()) else []
-    text = " ".join(parts)
-    if not text.endswith(closing):
-        cut = "the end of the file"
-        raise ReadError(where, expected=f"names up to a {closing!r}", found=cut, remedy="was it cut off? (V403)")
-    text = text[1:-1].rstrip()
-    items: list[Item] = []
-    at = 0
-    while at < len(text):
-        number, at = number_at(text, at) if is_map else (None, at)
-        found = QUOTED.match(text, at) or PLAIN_IN_BRACKETS.match(text, at)
-        end = found.end() if found else at
-        if found is None or text[end : end + 1] not in ("", ","):
-            raise ReadError(where, expected="names with commas between them", found=excerpt(text[at : at + 60]))
-        items.append((number, name_of(found, where)))
-        at = end + 1
-        at = space.end() if (space := SPACE.match(text, at)) else at
-    return items
-
-
-def items_in_block(lines: list[str], at: int, path: Path) -> list[Item]:
-    """One name a line, `- cat` or `0: cat`, down to the next key."""
-    items: list[Item] = []
-    for i in range(at, len(lines)):
-        text = without_comment(lines[i])
-        if not text.strip():
-            continue
-        if text[0] not in " -" or text.startswith("---"):
-            break
-        where = f"{path}:{i + 1}"
-        text = text.strip()
-        number, start = (None, 2) if text.startswith("- ") else number_at(text, 0)
-        if not start:
-            raise ReadError(where, expected="'- NAME' or 'NUMBER: NAME'", found=excerpt(text))
-        text = text[start:].strip()
-        found = QUOTED.fullmatch(text)
-        if found is None and (not text or text.startswith(NO_PLAIN_START) or ": " in text or text.endswith(":")):
-            raise ReadError(where, expected="a class name", found=excerpt(text))
-        items.append((number, name_of(found, where) if found else text))
-    return items
-
-
-def number_at(text: str, at: int) -> tuple[int | None, int]:
-    """The class number before a colon, and where the name begins.
-
-    >>> number_at("12: dining table", 0)
-    (12, 4)
-    """
-    match = NUMBER.match(text, at)
-    return (int(next(g for g in match.groups() if g)), match.end()) if match else (None, at)
-
-
-def name_of(found: re.Match[str], where: str) -> str:
-    """A name without its quotes."""
-    if found.re is not QUOTED:
-        return found[0].strip()
-    double, single = found.groups()
-    if double is None:
-        return str(single.replace("''", "'"))
-    try:
-        name = str(json.loads(f'"{double}"'))
-        name.encode()
-    except ValueError:
-        raise ReadError(where, expected="a class name", found=excerpt(found[0].strip())) from None
-    return name
-
-
-def in_order(items: list[Item], where: str) -> list[str]:
-    """Names by number: the numbers of a map must be 0, 1, 2 … in some order."""
-    if not items:
+    node = load_yaml(path, text).get("names")
+    if node is None:
+        raise ReadError(path, expected="one key 'names'", found="none")
+    where = f"{path}:{node.start_mark.line + 1}"
+    if node.value in ("", "null", "~", []):
         raise ReadError(where, expected="class names", found="none")
-    if all(number is None for number, _ in items):
-        return [name for _, name in items]
-    numbers = [-1 if number is None else number for number, _ in items]
-    for expected, number in enumerate(sorted(numbers)):
-        if number != expected:
-            found = f"{number}" if number >= 0 else "a name without one"
-            raise ReadError(where, expected=f"class numbers 0 to {len(items) - 1}, each once", found=found)
-    names = [""] * len(items)
-    for number, (_, name) in zip(numbers, items, strict=True):
-        names[number] = name
-    return names
+    if not isinstance(node.value, list):
+        raise ReadError(where, expected="a list or map of class names", found=excerpt(node.value))
+    items = node.value if node.id == "mapping" else [(None, item) for item in node.value]
+    names: dict[str, str] = {}
+    for i, (key, item) in enumerate(items):
+        place = f"{path}:{item.start_mark.line + 1}"
+        number = str(i) if key is None else str(key.value)
+        if not isinstance(item.value, str):
+            raise ReadError(place, expected="a class name", found=f"a {item.id}")
+        if not number.isdecimal() or int(number) >= len(items) or str(int(number)) in names:
+            expected = f"class numbers 0 to {len(items) - 1}, each once"
+            raise ReadError(place, expected=expected, found=excerpt(number))
+        names[str(int(number))] = item.value.removesuffix("\n")
+    return [names[str(i)] for i in range(len(items))]
 
 
-SPLITS = ("train", "val", "valid", "test")
-
-SUFFIXES = (".yaml", ".yml")
-
-FILE = "data.yaml"
-
-ENTRY = re.compile(r"""^(path|train|val|valid|test)\s*:(?:\s+(.*))?$""")
+def keypoint_shape(path: Path) -> tuple[int, int] | None:
+    """Return `kpt_shape` of a YAML file: how many keypoints, and how many numbers each (2 or 3); None without it."""
+    text = read_text(path)
+    if "kpt_shape" not in text:
+        return None
+    node = load_yaml(path, text).get("kpt_shape")
+    words = [] if node is None else texts_of(node, f"{path}:{node.start_mark.line + 1}", "two numbers")
+    if len(words) != 2 or not (words[0].isdecimal() and len(words[0]) <= 4 and words[1] in ("2", "3")):
+        return None
+    return int(words[0]), int(words[1])
 
 
 def recognise(probe: PathProbe) -> str | None:
-    """The file itself, or a folder around it whose labels are not simply in `labels`."""
+    """Return why a path is such a dataset: the file itself, or a folder around it whose labels are not in `labels`."""
     if probe.is_folder:
         file = probe.path / FILE
         return recognise(PathProbe(file)) if file.is_file() and not yolo.label_folders(probe.path) else None
     if probe.path.suffix.lower() not in SUFFIXES:
         return None
-    lines = probe.head.splitlines()
-    if any(KEY.match(line.rstrip()) for line in lines) and any(ENTRY.match(line) for line in lines):
-        return "a YAML file with names and folders of pictures"
-    return None
+    keys = {match[1].strip("'\"") for match in re.finditer(r"^(\S+)\s*:(?=\s|$)", probe.head, re.MULTILINE)}
+    is_dataset = "names" in keys and keys.intersection((*SPLITS, "path"))
+    return "a YAML file with names and image folders" if is_dataset else None
 
 
 def read(path: Path, options: Options) -> Annotations:
     """Read the labels of one split of the dataset."""
     path = path / FILE if path.is_dir() else path
     text = read_text(path)
-    entries = entries_of(text, path)
+    nodes = load_yaml(path, text)
+    entries = {
+        key: folders
+        for key in ("path", *SPLITS)
+        if key in nodes
+        and (folders := texts_of(nodes[key], f"{path}:{nodes[key].start_mark.line + 1}", "a folder or a list of them"))
+    }
     root = place_of(path.parent, entries.pop("path", ["."])[0])
-    name, folders = choose_split(path, entries, options, expected=f"one of the keys {', '.join(SPLITS)}")
+    name, folders = choose_split(
+        path,
+        entries,
+        options,
+        expected=f"one of the keys {', '.join(SPLITS)}",
+        images_of=lambda folders: {
+            image_key(picture.name)
+            for folder in folders
+            if place_of(root, folder).exists()
+            for picture in pictures_of(path, root, folder)
+        },
+    )
+    is_chosen = options.split is None and len(entries) > 1
     pictures = [picture for folder in folders for picture in pictures_of(path, root, folder)]
     if not pictures:
-        raise ReadError(path, expected=f"pictures in {', '.join(folders)}", found="none")
+        raise ReadError(path, expected=f"images in {', '.join(folders)}", found="none")
     names = options.names if options.names is not None else names_of_yaml(text, path)
     labels = {picture: label_file(picture) for picture in pictures}
     if not any(file.is_file() for file in labels.values()):
         first = labels[pictures[0]]
-        raise ReadError(path, expected=f"labels such as {first}", found="none for any picture")
+        raise ReadError(path, expected=f"labels such as {first}", found="none for any image")
+    why = f"the split {name}" + (", which has the predicted images" if is_chosen else "")
     annotations = yolo.read_files(path, replace(options, names=names, split=None), labels)
-    return annotations.with_source(replace(annotations.source, format="data-yaml", why=f"the split {name}"))
-
-
-def entries_of(text: str, path: Path) -> dict[str, list[str]]:
-    """The root and the folders of each split: a text, or a list of texts."""
-    found: dict[str, list[str]] = {}
-    lines = text.split("\n")
-    for i, line in enumerate(lines):
-        match = ENTRY.match(line.rstrip())
-        if not match:
-            continue
-        where, rest = f"{path}:{i + 1}", without_comment(match[2] or "").strip()
-        if rest.startswith("["):
-            values = [part for part in rest.strip("[]").split(",") if part.strip()]
-        elif rest:
-            values = [rest]
-        else:
-            values = list(block_values(lines[i + 1 :]))
-        if match[1] in found:
-            raise ReadError(where, expected="each key once", found=f"a second {match[1]!r}")
-        plain = [plain_text(value.strip(), where) for value in values]
-        if plain and plain != ["null"]:
-            found[match[1]] = plain
-    return found
-
-
-def block_values(lines: list[str]) -> list[str]:
-    values = []
-    for line in lines:
-        text = without_comment(line).strip()
-        if not text:
-            continue
-        if not text.startswith("- "):
-            break
-        values.append(text[2:])
-    return values
-
-
-def plain_text(word: str, where: str) -> str:
-    found = QUOTED.fullmatch(word)
-    if found is None and (not word or word[0] in "\"'[]{}&*!|>%@`"):
-        raise ReadError(where, expected="a folder", found=excerpt(word))
-    return name_of(found, where) if found else word
+    return annotations.with_source(replace(annotations.source, format="data-yaml", why=why))
 
 
 def place_of(base: Path, word: str) -> Path:
-    """A folder beside the file; as Ultralytics does, `../train/images` is also looked for as `train/images`."""
+    """Return a folder beside the file; as Ultralytics does, `../train/images` is also looked for as `train/images`."""
     place = base / word
     if not place.exists() and word.startswith("../"):
         return base / word[3:]
@@ -259,7 +190,7 @@ def place_of(base: Path, word: str) -> Path:
 
 
 def pictures_of(path: Path, root: Path, word: str) -> list[Path]:
-    """The pictures of a folder and those below it, or those that a list names."""
+    """Return the images of a folder and those below it, or those that a list names."""
     place = place_of(root, word)
     if place.is_dir():
         found = (p for p in place.rglob("*") if p.suffix.lower() in IMAGE_SUFFIXES and not p.name.startswith("."))
@@ -271,7 +202,7 @@ def pictures_of(path: Path, root: Path, word: str) -> list[Path]:
 
 
 def label_file(picture: Path) -> Path:
-    """`labels/val/a.txt` for `images/val/a.jpg`, the last `images` of the path being meant."""
+    """Return `labels/val/a.txt` for `images/val/a.jpg`; the last `images` of the path is replaced."""
     parts = list(picture.parts)
     at = [i for i, part in enumerate(parts[:-1]) if part == "images"]
     if at:
@@ -281,8 +212,8 @@ def label_file(picture: Path) -> Path:
 
 FORMAT = Format(
     name="data-yaml",
-    title="YOLO data set",
-    about="`data.yaml` with the folders of its splits and class names; `split` says which one",
+    title="YOLO dataset",
+    about="`data.yaml` with the folders of its splits and class names; `split` selects one",
     recognise=recognise,
     read=read,
     options=yolo.FORMAT.options | {"split"},

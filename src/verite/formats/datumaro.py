@@ -48,6 +48,13 @@ class DatumaroShape(msgspec.Struct):
         found = self.attributes.get("score")
         return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
+    @property
+    def track(self) -> int | None:
+        """The attribute `track_id`, which CVAT writes for the shapes of tracks."""
+        found = self.attributes.get("track_id")
+        is_id = isinstance(found, int) and not isinstance(found, bool) and abs(found) < 2**63
+        return found if is_id else None
+
 
 class DatumaroPicture(msgspec.Struct):
     path: str = ""
@@ -95,7 +102,7 @@ def read_item(rows: Rows, where: str, item: Item, names: list[str], *, is_pred: 
             flags = [flag for key, flag in FLAGS.items() if shape.attributes.get(key) is True]
             box, outline = READERS[shape.type](shape, place)
             confidence = shape.score if is_pred else None
-            rows.add(place, name, names[shape.label_id], box, confidence, flags=flags, **outline)
+            rows.add(place, name, names[shape.label_id], box, confidence, track=shape.track, flags=flags, **outline)
 
 
 def read_box(shape: DatumaroShape, place: str) -> tuple[list[float], dict[str, Any]]:

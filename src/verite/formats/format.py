@@ -54,6 +54,7 @@ def facts_of(annotations: Annotations) -> set[str]:
         "keypoints": annotations.regions.has_keypoints,
         "object id": annotations.ids is not None,
         "skeleton": labels.skeletons is not None,
+        "track id": annotations.track is not None,
         "unused class": is_unused and labels.names is not None,
         "unused class id": is_unused and labels.names is None,
         **facts_of_images(annotations.images),
@@ -186,6 +187,7 @@ class Options:
     class_map: ClassMap | None = None  # names of classes and the classes they stand for
     field: str | None = None  # which field of a framework's object holds the objects
     like: Annotations | None = None  # the truth: its images give sizes, its labels names
+    predictions: Any = None  # what is read next to this ground truth: its images may select the split
     side: str | None = None  # who asks: truth or pred on the command line, "" for its only side, None for Python
 
     @classmethod
@@ -333,9 +335,18 @@ class PathProbe:
     @cached_property
     def document_heads(self) -> list[str]:
         """How the first three documents (JSON, JSON lines, a manifest) of a path begin; other files are skipped."""
+        return [head_of(p).lstrip() for p in self.documents]
+
+    @cached_property
+    def document_tails(self) -> list[str]:
+        """How these documents end."""
+        return [tail_of(p) for p in self.documents]
+
+    @cached_property
+    def documents(self) -> list[Path]:
+        """The first three documents of the path."""
         suffixes = (".json", ".jsonl", ".ndjson", ".manifest")
-        files = [p for p in self.files if p.suffix.lower() in suffixes or not self.is_folder]
-        return [head_of(p).lstrip() for p in files[:3]]
+        return [p for p in self.files if p.suffix.lower() in suffixes or not self.is_folder][:3]
 
     @cached_property
     def lines(self) -> list[list[str]]:
@@ -395,6 +406,7 @@ REQUIREMENTS = (
     "masks that do not overlap",
     "no confidence",
     "rectangles",
+    "tracks",
 )
 
 # What most readers make use of: the four numbers and what they are measured in.

@@ -9,14 +9,13 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import msgspec
-
 from verite.arrays import np
 from verite.errors import ErrorCollector, ReadError, excerpt
 from verite.files import read_bytes, write_atomically
 from verite.limits import limit, remedy
 
 if TYPE_CHECKING:
+    import msgspec
     from numpy.typing import NDArray
 
 T = TypeVar("T")
@@ -39,6 +38,8 @@ def decode(path: Path, kind: Any, *, nan_in: frozenset[str] = frozenset()) -> An
 
 def decode_bytes(path: Path, data: bytes, kind: Any = Any, *, nan_in: frozenset[str] = frozenset()) -> Any:
     """JSON that is in memory, or a part of a file; `path` is what messages call it."""
+    import msgspec
+
     data = data.removeprefix(b"\xef\xbb\xbf")
     check_depth(path, data)
     try:
@@ -56,6 +57,9 @@ def decode_bytes(path: Path, data: bytes, kind: Any = Any, *, nan_in: frozenset[
 
 
 def convert_document(path: Path, document: Any, kind: Any) -> Any:
+    """Convert a decoded document to `kind`."""
+    import msgspec
+
     try:
         return msgspec.convert(document, kind)
     except msgspec.ValidationError as error:
@@ -66,6 +70,8 @@ def convert_document(path: Path, document: Any, kind: Any) -> Any:
 
 def convert_records(place: str, records: Sequence[Any], kind: type[T], errors: ErrorCollector) -> dict[int, T]:
     """Records of a list as `kind`, by their numbers; those that are none are left out, where that is tolerated."""
+    import msgspec
+
     found = {}
     for i, record in enumerate(records):
         with errors:
@@ -180,9 +186,11 @@ def check_finite(path: Path, what: str, values: NDArray[np.float64]) -> None:
     is_finite = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
     if not is_finite.all():
         found = f"NaN or infinity in object {int(np.argmin(is_finite))}"
-        raise ReadError(path, expected=f"{what} that JSON can hold", found=found, remedy="mend it or leave it out")
+        raise ReadError(path, expected=f"{what} that JSON can hold", found=found, remedy="fix it or leave it out")
 
 
 def write_json(path: Path, document: Any) -> None:
     """One line, whole or not at all."""
+    import msgspec
+
     write_atomically(path, msgspec.json.encode(document) + b"\n")

@@ -154,10 +154,13 @@ class Task(msgspec.Struct):
     annotations: list[Drawn] | None = None
     completions: list[Drawn] | None = None  # what annotations were called before 1.0
     predictions: list[Drawn] = []
+    result: list[Result] = []  # where the file is one annotation, as the editor hands it over
 
     @property
     def drawn(self) -> list[Drawn]:
-        return [drawn for drawn in self.annotations or self.completions or [] if not drawn.was_cancelled]
+        """The annotations that were not cancelled."""
+        own = [Drawn(self.result)] if self.result else []
+        return [drawn for drawn in self.annotations or self.completions or own if not drawn.was_cancelled]
 
 
 def recognise(probe: PathProbe) -> str | None:

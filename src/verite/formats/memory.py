@@ -22,7 +22,7 @@ from verite.formats import coco, coco_results, lvis, tables
 from verite.formats import mask_images as mask_pictures
 from verite.formats.annotators import annotators_of_records, with_annotators
 from verite.formats.archives import Archive, temporary_folder
-from verite.formats.arrow_stream import read_stream
+from verite.formats.coco_video import with_tracks
 from verite.formats.format import Options, check_offsets, notes_on_unused_options
 from verite.formats.frameworks import FRAMEWORKS
 from verite.formats.mask_images import are_arrays, from_arrays
@@ -46,19 +46,34 @@ def to_array(values: Any) -> NDArray[Any]:
     return np.asarray(values)
 
 
-def from_torchvision(given: Sequence[Mapping[str, Any]], options: Options) -> Annotations:
-    """Convert a list of torchvision dictionaries, one per image: boxes (corners), labels, and scores for predictions.
+def from_torchvision(given: Any, options: Options) -> Annotations:
+    """Convert torchvision dictionaries, one per image: boxes (corners), labels, and scores for predictions.
 
-    Masks, keypoints, areas and `iscrowd` are read where they exist. Images are numbered by `image_id`, else from 0.
+    Parameters
+    ----------
+    given : sequence or mapping of str to mapping
+        A list, whose images are numbered by `image_id`, else from 0; or a dictionary by image name. Masks, keypoints,
+        areas and `iscrowd` are read where they exist. The labels of Hugging Face's image processors (DETR and the
+        like) have `class_labels`, and boxes as centre and size in fractions of `orig_size` (height, width).
+    options : Options
+        How to read them.
     """
-    ids = [scalar(item["image_id"]) if "image_id" in item else i for i, item in enumerate(given)]
+    items = list(given.values()) if isinstance(given, Mapping) else given
+    ids: list[Any] = (
+        [str(name) for name in given]
+        if isinstance(given, Mapping)
+        else [scalar(item["image_id"]) if "image_id" in item else i for i, item in enumerate(items)]
+    )
     keys = {"scores": "scores", "masks": "masks", "crowds": "iscrowd", "keypoints": "keypoints", "areas": "area"}
-    parts = [
-        ImageObjects(
-            f"image {id}", item["boxes"], item["labels"], **{name: item.get(key) for name, key in keys.items()}
-        )
-        for id, item in zip(ids, given, strict=True)
-    ]
+    parts = []
+    for id, item in zip(ids, items, strict=True):
+        where = f"image {id}"
+        facts = {name: item.get(key) for name, key in keys.items()}
+        if "class_labels" in item:
+            facts["areas"] = None  # of the resized image
+            parts.append(ImageObjects(where, corners_of_detr(where, item), item["class_labels"], **facts))
+        else:
+            parts.append(ImageObjects(where, item["boxes"], item["labels"], **facts))
     twice = next((id for id, count in Counter(map(str, ids)).items() if count > 1), None)
     if twice is not None:
         raise BadParameter(f"torchvision dictionaries: expected each image once, found a second image_id {twice}")
@@ -68,6 +83,19 @@ def from_torchvision(given: Sequence[Mapping[str, Any]], options: Options) -> An
                 raise BadParameter(f"image_id: expected integers from -2^63 to 2^63 - 1, or names, found {id}")
         return join_parts(parts, images_by_number(ids, options), options, "torchvision dictionaries")
     return join_parts(parts, Images([str(id) for id in ids]), options, "torchvision dictionaries")
+
+
+def corners_of_detr(where: str, item: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return the corners in pixels of boxes that are centre and size in fractions of the image."""
+    size = to_array(item["orig_size"]).reshape(-1) if "orig_size" in item else np.empty(0)
+    if len(size) != 2:
+        raise BadParameter(
+            f"{where}: expected orig_size (height, width) beside class_labels, found {len(size)} numbers"
+        )
+    centres = ImageObjects(where, item["boxes"], item["class_labels"]).corners()
+    half = centres[:, 2:] / 2
+    corners = np.concatenate([centres[:, :2] - half, centres[:, :2] + half], axis=1)
+    return np.asarray(corners * np.tile(size[::-1].astype(np.float64), 2))
 
 
 def scalar(value: Any) -> Any:
@@ -266,7 +294,8 @@ def are_detectors(given: object) -> bool:
 
     One set may also be a dictionary: a COCO document, the columns of a table, or images by name.
     """
-    if not isinstance(given, Mapping) or is_coco_dictionary(given) or is_supervision(given) or are_arrays(given):
+    known = (is_coco_dictionary, is_supervision, is_torchvision, are_arrays)
+    if not isinstance(given, Mapping) or any(fits(given) for fits in known):
         return False
     is_table = any(key in given for key in IMAGE) and any(key in given for key in LABEL)
     return not (is_table and is_columns(given))
@@ -305,8 +334,12 @@ def is_results(given: Any) -> bool:
 
 
 def is_torchvision(given: Any) -> bool:
-    """Tell whether an object is a list of torchvision dictionaries."""
-    return is_list_of(given, lambda item: isinstance(item, Mapping) and "boxes" in item and "labels" in item)
+    """Tell whether an object is a list of torchvision dictionaries, or a dictionary of them by image name."""
+
+    def fits(item: Any) -> bool:
+        return isinstance(item, Mapping) and "boxes" in item and ("labels" in item or "class_labels" in item)
+
+    return is_list_of(list(given.values()) if isinstance(given, Mapping) else given, fits)
 
 
 def is_supervision(given: Any) -> bool:
@@ -332,7 +365,7 @@ def is_structured(given: Any) -> bool:
 
 
 def is_frame(given: Any) -> bool:
-    """Tell whether an object is a data frame without Arrow export, as in pandas before version 3."""
+    """Tell whether an object is a data frame of pandas or polars."""
     return all(hasattr(given, name) for name in ("to_numpy", "__getitem__", "columns"))
 
 
@@ -354,6 +387,7 @@ def is_lvis(given: Any) -> bool:
 def from_coco(given: Any, options: Options) -> Annotations:
     """Convert a COCO or LVIS document."""
     annotations = read_encoded("COCO dictionary", given, lvis if is_lvis(given) else coco, options)
+    annotations = with_tracks(annotations, given, "COCO dictionary")
     return with_annotators(annotations, annotators_of_records(given["annotations"]))
 
 
@@ -394,10 +428,12 @@ def to_plain(value: Any) -> Any:
 
 
 def from_arrow_stream(given: Any, options: Options) -> Annotations:
-    """Convert a table with `__arrow_c_stream__`; pandas 2 needs pyarrow for it, and is read by columns without."""
+    """Convert a table with `__arrow_c_stream__` by pyarrow; data frames are read by their columns without it."""
+    from verite.formats.table_files import columns_of_arrow
+
     try:
-        columns = read_stream(given)
-    except Exception:  # pandas 2 needs pyarrow to give a stream, and none holds rings and runs in one column
+        columns = columns_of_arrow(given)
+    except Exception:  # no pyarrow, or a frame with rings and runs in one column, which no Arrow type holds
         if not is_frame(given):
             raise
         return from_data_frame(given, options)
@@ -414,15 +450,15 @@ def from_structured_array(given: Any, options: Options) -> Annotations:
 
 
 def from_data_frame(given: Any, options: Options) -> Annotations:
-    """Convert a pandas data frame by columns."""
+    """Convert a data frame of pandas or polars by columns, without pyarrow."""
     columns: Columns = {str(name): cells_of(given[name]) for name in given.columns}
     return read_columns("table", columns, options)
 
 
 def cells_of(column: Any) -> NDArray[Any]:
-    """Return the cells of a pandas column, None where a value is missing."""
+    """Return the cells of a column of a data frame, None where a value is missing."""
     cells = np.array(column.to_numpy())
-    if cells.dtype == object:
+    if cells.dtype == object and hasattr(column, "isna"):  # pandas; polars has None there already
         cells[np.asarray(column.isna())] = None
     return cells
 
@@ -444,11 +480,12 @@ def to_column(values: Any) -> Any:
 IN_MEMORY_FORMATS = (
     InMemoryFormat("annotations", lambda given: isinstance(given, Annotations), lambda given, _: given),
     InMemoryFormat("a COCO dictionary", is_coco_dictionary, from_coco, coco.FORMAT.options),
-    InMemoryFormat("a list of COCO results", is_results, lambda given, options: read_encoded(
-        "COCO results", given, coco_results, options), coco_results.FORMAT.options),
+    InMemoryFormat("a list of COCO results", is_results, lambda given, options: with_tracks(read_encoded(
+        "COCO results", given, coco_results, options), given, "COCO results"), coco_results.FORMAT.options),
     InMemoryFormat("a pycocotools COCO object", is_pycocotools,
                    lambda given, options: from_coco(given.dataset, options), coco.FORMAT.options),
-    InMemoryFormat("a list of torchvision dictionaries", is_torchvision, from_torchvision, FRAMEWORK_OPTIONS),
+    InMemoryFormat("torchvision dictionaries (a list, or by image name)", is_torchvision, from_torchvision,
+               FRAMEWORK_OPTIONS),
     InMemoryFormat("supervision.Detections (one, a list, or by image name)", is_supervision, from_supervision,
                FRAMEWORK_OPTIONS),
     *(InMemoryFormat(one.title, one.matches, one.take, one.options) for one in FRAMEWORKS),

@@ -5,6 +5,7 @@ Boxes are corners in pixels; labels are numbers from 0, which the option `names`
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import msgspec
@@ -34,10 +35,13 @@ class ImagePredictions(msgspec.Struct):
     masks: list[MaskRuns] = []
 
 
+START = re.compile(r'\{\s*"(labels|scores|bboxes|masks)"\s*:')  # not of a dictionary of images
+
+
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is MMDetection's: a JSON object with labels, scores and bboxes."""
     for head in probe.document_heads:
-        if head.startswith("{") and has_keys(head, "labels") and ('"scores"' in head or '"bboxes"' in head):
+        if START.match(head) and has_keys(head, "labels") and ('"scores"' in head or '"bboxes"' in head):
             return "JSON with labels, scores and bboxes, as MMDetection writes one file per image"
     return None
 

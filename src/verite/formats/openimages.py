@@ -14,6 +14,7 @@ import binascii
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,17 +26,18 @@ from verite.arrays import np
 from verite.csv_files import SHORT, lines_of
 from verite.errors import DataError, ErrorCollector, ReadError, excerpt
 from verite.files import find_path, write_atomically
-from verite.formats.format import Format, Options, PathProbe, check_ends, check_name, check_words
+from verite.formats.format import FRAMES, Format, Options, PathProbe, check_ends, check_name, check_words
 from verite.formats.imagenet_loc import LONGEST, objects_in, words_per_object
 from verite.formats.json_documents import decode
 from verite.formats.polygons import bounds_of_runs, check_mask_size, parse_runs
 from verite.formats.rows import Rows
+from verite.formats.shards import choose_split, image_key
 from verite.formats.sizes import check_size, fractions, open_image
 from verite.formats.table_files import header_columns, read_csv_table, single_csv_file
 from verite.formats.text_lines import to_number
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import ABSENT, PRESENT, Hierarchy, ImageLevelLabels, Labels
-from verite.model.images import Images
+from verite.model.images import Images, split_of
 from verite.model.rasters import runs_of
 from verite.model.regions import MASK, Regions
 from verite.model.styles import csv_text
@@ -153,14 +155,37 @@ LONGEST_MASK = 1 << 24  # characters of a mask
 NO_CONFIDENCE = ("", "1", "1.0")
 
 
+BOX_FILE = "-annotations-bbox"
+
+
+def box_files(folder: Path) -> dict[str, Path]:
+    """Return the box files of a folder by split: `validation-annotations-bbox.csv`, `oidv6-train-annotations-…`."""
+    files = {file.stem.removesuffix(BOX_FILE): file for file in sorted(folder.glob(f"*{BOX_FILE}.csv"))}
+    return {name.rpartition("-")[2]: file for name, file in files.items() if split_of(name.rpartition("-")[2])}
+
+
+def images_of_boxes(file: Path) -> set[str]:
+    """Return the images of a box file, as `choose_split` compares them."""
+    images = read(file, Options()).images
+    return {image_key(images.name(i)) for i in range(len(images))}
+
+
 def recognise(probe: PathProbe) -> str | None:
-    """Return why a path is Open Images boxes: a CSV file with its required columns."""
+    """Return why a path is Open Images boxes: a CSV file with its required columns, or a folder of such files."""
+    if probe.is_folder and box_files(probe.path):
+        return f"a folder with *{BOX_FILE}.csv"
     known = header_columns(probe, REQUIRED)
     return f"a CSV file with the columns {', '.join(REQUIRED)}" if len(known) == len(REQUIRED) else None
 
 
 def read(path: Path, options: Options) -> Annotations:
-    """Read the boxes of an Open Images CSV."""
+    """Read the boxes of an Open Images CSV; of the dataset's folder those of one split."""
+    if path.is_dir() and (parts := box_files(path)):
+        name, file = choose_split(path, parts, options, expected="boxes of a split", images_of=images_of_boxes)
+        found = read(file, replace(options, split=None))
+        is_chosen = options.split is None and len(parts) > 1
+        why = f"the split {name}" + (", which has the predicted images" if is_chosen else "")
+        return found.with_source(replace(found.source, path=str(path), why=f"{why}; {found.source.why}"))
     longest = LONGEST_MASK if header_columns(PathProbe(path), MASKED) else SHORT
     sheet = read_csv_table(path, REQUIRED, COLUMNS, longest=longest)
     if "Mask" in sheet.columns and not all(name in sheet.columns for name in MASKED):
@@ -265,6 +290,7 @@ FORMAT = Format(
     write=write,
     preserves=PRESERVES,
     requires=frozenset({"image size"}),
+    options=FRAMES | {"split"},
     suffixes=(".csv",),
 )
 

@@ -8,7 +8,7 @@ boxes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 from typing import Annotated as Typed
@@ -23,6 +23,7 @@ from verite.formats.format import Format, Options, PathProbe, check_name, file_s
 from verite.formats.json_documents import convert_records, decode, write_json
 from verite.formats.label_images import Segments, decode_pixels, join, paint, rows_by_image, split
 from verite.formats.polygons import bounds_of_runs
+from verite.formats.shards import choose_split
 from verite.formats.sizes import check_size, open_image
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import Labels
@@ -395,6 +396,8 @@ THING, STUFF = "thing", "stuff"
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is panoptic JSON: `segments_info` near its beginning or end."""
     if probe.is_folder:
+        if root_files(probe.path):
+            return "COCO's root folder with annotations/panoptic_*.json"
         files = probe.with_suffix(".json")
         probe = PathProbe(files[0]) if len(files) == 1 else probe
     start = "" if probe.is_folder else probe.head.lstrip()
@@ -404,8 +407,24 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def read(path: Path, options: Options) -> Annotations:
-    """Read the segments of all images as masks."""
-    return read_panoptic(path, options)
+    """Read the segments of all images as masks; of COCO's root folder those of one split."""
+    parts = root_files(path)
+    if not parts:
+        return read_panoptic(path, options)
+    name, file = choose_split(path, parts, options, expected="panoptic segments of a split")
+    found = read_panoptic(file, replace(options, split=None))
+    return found.with_source(replace(found.source, path=str(path), why=f"the split {name}"))
+
+
+def root_files(path: Path) -> dict[str, Path]:
+    """Return the documents of COCO's root folder by split (`annotations/panoptic_val2017.json`).
+
+    Empty if there are documents of objects beside them: then the folder is read as COCO's.
+    """
+    folder = path / "annotations"
+    if not folder.is_dir() or any(folder.glob("instances_*.json")):
+        return {}
+    return {file.stem.removeprefix("panoptic_"): file for file in sorted(folder.glob("panoptic_*.json"))}
 
 
 def write(annotations: Annotations, path: Path) -> None:
@@ -440,5 +459,5 @@ FORMAT = Format(
     write=write,
     preserves=PRESERVES,
     requires=frozenset({"class id", "masks that do not overlap"}),
-    options=frozenset({"image_offset", "images", "label_offset"}),
+    options=frozenset({"image_offset", "images", "label_offset", "split"}),
 )

@@ -41,6 +41,7 @@ REGISTRY = {
     "coco-results": "verite.formats.coco_results",
     "results-object": "verite.formats.coco_results:RESULTS_OBJECT",
     "json-lines": "verite.formats.coco_results:JSON_LINES",
+    "by-image": "verite.formats.by_image",
     "coco-folder": "verite.formats.coco_rotated:COCO_FOLDER",
     "label-studio": "verite.formats.label_studio",
     "via": "verite.formats.via",
@@ -49,6 +50,7 @@ REGISTRY = {
     "labelme-xml": "verite.formats.labelme_xml",
     "voc": "verite.formats.voc",
     "voc-results": "verite.formats.voc:VOC_RESULTS",
+    "image-lines": "verite.formats.by_image:IMAGE_LINES",
     "kaggle": "verite.formats.kaggle",
     "imagenet-loc": "verite.formats.imagenet_loc",
     "openimages-predictions": "verite.formats.openimages:CHALLENGE_PREDICTIONS",
@@ -60,8 +62,10 @@ REGISTRY = {
     "data-yaml": "verite.formats.data_yaml",
     "wider": "verite.formats.wider",
     "visdrone": "verite.formats.visdrone",
+    "mots": "verite.formats.mot:MOTS",
     "mot": "verite.formats.mot",
     "kitti": "verite.formats.kitti",
+    "kitti-tracking": "verite.formats.kitti:TRACKING",
     "dota": "verite.formats.dota",
     "yolo-pose": "verite.formats.yolo:YOLO_POSE",
     "yolo": "verite.formats.yolo",
@@ -84,14 +88,25 @@ MARKS = {
     "azure-ml": ("image_url",),
     "vott": ('"asset',),
     "kili": ("jsonResponse",),
+    "by-image": ('"boxes"', '"bbox"'),
     "mmdet": ('"bboxes"', '"scores"'),
     "cityscapes-polygons": ("imgHeight",),
+    "vision-language": ("box_2d", "<loc"),
+}
+
+# The same for documents that may have the word at their end alone.
+LATE_MARKS = {
+    "panoptic": ('"segments_info"',),
+    "lvis": ('"neg_category_ids"', '"not_exhaustive_category_ids"', '"frequency"'),
 }
 
 
 def may_be(name: str, probe: PathProbe) -> bool:
     """Tell whether a path may be of a format, by the words in its first documents."""
-    return name not in MARKS or any(mark in head for head in probe.document_heads for mark in MARKS[name])
+    marks = MARKS.get(name) or LATE_MARKS.get(name)
+    if marks is None or any(mark in head for head in (probe.head, *probe.document_heads) for mark in marks):
+        return True
+    return name in LATE_MARKS and any(mark in tail for tail in probe.document_tails for mark in marks)
 
 
 def format_named(name: str) -> Format:
@@ -286,6 +301,24 @@ def has_suffix(*suffixes: str) -> Callable[[PathProbe], bool]:
     )
 
 
+def has_line(pattern: str) -> Callable[[PathProbe], bool]:
+    """Return a test: does the first line of the first text file have this form?"""
+
+    def fits(probe: PathProbe) -> bool:
+        texts = probe.with_suffix(".txt")
+        head = probe.head if not probe.is_folder else PathProbe(texts[0]).head if texts else ""
+        return bool(texts) and re.fullmatch(pattern, head.partition("\n")[0].strip()) is not None
+
+    return fits
+
+
+def is_mpii(probe: PathProbe) -> bool:
+    """Tell whether a file has MPII's poses: as its MATLAB structure, or as hourglass networks have them."""
+    return any(
+        has_keys(*keys)(probe) for keys in (("act", "annolist"), ("joint_self", "objpos"), ("joints", "joints_vis"))
+    )
+
+
 def is_utf16(probe: PathProbe) -> bool:
     """Tell whether every other byte is zero, as in UTF-16 text of Windows programs; a byte-order mark may precede."""
     start = probe.head.lstrip("\ufffd\x00")[:40]
@@ -337,8 +370,18 @@ UNSUPPORTED = (
         has_keys("shapes", "tracks"),
         "export the task as CVAT for images 1.1 or COCO 1.0",
     ),
+    Unsupported(
+        "ICDAR's text regions (corners and a transcription per line)",
+        has_line(r"\ufeff?(\d+\s*,\s*){4}((\d+\s*,\s*){4})?[^,\d\s].*"),
+        "write each region as a COCO polygon of the class text",
+    ),
+    Unsupported(
+        "MOTS text (frame, object, class, height, width and RLE per line)",
+        has_line(r"\d+ \d+ \d+ \d+ \d+ \S+"),
+        "convert it to COCO JSON: the RLE is COCO's own",
+    ),
     Unsupported("MTurk results", has_columns("AssignmentId", "WorkerId"), "parse the column of answers, and write CSV"),
-    Unsupported("MPII poses", has_keys("act", "annolist"), "convert them to COCO keypoints, as MMPose provides them"),
+    Unsupported("MPII poses", is_mpii, "convert them to COCO keypoints, as MMPose provides them"),
     Unsupported(
         "an image", begins("\ufffdPNG", "\ufffd\ufffd\ufffd\ufffd\x00\x10JFIF", "GIF8"), "name its annotations"
     ),

@@ -119,6 +119,8 @@ class Rows:
         self.remember_image(where, image)
         if isinstance(label, str):
             check_name(where, label)
+        if track is not None and not -(2**63) <= track < 2**63:
+            raise ReadError(where, expected="the id of a track, a whole number of 64 bits", found=excerpt(str(track)))
         row = len(self.boxes)
         self.image.append(image)
         self.label.append(label)
@@ -163,7 +165,9 @@ class Rows:
             runs=RLEMasks.of(self.runs) if any(r is not None for r in self.runs) else None,
             keypoints=Keypoints.of(self.keypoints) if any(k is not None for k in self.keypoints) else None,
             confidence=np.array(self.confidence, dtype=np.float64) if has_confidence else None,
-            track=np.array(self.track, dtype=np.int64) if count and None not in self.track else None,
+            track=np.array([-1 if t is None else t for t in self.track], dtype=np.int64)
+            if any(t is not None for t in self.track)
+            else None,
             flags={name: mask_of_rows(count, rows) for name, rows in self.flags.items()},
             source=Source(str(self.path), format, why, self.all_notes, self.errors.flaws, by_number=self.by_number),
         )
@@ -283,7 +287,7 @@ def size_images(images: Images, options: Options, where: object, beside: Mapping
         for i in unknown.tolist() if beside else ():
             if (name := stem(images.name(i))) in beside:
                 sizes[i] = size_of_image_file(beside[name])
-    return Images(images.names, images.ids, widths=sizes[:, 0], heights=sizes[:, 1])
+    return Images(images.names, images.ids, widths=sizes[:, 0], heights=sizes[:, 1], sequences=images.sequences)
 
 
 def name_class_numbers(

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, ErrorCollector, ReadError, did_you_mean
+from verite.errors import BadParameter, DataError, ErrorCollector, ReadError, VeriteError, did_you_mean
 from verite.files import PACKED, find_path, read_lines
 from verite.formats.format import Options
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.classes import ImageLevelLabels
-from verite.model.images import split_of
+from verite.model.images import split_of, stem
 from verite.model.rasters import join_regions
 
 if TYPE_CHECKING:
@@ -28,12 +28,20 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+SAME_SPLIT = 0.9  # share of the predicted images that a split must have to be selected by them
 
 SPLIT_SYNONYMS = {"val": "valid", "valid": "val", "validation": "val"}  # the same part, as others call it
 
 
-def choose_split(path: Path, parts: Mapping[str, T], options: Options, *, expected: str) -> tuple[str, T]:
-    """Select the split that the user names, or the only one.
+def choose_split(
+    path: Path,
+    parts: Mapping[str, T],
+    options: Options,
+    *,
+    expected: str,
+    images_of: Callable[[T], set[str]] | None = None,
+) -> tuple[str, T]:
+    """Select the split that the user names, the only one, or the one that the predictions are on.
 
     Parameters
     ----------
@@ -45,6 +53,9 @@ def choose_split(path: Path, parts: Mapping[str, T], options: Options, *, expect
         `options.split` is the wanted name; `val` also finds `valid` and `validation`.
     expected : str
         What to report as missing if there is no part at all.
+    images_of : callable, optional
+        Returns the images of a part (`image_key` of their names or ids). With it and `options.predictions`, the split
+        that has nearly all predicted images is selected if no other has more than a few of them.
 
     Returns
     -------
@@ -55,14 +66,27 @@ def choose_split(path: Path, parts: Mapping[str, T], options: Options, *, expect
         raise ReadError(path, expected=expected, found="none")
     wanted = options.split
     if wanted is None:
-        if len(parts) > 1:
-            part = next(iter(parts))
-            spelled = options.spell("split", part)
-            remedy = f"read it with verite.read(…, {spelled})" if options.side is None else f"add {spelled}"
-            if options.side == "pred":  # --split is about the ground truth
-                remedy = f"name one of them instead of {path}"
-            raise ReadError(path, expected="one part of the data set", found=", ".join(parts), remedy=remedy)
-        return next(iter(parts.items()))
+        if len(parts) == 1:
+            return next(iter(parts.items()))
+        predicted = predicted_images(options) if images_of is not None and options.predictions is not None else set()
+        counts: dict[str, int] = {}
+        if images_of is not None and predicted:
+            counts = {name: len(predicted & images_of(part)) for name, part in parts.items()}
+        part = max(counts, key=lambda name: (counts[name], split_of(name) == "val"), default=next(iter(parts)))
+        others = max((count for name, count in counts.items() if parts[name] != parts[part]), default=0)
+        if predicted and counts[part] >= SAME_SPLIT * len(predicted) and others <= (1 - SAME_SPLIT) * len(predicted):
+            return part, parts[part]
+        listed = [
+            f"{name} ({counts[name]:,} of {len(predicted):,} predicted images)" if predicted else name for name in parts
+        ]
+        part = part if counts.get(part) else next(iter(parts))
+        spelled = options.spell("split", part)
+        remedy = f"read it with verite.read(…, {spelled})" if options.side is None else f"add {spelled}"
+        if predicted and not any(counts.values()):
+            remedy = f"the predictions, such as on {min(predicted)!r}, are on images of none of them; or {remedy}"
+        if options.side == "pred":  # --split is about the ground truth
+            remedy = f"name one of them instead of {path}"
+        raise ReadError(path, expected="one split of the dataset", found=", ".join(listed or parts), remedy=remedy)
     for name in (wanted, SPLIT_SYNONYMS.get(wanted, wanted)):
         if name in parts:
             return name, parts[name]
@@ -74,12 +98,34 @@ def choose_split(path: Path, parts: Mapping[str, T], options: Options, *, expect
     raise BadParameter(f"split: expected one of {', '.join(parts)}, found {wanted!r}{did_you_mean(wanted, parts)}")
 
 
+def image_key(name: object) -> str:
+    """Return what names of one image have in common: the stem, without leading zeros where it is a number.
+
+    >>> image_key("val/000042.jpg"), image_key(42)
+    ('42', '42')
+    """
+    base = stem(str(name).replace("\\", "/").rpartition("/")[2])
+    return base.lstrip("0") or "0" if base.isdecimal() else base
+
+
+def predicted_images(options: Options) -> set[str]:
+    """Return the images of the predictions that belong to this ground truth; empty if they cannot be read alone."""
+    from verite.formats import read
+
+    try:
+        images = read(options.predictions).images
+    except (VeriteError, OSError):
+        return set()
+    return {image_key(images.name(i)) for i in range(len(images))}
+
+
 def files_of_split(
     path: Path, files: Sequence[Path], options: Options, *, by_name: bool = False
 ) -> tuple[list[Path], str]:
     """Select the files of one split where folders are named train, val or test; returns them and a note on which.
 
-    With `by_name`, file names decide as well (`instances_val2017.json`), if every one of them names a split.
+    With `by_name`, file names decide as well (`instances_val2017.json`), if every one of them names a split. Without
+    it there is one file per image, and `options.predictions` may select the split.
     """
     parts: dict[str, list[Path]] = {}
     for file in files if path.is_dir() else ():
@@ -91,8 +137,10 @@ def files_of_split(
         choose_split(path, {"": outside}, options, expected="splits")
     if (by_name and outside) or (len(parts) < 2 and options.split is None) or not parts:
         return list(files), ""
-    name, chosen = choose_split(path, parts, options, expected="splits")
-    return chosen, f"the split {name}"
+    of_files = None if by_name else lambda files: {image_key(file.stem) for file in files}
+    name, chosen = choose_split(path, parts, options, expected="splits", images_of=of_files)
+    why = f"the split {name}"
+    return chosen, f"{why}, which has the predicted images" if options.split is None and len(parts) > 1 else why
 
 
 TOGETHER = ("confidence", "area", "ids")  # columns that a file has or has not

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verite.csv_files import SHORT, Line, check_width, header_of, lines_of, parse_csv, separator_of
-from verite.errors import ErrorCollector, ReadError, VeriteError, did_you_mean, excerpt
+from verite.errors import BadParameter, ErrorCollector, ReadError, did_you_mean, excerpt
 from verite.files import read_bytes, write_atomically
 from verite.formats.annotators import COLUMN
-from verite.formats.arrow_stream import read_stream
 from verite.formats.format import Format, Options, PathProbe, check_ends
 from verite.formats.tables import (
     BOX,
@@ -27,6 +27,7 @@ from verite.formats.tables import (
     OTHER_NAMES,
     TABLE_OPTIONS,
     UNREADABLE,
+    Columns,
     box_columns,
     read_columns,
 )
@@ -210,6 +211,7 @@ PRESERVES = frozenset(
         "image name",
         "image size",
         "object id",
+        "track id",
         *FLAGS,
     }
 )
@@ -235,6 +237,60 @@ def recognise_parquet(probe: PathProbe) -> str | None:
     return "a file that begins with PAR1" if not probe.is_folder and probe.head.startswith(MAGIC) else None
 
 
+def columns_of_arrow(given: Any) -> Columns:
+    """Return the columns of a table by name, converted by pyarrow.
+
+    Parameters
+    ----------
+    given : object
+        Has `__arrow_c_stream__`, the Arrow stream interface: tables of polars, pyarrow, DuckDB and pandas 3.
+
+    Returns
+    -------
+    dict
+        Numbers as arrays, NaN where a value is missing (integers of more than 53 bits stay whole, as a list with None);
+        texts, lists and structures as lists. Columns of other types (dates, bytes …), which no annotation needs, are
+        left out.
+    """
+    arrow = import_pyarrow()
+    try:
+        table = given if isinstance(given, arrow.Table) else arrow.table(given)
+        found = {name: column_of_arrow(arrow, table.column(i)) for i, name in enumerate(table.column_names)}
+    except (arrow.ArrowException, TypeError, UnicodeDecodeError) as error:
+        raise BadParameter(f"table: expected columns with names, found {excerpt(str(error), 120)}") from None
+    return {name: values for name, values in found.items() if values is not None}
+
+
+def column_of_arrow(arrow: Any, column: Any) -> NDArray[Any] | list[Any] | None:
+    """Return one column (`pyarrow.ChunkedArray`) as `columns_of_arrow` says; None for types that are of no use here."""
+    kind, types = column.type, arrow.types
+    if types.is_decimal(kind):
+        column, kind = column.cast(arrow.float64()), arrow.float64()
+    if types.is_boolean(kind) and column.null_count:
+        column, kind = column.cast(arrow.int8()), arrow.int8()
+    if types.is_integer(kind) and column.null_count:
+        known = column.drop_null().to_numpy()
+        if len(known) and max(abs(int(known.min())), int(known.max())) > 2**53:
+            return list(column.to_pylist())
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        values: NDArray[Any] = column.to_numpy()
+        return values.astype(np.float64) if column.null_count else values
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if is_list and not column.null_count and not types.is_nested(kind.value_type):
+        # Boxes, rings and runs: slices of one array instead of an object per number.
+        parts = [(chunk.flatten(), chunk.value_lengths().to_numpy()) for chunk in column.chunks]
+        if all(types.is_primitive(flat.type) and not flat.null_count for flat, _ in parts):
+            return [
+                piece
+                for flat, sizes in parts
+                for piece in np.split(flat.to_numpy(), np.cumsum(sizes)[:-1])
+                if len(sizes)
+            ]
+    texts = (types.is_string, types.is_large_string, types.is_dictionary, types.is_struct, types.is_null)
+    is_view = str(kind) == "string_view"
+    return list(column.to_pylist()) if is_list or is_view or any(fits(kind) for fits in texts) else None
+
+
 def read_parquet(path: Path, options: Options) -> Annotations:
     """Read a Parquet table with pyarrow."""
     arrow = import_pyarrow()
@@ -242,9 +298,9 @@ def read_parquet(path: Path, options: Options) -> Annotations:
 
     try:
         table: Any = pyarrow.parquet.read_table(arrow.BufferReader(read_bytes(path)))
-        columns = read_stream(table)
-    except VeriteError:
-        raise
+        columns = columns_of_arrow(table)
+    except BadParameter as error:
+        raise ReadError(path, expected="a table of annotations", found=excerpt(str(error), 120)) from None
     except (arrow.ArrowException, OSError, ValueError) as error:
         found = excerpt(str(error).rpartition(">': ")[2], 120)  # behind the name of the buffer
         raise ReadError(path, expected="a whole Parquet file", found=found, remedy="was it cut off? (V403)") from None

@@ -4,10 +4,10 @@ Required are an image (`image_id`, `image` or `file_name`), a class (`category_i
 y, width, height`, or `x1, y1, x2, y2`, or one column `bbox` of four numbers; `BOXES` lists all) or a point (`x, y` and
 no other column of a box). Optional: `score` or `confidence`, `area`, `id`, `image_width` and `image_height`,
 `segmentation` (polygons, or COCO's RLE), `mask` (compressed RLE) with `mask_height` and `mask_width`, `keypoints` (x,
-y, visibility, …), and the flags (`iscrowd` for `crowd`). `OTHER_NAMES` has what known tools call them; other names are
-mapped by the option `columns`. A row of a class that never has a box is an image without objects ("No finding"). A
-table without a column of classes needs the option `class_name`, or a ground truth of one class; that of RSNA, which has
-a column `Target`, is read as it is.
+y, visibility, …), `track_id` and of videos `sequence` and `frame`, and the flags (`iscrowd` for `crowd`). `OTHER_NAMES`
+has what known tools call them; other names are mapped by the option `columns`. A row of a class that never has a box is
+an image without objects ("No finding"). A table without a column of classes needs the option `class_name`, or a ground
+truth of one class; that of RSNA, which has a column `Target`, is read as it is.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from verite.model.frames import SIDES
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
 from verite.model.polygons import Polygons, RLEMasks
+from verite.model.sequences import Sequences
 
 Columns = Mapping[str, Any]
 
@@ -45,6 +46,8 @@ LABEL = ("category_id", "label", "class", "class_id", "class_name", "category", 
 SCORE = ("score", "confidence", "conf")
 
 SIZE = ("image_width", "image_height")
+
+TRACK, SEQUENCE, FRAME = ("track_id", "track"), ("sequence", "video_id", "video"), "frame"  # of objects in videos
 
 BOX, POSE, RINGS, RUNS, RUN_SIZE = "bbox", "keypoints", "segmentation", "mask", ("mask_height", "mask_width")
 
@@ -96,7 +99,21 @@ UNREADABLE = (POSE, RINGS, RUNS, *RUN_SIZE)  # what no cell of a CSV file holds
 
 FLAG_NAMES = {"iscrowd": "crowd", **{flag: flag for flag in FLAGS}}
 
-KNOWN = (*IMAGE, *LABEL, *SCORE, *SIZE, *BOX_SIDES, BOX, *UNREADABLE, "area", "id", *FLAG_NAMES)
+KNOWN = (
+    *IMAGE,
+    *LABEL,
+    *SCORE,
+    *SIZE,
+    *BOX_SIDES,
+    BOX,
+    *UNREADABLE,
+    "area",
+    "id",
+    *TRACK,
+    *SEQUENCE,
+    FRAME,
+    *FLAG_NAMES,
+)
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 
@@ -370,6 +387,7 @@ class ColumnRows:
             confidence=self.numbers(score) if score else None,
             area=self.numbers("area") if "area" in self.columns else None,
             ids=self.whole("id") if "id" in self.columns and self.is_whole("id") else None,
+            track=self.tracks(),
             flags={flag: self.flags(key) for key, flag in FLAG_NAMES.items() if key in self.columns},
             source=Source(self.name, format, by_number=by_number(images=images, labels=labels)),
         )
@@ -498,7 +516,48 @@ class ColumnRows:
         self.refuse("an image name of letters", odd)
         numbers = numbers + options.image_offset if numbers is not None else None
         widths, heights = self.sizes(position)
-        return position, size_images(Images(known, numbers, widths=widths, heights=heights), options, self.name)
+        images = Images(known, numbers, widths=widths, heights=heights, sequences=self.sequences(position))
+        return position, size_images(images, options, self.name)
+
+    def tracks(self) -> NDArray[np.int64] | None:
+        """Return the track id of each object, -1 where its cell is empty; ids that are texts are numbered."""
+        key = next((key for key in TRACK if key in self.columns), None)
+        if key is None or not self.count:
+            return None
+        absent = are_absent(self.columns[key])
+        if absent.all():
+            return None
+        track = np.full(self.count, -1, dtype=np.int64)
+        given = self.take(np.flatnonzero(~absent))
+        if given.is_whole(key):
+            track[~absent] = given.whole(key)
+        else:
+            numbers: dict[str, int] = {}
+            track[~absent] = [numbers.setdefault(str(v), len(numbers)) for v in given.columns[key]]
+        return track
+
+    def sequences(self, position: NDArray[np.int32]) -> Sequences | None:
+        """Return sequence and frame number of each image, where there are columns of both; rows must agree."""
+        key = next((key for key in SEQUENCE if key in self.columns), None)
+        if key is None or FRAME not in self.columns or not self.count:
+            return None
+        absent = are_absent(self.columns[key])
+        self.refuse(f"a name in {key}", dict.fromkeys(np.flatnonzero(absent).tolist(), "none"))
+        frame, name = self.whole(FRAME), np.array([str(value) for value in self.columns[key]], dtype=object)
+        _, first = np.unique(position, return_index=True)
+        other = np.flatnonzero((frame[first][position] != frame) | (name[first][position] != name)).tolist()
+        for row in other[:1]:
+            said = (
+                f"{name[first][position[row]]}, frame {frame[first][position[row]]}, as another row of its image says"
+            )
+            self.refuse(said, {row: f"{name[row]}, frame {frame[row]}" for row in other})
+        known = list(dict.fromkeys(name[first].tolist()))
+        return Sequences(
+            tuple(known),
+            np.array([known.index(one) for one in name[first]], dtype=np.int64),
+            frame[first],
+            is_stated=True,
+        )
 
     def sizes(self, position: NDArray[np.int32]) -> tuple[Any, Any]:
         """Return widths and heights of the images from their columns, 0 where a cell is empty.

@@ -152,7 +152,7 @@ def add_line(rows: Rows, where: str, name: str, line: str, count: int, *, is_pre
         raise ReadError(where, expected=f"a category from 0 to {len(CLASSES) - 1}", found=excerpt(words[-3]))
     frame, track = 0, None
     if place:
-        if place[1] != int(place[1]):
+        if not (abs(place[1]) < 2**63 and place[1] == int(place[1])):
             raise ReadError(where, expected="the id of a track, a whole number", found=excerpt(words[1]))
         track = int(place[1])
         if not 1 <= place[0] <= MOST_FRAMES or place[0] != int(place[0]):

@@ -39,18 +39,15 @@ from verite.model.layouts import layout_name, spell_as
 from verite.model.regions import POLYGON, Regions
 from verite.progress import count_files
 
-# In a line, [17, 3], or in lines of their own behind dashes.
-SHAPE = re.compile(r"^\s*kpt_shape\s*:[\s\[(-]*(\d{1,4})\s*(?:,|\n\s*-)\s*([23])\b", re.MULTILINE)
-
 Shape = tuple[int, int]  # how many keypoints, how many numbers each
 
 
 def shape_from_yaml(files: Iterable[Path]) -> Shape | None:
-    """Return the `kpt_shape` of the first of these files that has one."""
-    for file in files:
-        if file.suffix in (".yaml", ".yml") and file.is_file() and (found := SHAPE.search(head_of(file))):
-            return int(found[1]), int(found[2])
-    return None
+    """Return the `kpt_shape` of the first of these files that has one: how many keypoints, how many numbers each."""
+    from verite.formats.data_yaml import keypoint_shape
+
+    found = (keypoint_shape(file) for file in files if file.suffix in (".yaml", ".yml") and file.is_file())
+    return next((shape for shape in found if shape is not None), None)
 
 
 def shape_from_lines(lines: Sequence[Sequence[str]]) -> Shape | None:

@@ -74,6 +74,9 @@ class ChoiceStudy(Display):
         return to_json(asdict(self), indent=indent)
 
 
+CORRECT = "correct"  # folder of the right box of an attention check
+
+
 def study_choices(choices: Sequence[Choice], unusable: int = 0) -> ChoiceStudy:
     """Evaluate the choices of another study.
 
@@ -123,7 +126,8 @@ def study_choices(choices: Sequence[Choice], unusable: int = 0) -> ChoiceStudy:
     for kind in sorted({kind for c in kept for kind in c.kinds}):
         offered = [c for c in kept if kind in c.kinds]
         kinds[kind] = share([float(c.kinds[c.chosen] == kind) for c in offered], offered)
-    passed = [c.ious[c.chosen] == max(c.ious) for c in checks]
+    # The study names the right box of an attention check; its IoU, to one digit, need not be the highest.
+    passed = [c.kinds[c.chosen] == CORRECT if CORRECT in c.kinds else c.ious[c.chosen] == max(c.ious) for c in checks]
     alpha = krippendorff([[c.kinds[c.chosen] for c in group] for group in by_question.values()])
     return ChoiceStudy(len(kept), len(judges), len(questions), unusable, len(checks),
                        float(np.mean(passed)) if passed else float("nan"), share(hits, differing), chance,

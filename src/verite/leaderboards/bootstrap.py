@@ -168,7 +168,7 @@ def bootstrap_differences(
     if not scores:
         return []  # without ground-truth objects there are no scores
     samples = bootstrap_scores(results, scores, draws=draws, seed=seed, groups=groups)
-    units = None if groups is None else sampled_units(results[0].truth.images, groups).count
+    units = None if groups is None else sampled_units(results[0].truth.images, groups).effective
     differences = []
     for i in range(1, len(results)):
         for k, score in enumerate(scores):
@@ -197,5 +197,5 @@ def paired_interval(
     samples = bootstrap_scores([base, new], [score], label=label, draws=draws, seed=seed, groups=groups)[:, :, 0]
     once = np.ones((1, len(base.truth.images)))  # every image as it is: also AP@0.50, and scores of a class
     old, value = (float(one.draw_scores([score], once, label)[0, 0]) for one in (base, new))
-    units = None if groups is None else sampled_units(base.truth.images, groups).count
+    units = None if groups is None else sampled_units(base.truth.images, groups).effective
     return difference_interval(value - old, samples[:, 1] - samples[:, 0], sure, units)

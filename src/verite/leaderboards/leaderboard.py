@@ -47,13 +47,15 @@ if TYPE_CHECKING:
 
     from verite.evaluation.prepare import Checks
     from verite.leaderboards.audit import AuditRow
+    from verite.leaderboards.track_leaderboard import TrackLeaderboard
     from verite.statistics.half_samples import ScoreInterval
 
     Floats = NDArray[np.float64]
 
 
-Protocols = Literal["coco", "voc", "lvis", "f1"]
+Protocols = Literal["coco", "voc", "lvis", "f1", "track"]
 F1_SCORES = ("F1", "precision", "recall", "macro_F1", "macro_precision", "macro_recall")  # at any IoU threshold
+TRACK_SCORES = ("HOTA", "DetA", "AssA", "LocA", "MOTA", "MOTP", "IDF1", "IDP", "IDR", "IDSW", "Frag", "MT", "PT", "ML")
 NONE = "none"
 BLOCK = 50  # simulations that are held in memory at a time
 # For each source of uncertainty whether images are resampled, and whether annotation errors are simulated.
@@ -144,6 +146,8 @@ class LeaderboardSettings(EvaluationSettings):
             raise type(self).on.refuse("box or rotated with Pascal VOC", self.on)
         if self.protocol == "lvis" and self.on not in ("box", "mask"):
             raise type(self).on.refuse("box or mask with LVIS", self.on)
+        if self.protocol == "track" and self.on not in ("box", "mask"):
+            raise type(self).on.refuse("box or mask with tracks", self.on)
         if self.protocol == "f1" and self.on not in ("box", "mask", "rotated", "point"):
             raise type(self).on.refuse("box, mask, rotated or point with F1", self.on)
         check_distance(self)
@@ -153,12 +157,14 @@ class LeaderboardSettings(EvaluationSettings):
 
 
 def protocol_of_scores(metrics: Any) -> Protocols:
-    """Return the protocol that has these scores, if none is given: f1, or else coco.
+    """Return the protocol that has these scores, if none is given: f1, track, or else coco.
 
-    >>> protocol_of_scores("F1@0.50"), protocol_of_scores(["AP", "AP50"])
-    ('f1', 'coco')
+    >>> protocol_of_scores("F1@0.50"), protocol_of_scores("HOTA"), protocol_of_scores(["AP", "AP50"])
+    ('f1', 'track', 'coco')
     """
     names = [metrics] if isinstance(metrics, str) else metrics if isinstance(metrics, (list, tuple)) else []
+    if names and all(name in TRACK_SCORES for name in names):
+        return "track"
     return "f1" if names and all(str(name).partition("@")[0] in F1_SCORES for name in names) else "coco"
 
 
@@ -205,7 +211,7 @@ def leaderboard(
         Rates of annotation errors, see :class:`verite.annotation_errors.Detection`.
     audit : path or rows, optional
         An audit.csv with its verdicts filled in: audited annotations are as they were found in every simulation.
-    protocol : {"coco", "voc", "lvis", "f1"}, default "coco"
+    protocol : {"coco", "voc", "lvis", "f1", "track"}, default "coco"
         The evaluation protocol; f1 where all metrics are its scores.
     on : str, default "box"
         What is compared: box, mask, boundary, keypoints, rotated or point.
@@ -305,12 +311,45 @@ def leaderboard(
         return rank_results(results, errors, audit, settings)
 
 
+def rank_tracked(results: Mapping[str, Results], errors: Any, settings: LeaderboardSettings) -> TrackLeaderboard:
+    """Make the leaderboard of trackers; `errors` are `TrackErrors`, or the missing and spurious rates of `Detection`.
+
+    Raises
+    ------
+    BadParameter
+        If the errors have kinds that tracks do not have, or a setting has no meaning for tracks.
+    """
+    from verite.leaderboards.track_leaderboard import TrackErrors, rank_trackers
+    from verite.protocols.track import TrackResults
+
+    if isinstance(errors, Detection):
+        if errors.has("label") or errors.has("jitter"):
+            raise BadParameter("errors: expected missing, spurious or swapped tracks, found label or jitter")
+        errors = TrackErrors(missing=errors.mean("missing"), spurious=errors.mean("spurious"))
+    if not isinstance(errors, (TrackErrors, type(None))):
+        raise BadParameter(f"errors: expected rates of tracks (TrackErrors), found {excerpt(errors)}")
+    if not isinstance(settings.resample, str):
+        raise BadParameter(f"resample: expected sequence, blocks:N or none, found {excerpt(settings.resample)}")
+    for name in ("gold", "plan", "interval_images"):
+        if getattr(settings, name) is not None:
+            raise BadParameter(f"{name}: expected none for tracks, found {excerpt(getattr(settings, name))}")
+    trackers = {name: one for name, one in results.items() if isinstance(one, TrackResults)}
+    if len(trackers) != len(results):
+        raise BadParameter("leaderboard: expected results of track alone, found others among them")
+    metrics = ["HOTA" if metric == "AP" else metric for metric in settings.metrics]
+    return rank_trackers(
+        trackers, metrics, errors, resample=settings.resample, draws=settings.draws, seed=settings.seed,
+        level=settings.level,
+    )  # fmt: skip
+
+
 def evaluate_detector(truth: Annotations, pred: Annotations, name: str, settings: LeaderboardSettings) -> Results:
     """Evaluate one detector by the protocol of the settings."""
     named = ("sigmas", "max_distance", "pixel_size")
-    more = {name: value for name in named if (value := getattr(settings, name)) is not None}
+    more: dict[str, Any] = {name: value for name in named if (value := getattr(settings, name)) is not None}
+    more |= {} if settings.protocol == "track" else {"threads": settings.threads}
     found: Results = protocol_named(settings.protocol)(
-        truth, pred, name=name, on=settings.on, checks=settings.checks, threads=settings.threads, **more
+        truth, pred, name=name, on=settings.on, checks=settings.checks, **more
     )
     return found
 
@@ -328,6 +367,8 @@ def rank_results(
     """
     if len(results) < 2:
         raise BadParameter(f"leaderboard: expected at least two detectors, found {len(results)}")
+    if next(iter(results.values())).protocol == "track":
+        return rank_tracked(results, errors, settings)  # type: ignore[return-value]
     names, given = tuple(results), list(results.values())
     for one in given:
         if not isinstance(one, MeanResults):
@@ -351,8 +392,8 @@ def rank_results(
     simulation = LeaderboardSimulation(names, given, metrics, errors, audit, settings)
     gold = None if settings.gold is None else read_gold(settings.gold, simulation.truth)
     samples = simulation.simulate()
-    units = sampled_units(simulation.truth.images, simulation.groups).count if simulation.resamples else None
-    intervals, no_interval = simulation.score_intervals(units)
+    units = sampled_units(simulation.truth.images, simulation.groups) if simulation.resamples else None
+    intervals, no_interval = simulation.score_intervals(None if units is None else units.effective)
     boards = {}
     for k, metric in enumerate(metrics):
         scores = np.array([one.scores[metric].value for one in given])
@@ -364,9 +405,10 @@ def rank_results(
             scores,
             drawn,
             settings.level,
-            units,
+            None if units is None else units.count,
             is_grouped=is_grouped,
             intervals=intervals.get(metric, ()),
+            effective_units=None if units is None else units.effective,
         )
     board = boards[metrics[0]]
     corrected = None if gold is None else correct_by_gold(*gold, given, board, settings.seed)

@@ -83,6 +83,8 @@ class Board:
         The number of images or groups that are resampled; None where nothing is.
     is_grouped
         Whether these are groups of images.
+    effective_units
+        The effective number of groups where they are of unequal size, for Student's t; `units` by default.
     intervals
         The confidence interval around each score, from half-samples, in the order of `names`.
     """
@@ -98,10 +100,12 @@ class Board:
         *,
         is_grouped: bool = False,
         intervals: Sequence[ScoreInterval] = (),
+        effective_units: int | None = None,
     ) -> None:
         order = sorted(range(len(names)), key=lambda i: (np.isnan(scores[i]), -scores[i], names[i]))
         self.order = order
         self.metric, self.level, self.units, self.is_grouped = metric, level, units, is_grouped
+        self.effective_units = units if effective_units is None else effective_units
         self.names = tuple(names[i] for i in order)
         self.scores = scores[order]
         self.intervals = [intervals[i] for i in order] if intervals else []
@@ -141,7 +145,8 @@ class Board:
             value, low, high = float(self.scores[i] - self.scores[i + 1]), nan, nan
             if self.images is not None:
                 samples = self.images[:, i] - self.images[:, i + 1]
-                low, high = difference_interval(value, samples, self.level, self.units if self.is_grouped else None)
+                units = self.effective_units if self.is_grouped else None
+                low, high = difference_interval(value, samples, self.level, units)
             gaps.append((value, low, high))
         return [*gaps, None]
 
@@ -160,7 +165,7 @@ class Board:
         """Simultaneous confidence sets for ranks from the bootstrap over images: best and worst rank."""
         if self.images is None:
             return [None] * len(self.names)
-        found = compare_all_pairs(self.scores, self.images, self.level, self.units).rank_sets
+        found = compare_all_pairs(self.scores, self.images, self.level, self.effective_units).rank_sets
         return [(int(low), int(high)) for low, high in found]
 
     @cached_property
@@ -176,7 +181,7 @@ class Board:
         scores = self.scores
         if "errors" in self.samples:
             scores = np.nanmean(self.samples["errors"], axis=0)
-        units = self.units if source != "errors" else None
+        units = self.effective_units if source != "errors" else None
         found = compare_all_pairs(scores, self.samples[source], self.level, units)
         found.ahead[self.probabilities[source].wins < self.level] = False
         return [[self.names[i] for i in run] for run in found.tied_groups(list(range(len(self.names))))]

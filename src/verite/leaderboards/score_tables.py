@@ -2,11 +2,13 @@
 
 Cases of one patient (or site, or video) are not independent: with cases as units, tests of six equal systems are wrong
 in 18 to 27 % of all tables instead of 5 %. Here whole clusters are resampled, and intervals, ranks and ties hold for
-all pairs at once (Romano and Wolf's stepdown procedure with Student's t).
+all pairs at once (Romano and Wolf's stepdown procedure with Student's t). Patients have unequally many cases: degrees
+of freedom are those of Kish's effective number of clusters (Carter, Schnepel and Steigerwald, REStat 2017).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +30,7 @@ from verite.settings import Choice, Count, Number, Option, Setting, Settings, Wh
 from verite.signature import Signature
 from verite.statistics.intervals import check_level
 from verite.statistics.multiple_comparisons import compare_all_pairs, format_group
-from verite.statistics.resampling import ENOUGH_GROUPS, MIN_GROUPS, SampledUnits, generator
+from verite.statistics.resampling import ENOUGH_GROUPS, MIN_GROUPS, SampledUnits, effective_number, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,6 +44,8 @@ Missing = Literal["stop", "worst", "drop"]
 CASE_COLUMNS = ("case", "image", "item", "volume", "file", "id", "name")
 SYSTEM_COLUMNS = ("system", "detector", "algorithm", "model", "method", "team")
 SCORE_COLUMNS = ("score", "value", "F1", "PQ", "mIoU", "Dice", "AP", "iou", "accuracy")
+OBJECT_COLUMN = "truth"  # of objects.csv: the ground-truth object of an image
+BOX_COLUMNS = ("x", "y", "x1", "xmin", "left", "bbox", "box", "label", "category", "PredictionString")
 TASK_STREAM = 40  # of random numbers
 IMAGE_BLOCK = 200  # images that are evaluated at a time
 
@@ -188,7 +192,8 @@ class ScoreLeaderboard(Display):
     def significance(self) -> NDArray[np.bool_]:
         """Which systems are significantly better than which, all statements at once: [better, worse]."""
         assert self.board.images is not None
-        return compare_all_pairs(self.board.scores, self.board.images, self.board.level, self.units).ahead
+        board = self.board
+        return compare_all_pairs(board.scores, self.board.images, board.level, board.effective_units).ahead
 
     def table(self) -> Table:
         """Return one row per system with plain numbers."""
@@ -385,22 +390,21 @@ def rank_scores(scores: CaseScores, settings: ScoreSettings) -> ScoreLeaderboard
     clusters = np.array(
         full.clusters if full.clusters is not None else [f"{t}\0{c}" for t, c in zip(tasks, full.cases, strict=True)]
     )
-    points, samples, units = [], [], 0
+    points, samples = [], []
     for number, name in enumerate(sorted(set(tasks))):
         rows = np.flatnonzero([task == name for task in tasks])
-        drawn, count = resample_task(oriented[rows], clusters[rows], settings, number)
         points.append(oriented[rows].mean(axis=0))
-        samples.append(drawn)
-        units += count
-    units = len(set(clusters.tolist()))
+        samples.append(resample_task(oriented[rows], clusters[rows], settings, number))
+    sizes = np.unique(clusters, return_counts=True)[1]
+    units = len(sizes)
     board = Board(
         full.score, full.systems, np.mean(points, axis=0), {"images": np.mean(samples, axis=0)}, settings.level, units,
-        is_grouped=True,
+        is_grouped=True, effective_units=effective_number(sizes),
     )  # fmt: skip
     return ScoreLeaderboard(board, full, settings, units)
 
 
-def resample_task(values: Floats, clusters: Any, settings: ScoreSettings, task: int) -> tuple[Floats, int]:
+def resample_task(values: Floats, clusters: Any, settings: ScoreSettings, task: int) -> Floats:
     """Return mean scores on bootstrap resamples of the clusters of one task, [resample, system]."""
     names, unit = np.unique(clusters, return_inverse=True)
     count = len(names)
@@ -412,7 +416,7 @@ def resample_task(values: Floats, clusters: Any, settings: ScoreSettings, task: 
         rng = generator(settings.seed, task, TASK_STREAM)
         weights = rng.multinomial(count, np.full(count, 1 / count), settings.draws).astype(np.float64)
     drawn = weights @ sums
-    return drawn[:, :-1] / drawn[:, -1:], count
+    return np.asarray(drawn[:, :-1] / drawn[:, -1:])
 
 
 def mean_ranks(values: Floats) -> Floats:
@@ -466,6 +470,22 @@ def find_column(head: Sequence[str], wanted: str | None, usual: Sequence[str], w
         return wanted
     lower = {name.casefold(): name for name in head}
     return next((lower[name.casefold()] for name in usual if name.casefold() in lower), None)
+
+
+def is_score_table(path: Path) -> bool:
+    """Return whether a file is a CSV table of scores of one system, such as images.csv of `verite f1 -o FOLDER`.
+
+    It has a column of cases and one of scores, and no boxes, as tables of predictions have.
+    """
+    if path.suffix.lower() not in (".csv", ".tsv") or not path.is_file():
+        return False
+    try:
+        with path.open(encoding="utf-8-sig", errors="replace") as file:
+            head = {name.strip().strip('"').casefold() for name in re.split("[,;\t]", file.readline(10_000))}
+    except OSError:
+        return False
+    has = [any(name.casefold() in head for name in names) for names in (CASE_COLUMNS, SCORE_COLUMNS, BOX_COLUMNS)]
+    return has[0] and has[1] and not has[2]
 
 
 def read_table(path: Any, settings: ScoreSettings) -> CaseScores:
@@ -523,7 +543,11 @@ def read_table(path: Any, settings: ScoreSettings) -> CaseScores:
 
 
 def join_tables(paths: Sequence[Path], settings: ScoreSettings) -> CaseScores:
-    """Join tables of one system each: cases of the same names, as `verite … -o FOLDER` writes them."""
+    """Join tables of one system each: cases of the same names, as `verite … -o FOLDER` writes them.
+
+    In objects.csv of `verite localize` ground-truth objects are cases and their images are clusters; predictions
+    without one are left out.
+    """
     systems = distinct_names(
         [path.stem if path.stem not in ("images", "objects") else path.parent.name for path in paths]
     )
@@ -540,17 +564,21 @@ def join_tables(paths: Sequence[Path], settings: ScoreSettings) -> CaseScores:
         if case is None or score is None:
             expected = "a column of cases and one of scores, or --case and --score"
             raise ReadError(f"{place}:1", expected=expected, found=", ".join(table.head))
+        of_objects = settings.case is None and case == "image" and OBJECT_COLUMN in table.head
         for where, row in table.records():
-            key = (row[task] if task else "", row[case])
+            if of_objects and not row[OBJECT_COLUMN].strip():
+                continue
+            known = f"{row[case]} {row[OBJECT_COLUMN]}" if of_objects else row[case]
+            key = (row[task] if task else "", known)
             own = rows.setdefault(key, {})
             if name in own:
-                raise ReadError(where, expected="each case once", found=f"{row[case]!r} again; --case names the column")
+                raise ReadError(where, expected="each case once", found=f"{known!r} again; --case names the column")
             try:
                 own[name] = float(row[score]) if row[score].strip() else np.nan
             except ValueError:
                 raise ReadError(where, expected=f"a number in {score}", found=excerpt(row[score])) from None
-            if cluster:
-                clusters[key] = row[cluster]
+            if cluster or of_objects:
+                clusters[key] = row[cluster or case]
     values = np.array([[own.get(name, np.nan) for name in systems] for own in rows.values()])
     return CaseScores(
         tuple(systems), [name for _, name in rows], values.reshape(len(rows), len(systems)),

@@ -351,14 +351,23 @@ class AnnotationErrorSimulation:
         sampler = BernoulliSampler.of(self.rates(kind, sample)) if fixed is None else fixed
         flags = np.zeros(len(self.rows), dtype=np.bool_)
         flags[sampler.sample(generator(self.seed, sample, stream))] = True
-        return self.apply_audit(kind, self.rows, flags)
+        if kind in self.audited:
+            at, is_wrong = self.audited[kind]
+            flags[at] = is_wrong
+        return flags
 
-    def apply_audit(self, kind: str, positions: Rows, wrong: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Set flags of errors to what an audit found."""
-        for (of, position), is_wrong in self.known.items():
-            if of == kind:
-                wrong[positions == position] = is_wrong
-        return wrong
+    @cached_property
+    def audited(self) -> dict[str, tuple[Rows, NDArray[np.bool_]]]:
+        """By kind of error the audited positions, among `rows` or the candidates, and whether there is an error."""
+        place = np.full(len(self.truth), -1, dtype=np.int64)
+        place[self.rows] = np.arange(len(self.rows))
+        found = {}
+        for kind in {kind for kind, _ in self.known}:
+            at = np.array([position for of, position in self.known if of == kind], dtype=np.int64)
+            is_wrong = np.array([value for (of, _), value in self.known.items() if of == kind], dtype=np.bool_)
+            at = at if kind == "missing" else place[at]
+            found[kind] = at[at >= 0], is_wrong[at >= 0]
+        return found
 
     def sample(self, sample: int) -> tuple[Rows, Rows, Rows, Rows, Floats]:
         """Simulate one ground truth.
@@ -400,10 +409,12 @@ class AnnotationErrorSimulation:
         is_fixed = self.errors.has_fixed_rate("missing")
         detectable, undetected = self.fixed_missing_samplers if is_fixed else self.missing_samplers(sample)
         found = detectable.sample(generator(self.seed, sample, DETECTABLE_STREAM))
-        if self.pool is not None and any(kind == "missing" for kind, _ in self.known):
+        if self.pool is not None and "missing" in self.audited:
             flags = np.zeros(len(self.pool), dtype=np.bool_)
             flags[found] = True
-            found = np.flatnonzero(self.apply_audit("missing", np.arange(len(flags)), flags))
+            at, is_wrong = self.audited["missing"]
+            flags[at] = is_wrong
+            found = np.flatnonzero(flags)
         return found, self.rows[undetected.sample(generator(self.seed, sample, UNDETECTED_STREAM))]
 
     @cached_property

@@ -70,6 +70,15 @@ def match_images(
     DataError
         If two names stand for one image of the other table, or one name for several.
     """
+    if mine.sequences is not None and theirs.sequences is not None:
+        frames = theirs.sequences.find(mine.sequences)
+        if frames is not None:
+            matched = np.flatnonzero(frames >= 0)
+            if len(matched) and mine.sequences.names != theirs.sequences.names and len(theirs.sequences.names) == 1:
+                return frames, [
+                    note_other_folders(len(matched), mine.name(matched[0]), theirs.name(frames[matched[0]]))
+                ]
+            return frames, []
     if mine.names is not None and theirs.names is not None:
         found = positions(map(theirs.index_of_name.get, mine.names))
         if by_base_name and np.any(found < 0):
@@ -142,11 +151,15 @@ def match_path_ends(mine: Sequence[str], theirs: Sequence[str], found: Positions
     moved = [row for row, one, other in pairs if len(one) > 1 and len(other) > 1 and one[-2] != other[-2]]
     if not moved:
         return []
-    first = moved[0]
-    return [
-        f"{len(moved):,} images matched by their file names alone, in folders of other names: {mine[first]!r} with "
-        f"{theirs[found[first]]!r} of the ground truth"
-    ]
+    return [note_other_folders(len(moved), mine[moved[0]], theirs[found[moved[0]]])]
+
+
+def note_other_folders(count: int, mine: str, theirs: str) -> str:
+    """Return the note on images that are matched although their folders have other names."""
+    return (
+        f"{count:,} images matched by their file names alone, in folders of other names: {mine!r} with {theirs!r} of "
+        "the ground truth"
+    )
 
 
 def check_folders(where: object, mine: str, theirs: str, folders: Collection[str]) -> None:
@@ -239,6 +252,9 @@ def extend_images(theirs: Images, mine: Images, rows: NDArray[np.int64]) -> Imag
         ids,
         widths=np.concatenate([theirs.widths, mine.widths[rows]]),
         heights=np.concatenate([theirs.heights, mine.heights[rows]]),
+        sequences=None
+        if theirs.sequences is None or mine.sequences is None
+        else theirs.sequences.extend(mine.sequences, rows),
     )
 
 

@@ -36,7 +36,14 @@ def digest_of(annotations: Annotations, *, with_outlines: bool) -> str:
     """Return a digest of all columns in 16 hexadecimal characters; `with_outlines` includes polygons and masks."""
     with translate_core_errors():
         objects = annotations.columns.facts(with_outlines)
-    facts = [*unit_facts(annotations), *annotations.images.table.facts(), *label_facts(annotations), *objects]
+    images = annotations.images
+    facts = [*unit_facts(annotations), *images.table.facts(), *label_facts(annotations), *objects]
+    if images.sequences is not None and images.sequences.is_stated:
+        facts += [
+            fact("sequences", repr(images.sequences.names).encode()),
+            fact("sequence", images.sequences.sequence),
+            fact("frame", images.sequences.frame),
+        ]
     lines = [f"{name}:{size}:{digest:016x}" for name, size, digest in facts]
     return f"{_core.digest(chr(10).join(lines).encode()):016x}"
 

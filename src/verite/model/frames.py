@@ -31,6 +31,9 @@ def object_columns(annotations: Annotations, *, images: bool = False) -> dict[st
         columns["image_id"] = known.ids[image]
     if known.names is not None:
         columns["file_name"] = np.array(known.names, dtype=object)[image]
+    if known.sequences is not None and known.sequences.is_stated:
+        columns["sequence"] = np.array(known.sequences.names, dtype=object)[known.sequences.sequence[image]]
+        columns["frame"] = known.sequences.frame[image]
     if images and (known.widths > 0).any():
         columns |= {"image_width": known.widths[image], "image_height": known.heights[image]}
     told: dict[str, Any] = {}
@@ -39,7 +42,12 @@ def object_columns(annotations: Annotations, *, images: bool = False) -> dict[st
     if labels.names is not None:
         told["label"] = np.array(labels.names, dtype=object)[annotations.label]
     told |= dict(zip(SIDES[regions.kept], regions.values.T, strict=True))
-    for key, values in (("score", annotations.confidence), ("area", annotations.area), ("id", annotations.ids)):
+    for key, values in (
+        ("score", annotations.confidence),
+        ("area", annotations.area),
+        ("id", annotations.ids),
+        ("track_id", annotations.track),
+    ):
         if values is not None:
             told[key] = values
     told |= {flag: values.astype(np.int8) for flag, values in annotations.flags.items()}

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from verite.model.annotations import Annotations
+    from verite.model.sequences import Sequences
 
 
 Ids: TypeAlias = "NDArray[np.int64]"
@@ -82,7 +83,7 @@ def split_of(folder: str) -> str | None:
 
 
 class Images:
-    """The images of a dataset: names, ids and sizes.
+    """The images of a dataset: names, ids and sizes; of videos, the sequence and frame number of each.
 
     Parameters
     ----------
@@ -92,6 +93,8 @@ class Images:
         Ids, such as COCO's.
     widths, heights : array-like of int, optional
         Sizes in pixels; 0 where a size is not known.
+    sequences : Sequences, optional
+        Sequence and frame number of each image, where a file states them. Default: read off the names when needed.
 
     Raises
     ------
@@ -112,6 +115,7 @@ class Images:
         *,
         widths: ArrayLike | None = None,
         heights: ArrayLike | None = None,
+        sequences: Sequences | None = None,
     ) -> None:
         from verite.model.ragged import freeze_whole
 
@@ -126,16 +130,25 @@ class Images:
             self.table = _core.Images(names, *columns)
         except ValueError as error:
             raise BadParameter(str(error)) from None
+        if sequences is not None and len(sequences.frame) != len(self.table):
+            raise BadParameter(
+                f"sequences: expected one frame per image ({len(self.table)}), found {len(sequences.frame)}"
+            )
+        self.sequences = sequences
 
     @classmethod
-    def over(cls, table: _core.Images) -> Images:
+    def over(cls, table: _core.Images, sequences: Sequences | None = None) -> Images:
         """Return images over a table that is in the core already."""
         made = object.__new__(cls)
-        made.table = table
+        made.table, made.sequences = table, sequences
         return made
 
+    def with_sequences(self, sequences: Sequences) -> Images:
+        """Return the same images as frames of videos."""
+        return Images.over(self.table, sequences)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return Images.over, (self.table,)
+        return Images.over, (self.table, self.sequences)
 
     def __copy__(self) -> Images:
         return self

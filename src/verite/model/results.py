@@ -407,7 +407,7 @@ class Results(Display):
         check_enough_images(len(names), np.bincount(pairs[0]).tolist() if pairs.size else [])
         units = SampledUnits.of(names, groups)
         halves = np.asarray(self.draw_scores([score], units.half_samples(HALVES, seed)))[:, 0]
-        count = None if groups is None else units.count
+        count = None if groups is None else units.effective
         return half_sample_interval(score, value, halves, len(names), units=count, images=check, level=level)
 
     def draw_class_scores(self, score: str, weights: NDArray[np.float64], labels: Sequence[str]) -> Any:

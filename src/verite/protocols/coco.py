@@ -116,13 +116,13 @@ AREAS = {
 LIMITS = (1, 10, 100)
 
 # COCO evaluates no keypoints of small objects, and at most twenty predictions per image.
-KEYPOINT_DEFAULTS: dict[str, Any] = {
+KEYPOINT_DEFAULTS: Mapping[str, object] = {
     "areas": tuple((name, *AREAS[name]) for name in ("all", "medium", "large")),
     "max_dets": (20,),
 }
 
 # Points have no area; one threshold, 0.5, is the maximum distance.
-POINT_DEFAULTS: dict[str, Any] = {
+POINT_DEFAULTS: Mapping[str, object] = {
     "iou": (0.5,),
     "areas": (("all", *AREAS["all"]),),
     "max_dets": (MOST,),
@@ -130,7 +130,7 @@ POINT_DEFAULTS: dict[str, Any] = {
 }
 
 # Settings that emulate torchmetrics without `iscrowd` and `area`, with images in the order of the file.
-TORCHMETRICS: dict[str, Any] = {"ignored": "count", "area_from": "box", "ties": "file"}
+TORCHMETRICS: Mapping[str, object] = {"ignored": "count", "area_from": "box", "ties": "file"}
 
 # The reference matches at min(threshold, 1 - 1e-10), so that a threshold of 1 can be reached.
 HIGHEST = 1 - 1e-10
@@ -574,9 +574,8 @@ class CocoResults(MeanResults):
         """
         rules = self.evaluation.rules
         if isinstance(self.evaluation, Evaluation):
-            cells = len(self.class_names) * max(1, len(rules.ranges)) * len(rules.thresholds)
-            self.evaluation.check_curves(cells * len(rules.recalls))
-        return np.asarray(self.numbers.native.precision[0])
+            self.evaluation.check_curves(len(self.class_names) * len(rules.thresholds) * len(rules.recalls))
+        return np.asarray(self.numbers.native.curves)
 
     @property
     def precision(self) -> Floats:

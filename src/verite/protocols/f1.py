@@ -875,35 +875,38 @@ def partial_state(evaluation: Evaluation, about: str, *, by_id: bool = False) ->
 def merged_counts(numbers: MergedNumbers, thresholds: int) -> OutcomeCounts:
     """Return the counts of merged partial results: those of one evaluation of all images."""
     images, classes = len(numbers.images), len(numbers.merger.labels)
-    by_class: dict[str, Any] = {key: np.zeros((classes, thresholds), np.int64) for key in ("tp", "ignored", "iou")}
-    by_image: dict[str, Any] = {key: np.zeros((images, thresholds), np.int64) for key in ("tp", "ignored")}
+    tp, spared, iou = (np.zeros((classes, thresholds), np.int64) for _ in range(3))
+    image_tp, image_spared = (np.zeros((images, thresholds), np.int64) for _ in range(2))
+    image_truths, image_preds = (np.zeros(images, np.int64) for _ in range(2))
     sums: dict[str, list[int]] = {key: [] for key in ("truths", "preds", "error", "absolute_error", "squared_error")}
-    of_images = {key: np.zeros(images, np.int64) for key in ("truths", "preds")}
     for k in range(classes):
         rows = numbers.gather(k)
         error = np.zeros(images, np.int64)
         truths = rows.counts[:, 0].astype(np.int64)
-        np.add.at(of_images["truths"], rows.cell_image, truths)
+        np.add.at(image_truths, rows.cell_image, truths)
         np.subtract.at(error, rows.cell_image, truths)
-        np.add.at(of_images["preds"], rows.image, 1)
+        np.add.at(image_preds, rows.image, 1)
         for t in range(thresholds):
             hit, ignored = rows.is_hit(t), rows.is_spared(t)
-            by_class["tp"][k, t], by_class["ignored"][k, t] = hit.sum(), ignored.sum()
-            by_class["iou"][k, t] = int(np.round(rows.confidence[hit] / UNIT).astype(np.int64).sum())
-            np.add.at(by_image["tp"][:, t], rows.image[hit], 1)
-            np.add.at(by_image["ignored"][:, t], rows.image[ignored], 1)
+            tp[k, t], spared[k, t] = hit.sum(), ignored.sum()
+            iou[k, t] = int(np.round(rows.confidence[hit] / UNIT).astype(np.int64).sum())
+            np.add.at(image_tp[:, t], rows.image[hit], 1)
+            np.add.at(image_spared[:, t], rows.image[ignored], 1)
             if t == 0:
                 np.add.at(error, rows.image[~ignored], 1)
         values = (truths.sum(), len(rows.image), error.sum(), np.abs(error).sum(), (error**2).sum())
         for key, value in zip(sums, values, strict=True):
             sums[key].append(int(value))
-    tables: dict[str, Any] = {
+    return OutcomeCounts(
         **sums,
-        **{key: table.tolist() for key, table in by_class.items()},
-        **{f"image_{key}": column.tolist() for key, column in of_images.items()},
-        **{f"image_{key}": table.tolist() for key, table in by_image.items()},
-    }
-    return OutcomeCounts(**tables)
+        tp=tp.tolist(),
+        ignored=spared.tolist(),
+        iou=iou.tolist(),
+        image_truths=image_truths.tolist(),
+        image_preds=image_preds.tolist(),
+        image_tp=image_tp.tolist(),
+        image_ignored=image_spared.tolist(),
+    )
 
 
 def bootstrap_merged(

@@ -94,7 +94,7 @@ class TopErrorResults(Results):
     def class_table(self) -> Table:
         columns: dict[str, list[Any]] = {key.replace("_", " "): values for key, values in self.class_scores().items()}
         images = next(iter(self.errors.values())).images.tolist()
-        mean: dict[str, Any] = {key.replace("_", " "): score.value for key, score in self.scores.items()}
+        mean = {key.replace("_", " "): score.value for key, score in self.scores.items()}
         return Table.of("class", self.class_names, {"images": images, **columns}, mean=mean)
 
     def details(self) -> dict[str, Any]:

@@ -336,14 +336,19 @@ class OverlappingPairs:
         truths = int((own == 0).sum())
         chosen = (self.iou > least) & (own[self.owner] >= 0) & (state[self.row] >= 0)
         confidence = np.ones(len(pred)) if pred.confidence is None else np.asarray(pred.confidence, dtype=np.float64)
+        # Objects without a pair change nothing, nor do predictions that take no part.
+        objects, starts = np.unique(self.owner[chosen], return_index=True)
+        is_pred = state == 0
+        is_pred[self.row[chosen]] = True
+        place = np.cumsum(is_pred) - 1
         columns = {
-            "offsets": np.searchsorted(self.owner[chosen], np.arange(len(truth) + 1)).astype(np.int64),
-            "pred": self.row[chosen].astype(np.int32),
+            "offsets": np.append(starts, int(chosen.sum())).astype(np.int64),
+            "pred": place[self.row[chosen]].astype(np.int32),
             "iou": self.iou[chosen],
-            "truth": own,
-            "state": state,
-            "in_region": (self.region_share > least).astype(np.uint8),
-            "confidence": confidence,
+            "truth": own[objects],
+            "state": state[is_pred],
+            "in_region": (self.region_share > least).astype(np.uint8)[is_pred],
+            "confidence": confidence[is_pred],
         }
         precision = np.zeros(POINTS)
         if truths:

@@ -217,6 +217,15 @@ class MissRateResults(MatchedResults):
             found.append((rows, np.asarray(outcomes.state[rows] == 1)))
         return found
 
+    def is_last_of_ties(self, rows: NDArray[np.int64]) -> Bools:
+        """Return which of these predictions, by falling confidence, end a step: the next one's confidence is lower.
+
+        An empty list of predictions has no confidences.
+        """
+        confidence = self.evaluation.pred.confidence
+        values = np.zeros(len(rows)) if confidence is None else confidence[rows]
+        return np.append(np.diff(values) != 0, True)[: len(rows)]
+
     @cached_property
     def curves(self) -> dict[str, Curve]:
         """The curve of each class; predictions of equal confidence are one step."""
@@ -226,9 +235,7 @@ class MissRateResults(MatchedResults):
         truths = np.bincount(evaluation.truth.label[counted], minlength=len(self.class_names))
         found = {}
         for name, total, (rows, is_tp) in zip(self.class_names, truths.tolist(), self.outcome_rows, strict=True):
-            confidence = evaluation.pred.confidence
-            assert confidence is not None
-            last = np.append(np.diff(confidence[rows]) != 0, True)[: len(rows)]
+            last = self.is_last_of_ties(rows)
             fp, tp = np.cumsum(~is_tp)[last], np.cumsum(is_tp)[last]
             found[name] = Curve(fp / images, 1 - tp / max(total, 1), total)
         return found
@@ -248,9 +255,7 @@ class MissRateResults(MatchedResults):
         """Return MR⁻² of a class on bootstrap samples of the images."""
         evaluation, k = self.evaluation, self.class_names.index(label)
         rows, is_tp = self.outcome_rows[k]
-        confidence, truth = evaluation.pred.confidence, evaluation.truth
-        assert confidence is not None
-        last = np.append(np.diff(confidence[rows]) != 0, True)[: len(rows)]
+        truth, last = evaluation.truth, self.is_last_of_ties(rows)
         of_truths = truth.image[evaluation.outcomes().is_asked & (truth.label == k)]
         found = np.empty(len(weights))
         for i, own in enumerate(weights):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum
+from math import fsum, isnan
 from typing import TYPE_CHECKING, Any
 
 from verite import _core
@@ -201,6 +201,7 @@ def find_cover(runs: tuple[Ints, Ints, Ints], places: Ints) -> Ints:
     return np.where(inside, owner[at], -1)
 
 
+IMAGE_BLOCK = 200  # images whose scores are computed at a time
 GROUPS = {"": None, "_things": "thing", "_stuff": "stuff"}
 
 MEASURES = ("PQ", "SQ", "RQ")
@@ -378,8 +379,21 @@ class PanopticResults(Results):
         ]
         return Table.of("", [{"thing": "things"}.get(name, name) for name, _ in rows], columns)
 
+    def image_table(self) -> Table:
+        """PQ, SQ and RQ of each image alone, over the classes that it has; `verite leaderboard` reads it as scores."""
+        images, scores = known_images(self.truth, self.pred), ["PQ", "SQ", "RQ"]
+        names = [images.name(i) for i in range(len(images))]
+        rows: list[tuple[Any, ...]] = []
+        for first in range(0, len(names), IMAGE_BLOCK):
+            some = names[first : first + IMAGE_BLOCK]
+            weights = np.zeros((len(some), len(names)))
+            weights[np.arange(len(some)), first + np.arange(len(some))] = 1.0
+            found = self.draw_scores(scores, weights).tolist()
+            rows += [(name, *(None if isnan(v) else v for v in own)) for name, own in zip(some, found, strict=True)]
+        return Table(("image", *scores), tuple(rows))
+
     def tables(self) -> dict[str, Table]:
-        return {"classes": self.class_table(), "groups": self.group_table()}
+        return {"classes": self.class_table(), "groups": self.group_table(), "images": self.image_table()}
 
     def contents(self) -> list[Piece]:
         return [self.name, self.group_table(), self.class_table(), self.signature, *self.notes]

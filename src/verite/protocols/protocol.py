@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from verite.errors import BadParameter
 from verite.evaluation.settings import ClassSettings
-from verite.formats import Readable, read, read_pair
+from verite.formats import Readable, read_pair, read_truth
 from verite.formats.shards import is_many, read_detectors
 from verite.hooks import hook
 from verite.protocols import REGISTRY, protocol_named
@@ -208,7 +208,7 @@ class Protocol(Generic[P, R]):
             return read_pair(truth, pred, **self.reading)
         from verite.formats.memory import are_detectors
 
-        known = truth if isinstance(truth, Annotations) else read(truth, **self.reading)
+        known = truth if isinstance(truth, Annotations) else read_truth(truth, pred, **self.reading)
 
         def read_one(one: Readable) -> Annotations:
             return read_pair(known, one, **self.reading)[1]

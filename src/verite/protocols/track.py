@@ -19,19 +19,22 @@ from verite.evaluation.tracking import (
     HOTA_FAMILY,
     SequenceCounts,
     TrackedSequence,
+    TrackTimeline,
     assign,
     count_sequence,
     hota_curves,
+    match_clear,
     summarise,
+    timeline_of,
 )
-from verite.model.results import Results
+from verite.model.results import Matches, Results, choose_threshold
 from verite.model.sequences import Sequences, share_frames
 from verite.model.tables import Part, Table
 from verite.protocols.protocol import protocol
 from verite.settings import Choice, Option, Threshold
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -121,6 +124,8 @@ class TrackResults(Results):
         findings: Sequence[Any] = (),
     ) -> None:
         self.settings, self.sequence_counts, self.sequences = settings, dict(counts), sequences
+        self.outside = 0  # predictions in frames that the ground truth does not have
+        self.counted = (~truth.ignored, ~pred.ignored)  # objects and predictions that the rules leave
         self.classes = list(dict.fromkeys(label for _, label in self.sequence_counts))
         self.total = SequenceCounts.total(list(self.sequence_counts.values()))
         self.metrics = summarise(self.total)
@@ -145,6 +150,11 @@ class TrackResults(Results):
     def curves(self) -> dict[str, NDArray[np.float64]]:
         """HOTA, DetA, AssA, DetRe, DetPr, AssRe, AssPr and LocA at the alphas 0.05, 0.10, …, 0.95."""
         return hota_curves(self.total.hota)
+
+    @property
+    def iou_thresholds(self) -> tuple[float, ...]:
+        """The IoU threshold of CLEAR MOT and Identity."""
+        return (self.settings.iou,)
 
     @property
     def class_names(self) -> list[str]:
@@ -212,7 +222,42 @@ class TrackResults(Results):
         empty = [name for name, metrics in self.metrics_by(0).items() if metrics["truths"] and not metrics["preds"]]
         more = f" and {len(empty) - 3} more" if len(empty) > 3 else ""
         said = f"no prediction in sequence {', '.join(empty[:3])}{more}: is a file missing?"
-        return [*super().notes, *([said] if empty else [])]
+        beyond = f"{self.outside:,} predictions are in frames that the ground truth does not have: false positives"
+        return [*super().notes, *([said] if empty else []), *([beyond] if self.outside else [])]
+
+    def timelines(self) -> dict[tuple[str, str], TrackTimeline]:
+        """Return what happens to each object over time, by sequence and class: matched, missed, identity switches."""
+        return {key: timeline_of(tracked, self.settings.iou) for key, _, _, tracked in self.tracked()}
+
+    def tracked(self) -> Iterator[tuple[tuple[str, str], Ints, Ints, TrackedSequence]]:
+        """Yield sequence and class, the rows of both sides that count, and their overlapping pairs."""
+        names = self.truth.labels.all_names
+        for sequence, name in self.sequence_counts:
+            label, i = names.index(name), self.sequences.names.index(sequence)
+            ours = rows_of(self.truth, self.counted[0], label, self.sequences, i)
+            theirs = rows_of(self.pred, self.counted[1], label, self.sequences, i)
+            yield (
+                (sequence, name),
+                ours,
+                theirs,
+                tracked_sequence(self.truth, self.pred, ours, theirs, self.sequences, i, self.settings),
+            )
+
+    def matches(self, iou: float | None = None) -> Matches:
+        """Return the prediction that CLEAR MOT matches with each ground-truth object at the IoU threshold."""
+        choose_threshold((self.settings.iou,), iou)
+        pairs, truths, preds = [], [], []
+        for _, ours, theirs, tracked in self.tracked():
+            truth, pred, _, _ = match_clear(tracked, self.settings.iou)
+            pairs.append(np.stack([ours[truth], theirs[pred]]))
+            truths.append(ours)
+            preds.append(theirs)
+        empty = np.zeros(0, dtype=np.int64)
+        found = np.concatenate([np.zeros((2, 0), dtype=np.int64), *pairs], axis=1)
+        missed = np.setdiff1d(np.concatenate([empty, *truths]), found[0])
+        false = np.setdiff1d(np.concatenate([empty, *preds]), found[1])
+        sizes = len(self.truth), len(self.pred)
+        return Matches.of_pairs(self.settings.iou, sizes, (found[0], found[1]), missed, false)
 
     def draw_scores(self, scores: Sequence[str], weights: NDArray[np.float64], label: str | None = None) -> Any:
         """Return scores on bootstrap samples of whole sequences.
@@ -239,8 +284,8 @@ class TrackResults(Results):
 
 @protocol(
     TrackSettings,
-    files="TRUTH and PRED are files or folders with track ids: MOTChallenge or VisDrone text (a file per sequence) or "
-    "CVAT for video",
+    files="TRUTH and PRED are files or folders with track ids: MOTChallenge, MOTS, KITTI or VisDrone text (a file per "
+    "sequence), CVAT for video, COCO JSON or tables with track_id",
     examples="""
 verite track MOT17/train results/
 verite track gt.txt tracker.txt
@@ -279,6 +324,7 @@ def track(truth: Annotations, pred: Annotations, settings: TrackSettings) -> Tra
     settings = settings.for_truth(truth) if settings.rules is None else settings
     for side, what in ((truth, "truth"), (pred, "predictions")):
         check_tracks(side, what)
+    outside = pred.like(truth).image >= len(truth.images)
     truth, pred, sequences = share_frames(truth, pred)
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     settings.check_labels(truth.labels.all_names)
@@ -300,7 +346,9 @@ def track(truth: Annotations, pred: Annotations, settings: TrackSettings) -> Tra
                 counts[sequence, name] = count_sequence(
                     tracked_sequence(truth, pred, ours, theirs, sequences, i, settings), settings.iou
                 )
-    return TrackResults(settings, counts, truth, pred, sequences, findings)
+    results = TrackResults(settings, counts, truth, pred, sequences, findings)
+    results.outside, results.counted = int(outside.sum()), (counted_truth, counted_pred)
+    return results
 
 
 def check_tracks(side: Annotations, what: str) -> None:
@@ -308,7 +356,14 @@ def check_tracks(side: Annotations, what: str) -> None:
     if len(side) and (side.track is None or (side.track < 0).all()):
         raise DataError(
             f"{side.source.path or what}: expected a track id for each object, found none; tracks are read from "
-            "MOTChallenge and VisDrone text and CVAT for video"
+            "MOTChallenge, MOTS, KITTI and VisDrone text, CVAT for video, COCO JSON with track_id and tables"
+        )
+    missing = np.flatnonzero((side.track < 0) & ~side.ignored) if side.track is not None else np.zeros(0, np.int64)
+    if len(missing):
+        raise DataError(
+            f"{side.source.path or what}: expected a track id for each object, found {len(missing):,} of "
+            f"{len(side):,} without, the first in {side.images.name(int(side.image[missing[0]]))!r}; give them one, "
+            "or mark them to be ignored"
         )
 
 
@@ -318,7 +373,7 @@ def check_unique(side: Annotations, sequences: Sequences) -> None:
         return
     order = np.lexsort((side.track, side.label, side.image))
     same = [column[order][1:] == column[order][:-1] for column in (side.image, side.label, side.track)]
-    twice = np.flatnonzero(same[0] & same[1] & same[2])
+    twice = np.flatnonzero(same[0] & same[1] & same[2] & ~side.ignored[order][1:])
     if len(twice):
         row = int(order[twice[0]])
         image = int(side.image[row])
@@ -345,9 +400,9 @@ def apply_rules(
     truth: Annotations, pred: Annotations, settings: TrackSettings
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which objects and which predictions count by the rules of the challenge."""
-    counted_truth = ~truth.ignored
-    counted_pred = np.ones(len(pred), dtype=np.bool_)
+    counted_truth, counted_pred = ~truth.ignored, ~pred.ignored
     if settings.rules == "plain":
+        counted_pred &= ~in_ignore_regions(truth, pred, settings)
         return counted_truth, counted_pred
     names = truth.labels.all_names
     distractors = [i for i, name in enumerate(names) if name in DISTRACTORS[str(settings.rules)]]
@@ -359,6 +414,31 @@ def apply_rules(
     ours, theirs = ours[matched], theirs[matched]
     counted_pred[theirs[np.isin(truth.label[ours], distractors)]] = False
     return counted_truth, counted_pred
+
+
+def in_ignore_regions(truth: Annotations, pred: Annotations, settings: TrackSettings) -> NDArray[np.bool_]:
+    """Return the predictions that match no object and have more than half of their area in a region to ignore.
+
+    These are KITTI's `DontCare`, class 10 of MOTS and VisDrone's ignored regions, which hold for all classes.
+    """
+    found = np.zeros(len(pred), dtype=np.bool_)
+    regions = np.flatnonzero(truth.flag("ignore_region"))
+    if not len(regions) or not len(pred):
+        return found
+    ours, theirs, similarity = box_pairs(truth, pred, np.flatnonzero(~truth.ignored), np.arange(len(pred)))
+    objects = np.flatnonzero(~truth.ignored)[ours]
+    near = (similarity >= settings.iou - EPSILON) & (truth.label[objects] == pred.label[theirs])
+    matched = assign(ours[near], theirs[near], similarity[near], (len(truth), len(pred)))
+    at, rows, iou = box_pairs(truth, pred, regions, np.arange(len(pred)))
+    area = np.prod(np.maximum(pred.regions.sizes[:, 2:], 0), axis=1)
+    if settings.on == "mask":
+        shared, _, own = mask_areas(truth, pred, regions[at], rows)
+    else:
+        around = np.prod(np.maximum(truth.regions.sizes[regions[at], 2:], 0), axis=1)
+        shared, own = iou / (1 + iou) * (around + area[rows]), area[rows]
+    found[rows[shared > 0.5 * own]] = True
+    found[theirs[near][matched]] = False
+    return found
 
 
 def rows_of(side: Annotations, counted: NDArray[np.bool_], label: int, sequences: Sequences, sequence: int) -> Ints:
@@ -409,6 +489,12 @@ def number_tracks(side: Annotations, rows: Ints) -> Ints:
 
 def mask_similarity(truth: Annotations, pred: Annotations, ours: Ints, theirs: Ints) -> NDArray[np.float64]:
     """Return the IoU of masks, row by row."""
+    shared, truth_area, pred_area = mask_areas(truth, pred, ours, theirs)
+    return shared / np.maximum(truth_area + pred_area - shared, 1)
+
+
+def mask_areas(truth: Annotations, pred: Annotations, ours: Ints, theirs: Ints) -> tuple[NDArray[np.float64], ...]:
+    """Return shared pixels of pairs of masks, and the pixels of either."""
     from verite.model.shapes import shapes_of
     from verite.pairs import Pairs as MaskPairs
 
@@ -416,4 +502,4 @@ def mask_similarity(truth: Annotations, pred: Annotations, ours: Ints, theirs: I
         shapes_of(truth.regions, "truth", "xyxy"), shapes_of(pred.regions, "pred", "xyxy"), ours, theirs,
         size=np.stack([truth.images.widths, truth.images.heights], axis=1)[truth.image[ours]],
     )  # fmt: skip
-    return pairs.shared_area / np.maximum(pairs.truth_area + pairs.pred_area - pairs.shared_area, 1)
+    return pairs.shared_area, pairs.truth_area, pairs.pred_area

@@ -75,7 +75,7 @@ FLAGS = (
 )  # objects that are ignored or matched by rules of their own
 
 # What Ultralytics does otherwise than Pascal VOC, as its documentation says and its numbers show.
-ULTRALYTICS: dict[str, Any] = {
+ULTRALYTICS: dict[str, object] = {
     "iou": THRESHOLDS,
     "interpolation": "trapezoid",
     "pixel": "continuous",
@@ -130,14 +130,14 @@ class VocSettings(CurveSettings):
     )
     ignored: Option[Ignored] = Choice(
         "skip",
-        "Difficult objects and crowds neither reward nor punish, count like others, are not there, or crowds alone are "
-        "set aside, as in COCO.",
+        "Difficult objects and crowds: skip (ignore both), count (like others), drop (remove them), crowd (ignore "
+        "crowds only, as COCO does).",
         Ignored,
     )
-    class_agnostic: Option[bool] = Flag(False, "Ask where objects are, not what they are.", omit_default=True)
+    class_agnostic: Option[bool] = Flag(False, "Ignore classes when matching.", omit_default=True)
     judged: Option[Judged] = Choice(
         "either",
-        "Predictions are judged on images of either side, of the truth, or that have objects.",
+        "Images whose predictions count: of either side, of the ground truth, or those with objects.",
         Judged,
         omit_default=True,
     )
@@ -158,7 +158,7 @@ class VocSettings(CurveSettings):
         PointChoice,
         omit_default=True,
     )
-    quirks: Option[Quirks] = Choice("none", "Whose odd ways to repeat, too.", Quirks)
+    quirks: Option[Quirks] = Choice("none", "Emulate the quirks of another tool.", Quirks)
     ignore_regions: Option[float] = IGNORE_REGIONS
     threads: Option[int | None] = THREADS
 

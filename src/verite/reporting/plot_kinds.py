@@ -15,8 +15,10 @@ from verite.errors import BadParameter, did_you_mean, excerpt
 from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
+from verite.protocols.track import TrackResults
 from verite.reporting.analysis_plots import PartPlot, analysis_kinds
 from verite.reporting.plots import MOST_IN_LEGEND, line_style, new_figure, plot_curves, save_stamped, take_literally
+from verite.reporting.track_plots import count_tracks, plot_alphas, plot_switches, plot_tracks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,8 +68,9 @@ def plot(
     kind
         "pr" (precision against recall), "f1" (F1 against confidence), "classes" (the first score of each class),
         "compare" (the same of several detectors), a part of an analysis ("errors", "lrp", "froc", "confusion",
-        "calibration", "slices", "worst", "suspicious"), or "systems" (error costs of several detectors). By default
-        the first kind that applies to the results.
+        "calibration", "slices", "worst", "suspicious"), or "systems" (error costs of several detectors). Of tracks:
+        "hota" (HOTA and its parts by localization threshold), "switches" (over time) or "tracks" (a timeline).
+        By default the first kind that applies to the results.
     ax
         Axes to draw on; by default those of a new figure.
 
@@ -201,6 +204,9 @@ def count_bars(results: Results | Comparison) -> int:
 
 
 KINDS = {
+    "hota": PlotKind(lambda results: isinstance(results, TrackResults), plot_alphas),
+    "switches": PlotKind(lambda results: isinstance(results, TrackResults), plot_switches),
+    "tracks": PlotKind(lambda results: isinstance(results, TrackResults), plot_tracks, count_tracks),
     "pr": PlotKind(lambda results: has_curves(results) or has_precision(results), plot_pr),
     "f1": PlotKind(lambda shown: has_curves(shown) or PartPlot(part_named("operating")).fits(shown), plot_f1),
     "classes": PlotKind(lambda results: isinstance(results, Results), plot_classes, count_bars),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from verite.model.annotations import Annotations
     from verite.scene.class_distances import ClassDistances
+    from verite.scene.over_time import FrameScores
     from verite.scene.scene_score import SceneScoreResults
     from verite.scene.trace import Trace
     from verite.studies.interpretation import InterpretationStudy, StudyCurves
@@ -467,3 +468,27 @@ def set_axes(axes: Axes, title: str, x: str, y: str) -> None:
     axes.grid(color="0.93", lw=0.6)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+MOST_SEQUENCES = 24  # panels of the figure of scores over time
+
+
+def save_frame_scores(scores: FrameScores, folder: Path, format: str = "png") -> Path:
+    """Save the scene scores over time: one panel per sequence, with levels and change points."""
+    shown = scores.sequences[:MOST_SEQUENCES]
+    figure = new_figure((8.0, 0.6 + 1.9 * max(len(shown), 1)))
+    panels = figure.subplots(max(len(shown), 1), 1, squeeze=False)[:, 0]
+    for axes, one in zip(panels, shown, strict=False):
+        axes.plot(one.frames, one.scores, color=COLOURS[0], lw=0.8, alpha=0.7)
+        for first, last, mean in one.levels:
+            axes.plot([first, last], [mean, mean], color=COLOURS[1], lw=2)
+        for at in one.changes:
+            axes.axvline(at, color="black", lw=0.8, ls="--")
+        axes.set(ylim=(0, 1), ylabel="scene score")
+        axes.grid(alpha=0.25)
+        axes.set_title(f"{one.name}: mean {one.scores.mean():.3f}, {len(one.changes)} change points", fontsize=9)
+    panels[-1].set_xlabel("frame (0 is a perfect score; dashed: change points)")
+    figure.set_label(str(scores.signature))
+    path = folder / f"over-time.{format}"
+    write_atomically(path, render(figure, format))
+    return path

@@ -5,8 +5,11 @@ which is one to two standard deviations at every n. So there are two questions, 
 deviation of the score over random halves of the images, and b its mean over the halves less the score itself.
 
 - Other test sets of this size: score ± z s. A half, drawn without replacement, varies about as much as the whole does.
-- A test set of N images, or infinitely many: centre score − f b with f = (1 − √(n / N)) / (√2 − 1), ± 1.25 z s. From
-  n/2 to n images the bias falls by b if it is proportional to n^(-1/2), hence by f b from n to N.
+- N images, these n among them, or infinitely many: centre score − f b with f = (1 − √(n / N)) / (√2 − 1), since from
+  n/2 to n images the bias falls by b if it is proportional to n^(-1/2), hence by f b from n to N. Standard deviation:
+  √(s² (1 − n / N) + (f b / 3)²), with the finite population correction of survey sampling (Cochran, Sampling Techniques
+  1977) and an extrapolated bias that is known to about a third. On real detectors it falls faster than n^(-1/2), on
+  generated ones slower.
 
 Percentile bootstrap intervals cover neither: resampling adds to the bias (`benchmarks/statistics.py --only S3`).
 """
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 HALVES = 200  # random halves of the images
 ALL = "all"  # as a number of images: infinitely many
-WIDENING = 1.25  # of intervals for other numbers of images, whose centre is estimated, too
+BIAS_DOUBT = 1 / 3  # standard deviation of an extrapolated bias, as a share of it
 MIN_IMAGES = 100
 FEW_IMAGES = 8  # a class in fewer images is rare; half of them may be in no half-sample
 
@@ -49,7 +52,8 @@ class ScoreInterval:
     level : float
         The confidence level.
     images : int or "all"
-        The number of images that the interval is for; "all" stands for infinitely many.
+        The number of images that the interval is for: that of the test set for other test sets of this size, another
+        one for that many images with these among them; "all" stands for infinitely many.
     measured : float
         The score.
     measured_on : int
@@ -111,7 +115,8 @@ def half_sample_interval(
     units
         The number of units that were halved, where these are groups of images.
     images
-        The number of images that the interval is for: that of the test set by default, or "all".
+        The number of images that the interval is for, those of the test set among them, or "all"; by default, and for
+        the number of images that there is, other test sets of this size.
     level
         The confidence level.
 
@@ -120,8 +125,9 @@ def half_sample_interval(
     >>> found = half_sample_interval("AP", 0.4, np.array([0.40, 0.42, 0.44]), 500)
     >>> round(found.value, 4), round(found.high - found.low, 4), round(found.excess, 4)
     (0.4, 0.0786, 0.0483)
-    >>> round(half_sample_interval("AP", 0.4, np.array([0.40, 0.42, 0.44]), 500, images="all").value, 4)
-    0.3517
+    >>> more = half_sample_interval("AP", 0.4, np.array([0.40, 0.42, 0.44]), 500, images="all")
+    >>> round(more.value, 4), round(more.high - more.low, 4)
+    (0.3517, 0.1009)
     """
     check_level(level)
     images = check_images(images)
@@ -130,11 +136,13 @@ def half_sample_interval(
     deviation = bias = float("nan")
     if len(present) > 1 and freedom:
         deviation, bias = float(np.std(present, ddof=1)), float(present.mean()) - value
-    reach = student_quantile(NormalDist().inv_cdf((1 + level) / 2), max(freedom, 1)) * deviation
-    centre = value
-    if images is not None:
-        shrink = 0.0 if images == ALL else sqrt(measured_on / float(images))
-        centre, reach = value - (1 - shrink) / (sqrt(2) - 1) * bias, WIDENING * reach
+    shift, spread = 0.0, deviation
+    if images is not None and images != measured_on:
+        share = 0.0 if images == ALL else measured_on / float(images)
+        shift = (1 - sqrt(share)) / (sqrt(2) - 1) * bias
+        spread = sqrt(deviation**2 * abs(1 - share) + (BIAS_DOUBT * shift) ** 2)
+    centre = value - shift
+    reach = student_quantile(NormalDist().inv_cdf((1 + level) / 2), max(freedom, 1)) * spread
     return ScoreInterval(
         score, centre, centre - reach, centre + reach, level, images or measured_on, value, measured_on,
         deviation, bias / (sqrt(2) - 1),

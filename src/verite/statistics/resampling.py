@@ -28,6 +28,17 @@ def generator(seed: int, sample: int, stream: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(key=[seed, stream], counter=[0, 0, 0, sample]))
 
 
+def effective_number(sizes: NDArray[Any]) -> int:
+    """Return Kish's effective number of groups of these sizes, rounded down; at least 2, at most the number of groups.
+
+    >>> effective_number(np.array([5, 5, 5, 5])), effective_number(np.array([14, 2, 2, 2]))
+    (4, 2)
+    """
+    total = float(sizes.sum())
+    found = int(total**2 / float((sizes.astype(np.float64) ** 2).sum()) + 1e-9) if total else 0
+    return min(max(found, 2), max(len(sizes), 2))
+
+
 @dataclass(frozen=True, eq=False)
 class SampledUnits:
     """Images, or groups of images, that are resampled as wholes.
@@ -75,6 +86,15 @@ class SampledUnits:
                 "nothing about other groups"
             )
         return cls(unit, len(found))
+
+    @property
+    def effective(self) -> int:
+        """Kish's effective number of units, n² / Σ nᵤ² with nᵤ images in unit u, rounded down: for Student's t.
+
+        Groups of unequal size tell less than as many equal ones; with groups of 1, 1 and 8 images almost everything
+        hangs on one of them. At least 2.
+        """
+        return effective_number(np.bincount(self.of_image, minlength=self.count))
 
     def bootstrap(self, resamples: int, seed: int = 0, first: int = 0) -> Floats:
         """Return how often each image occurs in each bootstrap resample, [resample, image]."""

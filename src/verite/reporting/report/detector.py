@@ -18,6 +18,7 @@ from verite.analysis.confusion import Confusion
 from verite.analysis.errors import ap_of_fixed_sets, error_types
 from verite.checks.predictions import find_threshold
 from verite.checks.sample import Side
+from verite.limits import limit
 from verite.model.results import digest_for
 from verite.reporting.draw import Overlay
 from verite.reporting.report.confidence_counts import ConfidenceCounts
@@ -56,15 +57,19 @@ class EvaluatedDetector:
         return self.analysis is not None and name in self.analysis.settings.only
 
     @cached_property
-    def confusion(self) -> tuple[Confusion, NDArray[np.int64], NDArray[np.int64]] | None:
-        """Confusion at the default threshold, the classes with objects or predictions, and their matrix."""
+    def confusion(self) -> tuple[Confusion, NDArray[np.int64], NDArray[np.int64] | None] | None:
+        """Confusion at the default threshold, the classes with objects or predictions, and their matrix.
+
+        The matrix is None for more classes than the limit `confusion_cells` allows.
+        """
         analysis = self.analysis
         if analysis is None or "confusion" not in analysis.parts:
             return None
         confusion = Confusion(analysis.matches, self.counts.confidence, analysis.settings.matching)
         matches = confusion.matches
         used = np.flatnonzero(matches.truth_counts + matches.count_classes(matches.pred_label[matches.counted_pred]))
-        return confusion, used, confusion.count_among(used)
+        is_small = len(used) ** 2 <= limit("confusion_cells")
+        return confusion, used, confusion.count_among(used) if is_small else None
 
     @cached_property
     def fixed_sets(self) -> list[list[float]] | None:

@@ -159,7 +159,7 @@ def class_curves(results: Results, iou: float) -> list[tuple[str, float, tuple[A
     """
     from verite.protocols.coco import CocoResults
 
-    if results.protocol in ("f1", "miss-rate"):  # no curves of precision
+    if results.protocol in ("f1", "miss-rate", "track"):  # no curves of precision
         return []
     aps = dict(zip(results.class_names, results.class_scores()[next(iter(results.scores))], strict=True))
     t = [abs(one - iou) < 1e-9 for one in results.iou_thresholds].index(True)

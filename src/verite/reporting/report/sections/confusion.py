@@ -61,7 +61,9 @@ class ConfusionMatrix(Quoted):
     labels
         Classes of rows and columns.
     matrix
-        [ground truth, prediction]; the last column is missed, the last row background.
+        [ground truth, prediction]; the last column is missed, the last row background. None for very many classes.
+    totals
+        How many predictions are of a wrong class, how many objects are missed, how many predictions lie on background.
     confidence
         The threshold, or one per class.
     iou
@@ -74,7 +76,8 @@ class ConfusionMatrix(Quoted):
     """
 
     labels: list[str]
-    matrix: NDArray[np.int64]
+    matrix: NDArray[np.int64] | None
+    totals: tuple[int, int, int]
     confidence: float | Mapping[str, float] | None
     iou: float
     pairs: list[Json]  # the most frequent confusions
@@ -96,14 +99,23 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ConfusionData:
     confusion, used, matrix = detector.confusion
     labels = [confusion.matches.names[k] for k in used]
     json = {key: value for key, value in confusion.to_dict().items() if key != "signature"}
-    json |= {"labels": labels, "pairs": json["pairs"][:MOST_PAIRS], "matrix": matrix.tolist()}
-    if len(used) > MOST_STORED:
+    rows, columns, counts = confusion.count_cells(used)
+    json |= {"labels": labels, "pairs": json["pairs"][:MOST_PAIRS]}
+    if len(used) > MOST_STORED or matrix is None:
         del json["matrix"], json["labels"]
         json["places"] = used.tolist()  # positions among the classes of the report
-        json["cells"] = [[int(a), int(b), int(matrix[a, b])] for a, b in np.argwhere(matrix)]
+        json["cells"] = np.stack([rows, columns, counts], axis=1).tolist()
+    else:
+        json["matrix"] = matrix.tolist()
+    is_missed, is_background = columns == len(used), rows == len(used)
+    totals = (
+        int(counts[(rows != columns) & ~is_missed & ~is_background].sum()),
+        int(counts[is_missed].sum()),
+        int(counts[is_background].sum()),
+    )
     order, blocks = list(range(len(labels))), []
     leader = inputs.detectors[0].confusion or detector.confusion
-    if SMALL_CELLS < len(labels) <= MOST_SHOWN >= len(leader[1]):
+    if SMALL_CELLS < len(labels) <= MOST_SHOWN >= len(leader[1]) and leader[2] is not None:
         # One order for all detectors, that of the best one; classes that it does not have come last.
         theirs, sizes = block_order(leader[2])
         places = {leader[0].matches.names[k]: n for n, k in enumerate(leader[1][theirs])}
@@ -113,8 +125,8 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ConfusionData:
         blocks = [len(list(group)) for _, group in groupby(mine)]
     return ConfusionData(
         ConfusionMatrix(
-            labels=labels, matrix=matrix, confidence=json["confidence"], iou=json["iou"], pairs=json["pairs"],
-            json=json, order=order, blocks=blocks,
+            labels=labels, matrix=matrix, totals=totals, confidence=json["confidence"], iou=json["iou"],
+            pairs=json["pairs"], json=json, order=order, blocks=blocks,
         )
     )  # fmt: skip
 
@@ -166,9 +178,7 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Confusi
     one, confusion = document.detectors[i], data.confusion
     if confusion is None or not (count := len(confusion.labels)):
         return finding("No classes to compare.")
-    inner = confusion.matrix[:count, :count]
-    off, missed = int(inner.sum() - inner.trace()), int(confusion.matrix[:, count].sum())
-    background, at = int(confusion.matrix[count].sum()), confusion.confidence
+    (off, missed, background), at = confusion.totals, confusion.confidence
     threshold = (
         f"At confidence ≥ {number(at, 2)}" if not isinstance(at, Mapping) and is_known(at) else "All predictions"
     )
@@ -195,14 +205,22 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Confusi
     ]
     shares = element("fieldset", element("legend", "Cells show", class_="hide"), *choices, class_="shares")
     moved = slider(i, one, "in the matrix")
-    if count <= SMALL_CELLS:
-        drawn = scroll(f"Matrix of classes, {plain(one.name)}", render_matrix(document, i, confusion))
+    if confusion.matrix is None:
+        shade = f"The matrix of {count:,} classes is not shown."
+        at_iou = f", at {document.words.at(confusion.iou)}. {shade}"
+        control, content = Markup(), element("div", frequent_confusions(i, confusion.pairs), class_="full")
+    elif count <= SMALL_CELLS:
+        matrix = render_matrix(document, i, confusion, confusion.matrix)
+        drawn = scroll(f"Matrix of classes, {plain(one.name)}", matrix)
         control = element("div", moved, shares, class_="row js", hidden="")
         content = element("div", drawn, frequent_confusions(i, confusion.pairs), class_="two wide")
     else:
         control = element("div", moved, class_="row js", hidden="")
         content = element(
-            "div", frequent_confusions(i, confusion.pairs), heat_map(document, i, confusion), class_="full"
+            "div",
+            frequent_confusions(i, confusion.pairs),
+            heat_map(document, i, confusion, confusion.matrix),
+            class_="full",
         )
     return join_elements(
         finding(*result),
@@ -226,13 +244,13 @@ def sum_others(matrix: NDArray[Any]) -> tuple[list[int], NDArray[Any], int]:
     return kept.tolist(), small, count - MOST_SHOWN
 
 
-def render_matrix(document: ReportDocument, i: int, confusion: ConfusionMatrix) -> Markup:
+def render_matrix(document: ReportDocument, i: int, confusion: ConfusionMatrix, matrix: NDArray[np.int64]) -> Markup:
     """Render the matrix with recall of each row and precision of each column.
 
     Of very many classes those with the most confusions are shown and the others summed. The script updates the cells
     when the slider moves, and a cell opens its objects.
     """
-    kept, counts, rest = sum_others(confusion.matrix)
+    kept, counts, rest = sum_others(matrix)
     cells, labels = counts.tolist(), confusion.labels
     words: list[Markup] = [name(labels[k]) for k in kept]
     if rest:
@@ -265,12 +283,12 @@ def render_matrix(document: ReportDocument, i: int, confusion: ConfusionMatrix) 
     )
 
 
-def heat_map(document: ReportDocument, i: int, confusion: ConfusionMatrix) -> Markup:
+def heat_map(document: ReportDocument, i: int, confusion: ConfusionMatrix, matrix: NDArray[np.int64]) -> Markup:
     """Render the matrix of many classes as a heat map without figures, classes that are often confused side by side.
 
     The script names the cell that is pointed at, moves by arrow keys, and opens the objects of a cell.
     """
-    kept, counts, rest = sum_others(confusion.matrix[np.ix_(*[[*confusion.order, len(confusion.labels)]] * 2)])
+    kept, counts, rest = sum_others(matrix[np.ix_(*[[*confusion.order, len(confusion.labels)]] * 2)])
     chosen = [confusion.order[k] for k in kept]
     words = [plain(confusion.labels[k], 18) for k in chosen] + ([f"other ({rest})"] if rest else [])
     shown, places = len(words), {label: k for k, label in enumerate(document.truth.class_names)}

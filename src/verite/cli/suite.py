@@ -1,0 +1,94 @@
+"""The command `verite suite`: detectors on several datasets, with macro means, requirements and reports."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from verite.cli.gate import NOT_MET, requirements_of
+from verite.cli.help import command
+from verite.cli.options import INPUT, FolderSettings, OutputSettings, options_for
+from verite.cli.output import emit, keep_table, note
+from verite.progress import wait_for
+from verite.settings import Flag, Names, Option, Settings, Texts
+
+
+class SuiteSettings(Settings):
+    """Settings of `verite suite`."""
+
+    requirements: Texts = Names(
+        None, 'Exit with status 3 unless it holds: "AP>=0.5" (mean), "AP[street]>=0.3"; may be repeated.',
+        long="require", metavar="LINE", section="Gate",
+    )  # fmt: skip
+    reports: Option[bool] = Flag(False, "Write an HTML report of each dataset into the folder.", section="Output")
+
+
+@command(
+    params=options_for(SuiteSettings, FolderSettings, OutputSettings),
+    epilog="""\b
+Examples:
+  verite suite suite.toml
+  verite suite suite.toml --require "AP>=0.4" --require "AP[street]>=base-0.01"
+  verite suite suite.toml -o results/ --reports
+Exit status: 0 all requirements are met, 1 the data is at fault, 2 the command is, 3 one is not met.""",
+)
+@click.argument("path", type=INPUT, metavar="SUITE.toml")
+def suite(path: str, **given: Any) -> None:
+    """Evaluate detectors on several datasets: scores per dataset and their macro means.
+
+    The suite is a TOML file; its paths are relative to it. In requirements, base is the first detector.
+    """
+    from verite.analysis.gate import Saved
+    from verite.analysis.suite import SuiteFile, SuiteResults
+    from verite.files import fill_folder, write_atomically
+
+    requirements = requirements_of({"sure": None, "base": None, "summary": False, **given})
+    if given["reports"] and not given["output"]:
+        raise click.UsageError("--reports: expected -o FOLDER to write them to, found none")
+    described = SuiteFile.read(path)
+    results = {}
+    for one in described.datasets:
+        with wait_for(f"evaluating {one.name}"):
+            results[one.name] = one.evaluate()
+    found = SuiteResults(described, results)
+    quiet = given["quiet"] or given["as_json"]
+    if given["output"]:
+        with fill_folder(Path(given["output"]), overwrite=given["overwrite"]) as place:
+            write_atomically(place / "suite.json", found.to_json(indent=1) + "\n")
+            keep_table(place / "suite.csv", found.main_table(), given)
+            if given["reports"]:
+                write_reports(found, place)
+        note(f"results in {given['output']}", quiet=quiet)
+    emit(found, given)
+    means = found.means
+    saved = [
+        Saved(name, next(iter(results.values()))[name].signature, "", means[name], {}, {
+            dataset: {found.headline: found.value(dataset, name)}
+            | {key: score.value for key, score in own[name].scores.items()}
+            for dataset, own in results.items()
+        })
+        for name in found.detectors
+    ]  # fmt: skip
+    judged = saved[1:] if len(saved) > 1 and any(one.has_base for one in requirements) else saved
+    base = saved[0] if len(saved) > 1 else None
+    verdicts = [(new.name, one.judge(new, base)) for new in judged for one in requirements]
+    for name, verdict in verdicts:
+        line = verdict.line if len(judged) == 1 else f"{name}: {verdict.line}"
+        note(f"verite: {line}", quiet=verdict.is_met and quiet)
+    if not all(verdict.is_met for _, verdict in verdicts):
+        raise click.exceptions.Exit(NOT_MET)
+
+
+def write_reports(found: Any, place: Path) -> None:
+    """Write one HTML report per dataset, named as the dataset."""
+    from verite.reporting.report.report import report
+
+    for one in found.suite.datasets:
+        own = found.results[one.name]
+        first = next(iter(own.values()))
+        report(
+            first.truth, {name: result.pred for name, result in own.items()}, place / f"{one.name}.html",
+            protocol=one.protocol, title=one.name, draws=0, **one.settings,
+        )  # fmt: skip
