@@ -292,7 +292,7 @@ def test_types_and_single_gains_equal_tidecvs(seed: int, tmp_path: Path, monkeyp
     assert found.alone == pytest.approx({kind: gain / 100 for kind, gain in gains.items()}, abs=1e-12)
 
 
-DEVIATIONS = Path(__file__).parents[2] / "docs" / "explain" / "deviations.md"
+DEVIATIONS = Path(__file__).parents[2] / "docs" / "explanation" / "deviations.md"
 CASES = (
     "tide-equal-confidences",
     "tide-crowds",

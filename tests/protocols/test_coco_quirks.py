@@ -14,7 +14,7 @@ from tests.oracles.coco_reference import reference
 from tests.protocols.test_coco_reference import assert_same_bits
 
 QUIRKS = Path(__file__).parent.parent / "data" / "quirks"
-DEVIATIONS = Path(__file__).parents[2] / "docs" / "explain" / "deviations.md"
+DEVIATIONS = Path(__file__).parents[2] / "docs" / "explanation" / "deviations.md"
 
 
 def case(name: str) -> tuple[Path, Path]:

@@ -12,7 +12,7 @@ import verite as vt
 from tests.reporting.report.pages import SYSTEMS, TRUTH, Text
 from verite.reporting.report.sections.provenance import DEVIATIONS
 
-DOCS = Path(__file__).parents[3] / "docs" / "explain" / "deviations.md"
+DOCS = Path(__file__).parents[3] / "docs" / "explanation" / "deviations.md"
 
 
 def deviations_of(truth, pred, home, **settings):
