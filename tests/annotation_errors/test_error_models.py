@@ -154,12 +154,12 @@ def test_the_largest_rate_is_where_the_probability_falls_to_the_level(name):
 
 
 @pytest.mark.parametrize("name", [name for name, model in MODELS.items() if model.__module__.startswith("verite.")])
-@pytest.mark.parametrize("page", ["docs/explain/ranking.md", "docs/reference/python.md"])
+@pytest.mark.parametrize("page", ["docs/explanation/ranking.md", "docs/reference/python.md"])
 def test_the_documentation_names_every_model(name, page):
     text = (Path(__file__).parent.parent.parent / page).read_text()
     kind = MODELS[name].__name__
     assert f"annotation_errors.{kind}" in text
-    if page.startswith("docs/explain"):
+    if page.startswith("docs/explanation"):
         row = next(
             line for line in text.splitlines() if line.startswith("| `--") and f"annotation_errors.{kind}(" in line
         )

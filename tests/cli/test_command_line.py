@@ -417,11 +417,11 @@ def test_bash_completes_the_files_of_the_folder(tmp_path):
         compopt() {{ echo compopt "$@"; }}
         {subprocess.run([program, "completion", "bash"], capture_output=True, text=True, check=True).stdout}
         COMP_WORDS=({program} coco tr); COMP_CWORD=2; _verite_completion {program}
-        COMP_WORDS=({program} convert a b --to kit); COMP_CWORD=5; _verite_completion {program}
+        COMP_WORDS=({program} convert a b --to dot); COMP_CWORD=5; _verite_completion {program}
         echo "${{COMPREPLY[@]}}"
         """
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, cwd=tmp_path)
-    assert done.stdout.splitlines() == ["compopt -o default", "kitti"]
+    assert done.stdout.splitlines() == ["compopt -o default", "dota"]
 
 
 @pytest.mark.parametrize("words", [(), ("partial",)])

@@ -31,7 +31,7 @@ def test_numbers_are_those_of_torchmetrics(seed: int, ignore: int) -> None:
     )
 
     rng = np.random.default_rng(seed)
-    # Every class is in the truth: torchmetrics' mean accuracy counts one without truth as 0 (docs/explain/deviations).
+    # Every class has ground truth: torchmetrics' mean accuracy counts one without it as 0 (deviations.md).
     truth = np.concatenate([np.arange(CLASSES), rng.integers(0, CLASSES, 194)]).reshape(2, 10, 10)
     pred = np.where(rng.random(truth.shape) < 0.7, truth, rng.integers(0, CLASSES, truth.shape))
     truth[rng.random(truth.shape) < 0.1] = 255

@@ -34,7 +34,7 @@ PAGES = [
     *sorted(p for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs")) not in GENERATED),
 ]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SLOW = ("docs/explain/reproduction.md", "docs/howto/study.md")  # whole studies
+SLOW = ("docs/explanation/reproductions.md", "docs/howto/study.md")  # whole studies
 
 
 def parameter(page: Path) -> Any:

@@ -24,7 +24,7 @@ from verite.checks.evidence import (
     turns,
 )
 from verite.checks.readings import Reading
-from verite.checks.sample import EDGE, MANY, Pair, SampledObjects, Side
+from verite.checks.sample import EDGE, FEWEST_SHAPES, MANY, Pair, SampledObjects, Side
 from verite.checks.values import object_name, spell_box
 from verite.errors import excerpt
 from verite.model.keypoints import Keypoints
@@ -79,7 +79,7 @@ def agree(boxes: Floats, around: Floats) -> NDArray[np.bool_]:
 
 COMPARED = 256  # objects whose shapes are compared with their boxes
 
-FEWEST_SHAPES, AS_READ, OTHERWISE = 5, 0.3, 0.9  # objects, and shares of them that agree as read and read otherwise
+AS_READ, OTHERWISE = 0.3, 0.9  # shares of objects that agree with their boxes as read, and read otherwise
 
 # Orders and units of shapes that are tried: what it is, and what to do.
 ORDERS = {

@@ -55,6 +55,8 @@ BEYOND = 0.02  # share of objects beyond the reach of all predictions, for V117
 
 CROWDS, FEWEST_CROWDS = 0.1, 20  # share and number of crowds, for V224; COCO has 1 %
 
+FEWEST_SHAPES = 5  # polygons or masks before their order is compared with boxes
+
 FEWEST_FRAMES = 5  # predicted images before an offset of their ids beyond one is tried
 
 FEWEST_FRACTIONS = 3  # boxes in fractions, for V116
@@ -113,7 +115,7 @@ class Side:
         of_side = {
             "flaws": len(side.source.flaws),
             "poses": self.odd_poses,
-            "shapes": 0 if side.columns.regions.has_only_boxes else len(side),
+            "shapes": 0 if side.columns.regions.has_only_boxes or len(side) < FEWEST_SHAPES else len(side),
             "tracks": len(side) if side.columns.track is not None else 0,
             "annotators": int(side.source.annotators is not None),
             "alike_names": len(names) - len(set(names)),
@@ -163,7 +165,7 @@ class Pair:
         has_poses = truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints
         return {
             "misfit": not fit["is_good"] or not truth.unit == pred.unit == "px",
-            "shapes": not fit["is_good"] and not pred.columns.regions.has_only_boxes,
+            "shapes": not fit["is_good"] and objects >= FEWEST_SHAPES and not pred.columns.regions.has_only_boxes,
             "both_by_default": are_read_by_default(truth, pred),
             "mask_images": truth.source.format in MASK_FORMATS and pred.source.format in MASK_FORMATS,
             "unknown_images": images - truth_images,

@@ -85,9 +85,9 @@ class MaxDistanceSetting(Setting[Any, Any]):
     def __init__(self) -> None:
         super().__init__(
             None,
-            "Maximum distance of a match of points: pixels, 10% of the image's diagonal, or 0.5size of the object.",
+            "Maximum distance of points: pixels, 10% of the diagonal, 0.5size of the box.",
             metavar="D",
-            default_text="10% with --on point",
+            default_text="10%",
             omit_default=True,
         )
 

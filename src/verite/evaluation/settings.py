@@ -263,7 +263,7 @@ MAX_IMAGE_DETS: Option[int | None] = Count(
     None, "Predictions per image that count, over all classes.", default_text="all", omit_default=True, is_rare=True
 )
 
-BELOW = "Drop predictions below this confidence, or below the threshold of their class in a thresholds.json."
+BELOW = "Drop predictions below this confidence, or that of their class in a thresholds.json."
 
 
 class RankedSettings(ShardedSettings):

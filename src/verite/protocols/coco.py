@@ -225,9 +225,7 @@ class CocoSettings(RankedSettings, PointSettings):
         Quirks,
         flags={"exact": "pycocotools"},
     )
-    per: Option[Per] = Choice(
-        "class", "One table row per class, threshold or image.", Per, is_signed=False, is_common=True
-    )
+    per: Option[Per] = Choice("class", "Rows of the table.", Per, is_signed=False, is_common=True)
     ignore_regions: Option[float] = IGNORE_REGIONS
     threads: Option[int | None] = THREADS
 

@@ -1,7 +1,7 @@
 """Section "How this was computed": signatures, digests, version, deviations, and commands to reproduce and verify.
 
 A signature has every setting that can change a number, a digest identifies the contents of a file. Deviations from
-other tools are stated where they apply to the data at hand, under the names of docs/explain/deviations.md.
+other tools are stated where they apply to the data at hand, under the names of docs/explanation/deviations.md.
 """
 
 from __future__ import annotations
