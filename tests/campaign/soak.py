@@ -43,6 +43,8 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
     sides[0].write_text(json.dumps(TRUTH))
     sides[1].write_text(json.dumps([{"image_id": 1, "category_id": 1, "bbox": BOX, "score": 0.5}]))
     (folder / "table.csv").write_text("item,truth,a,b\n1,1,1,0\n2,1,1,1\n3,0,0,1\n")
+    suite = 'metric = "AP"\ndetectors = ["pred"]\n\n[datasets.one]\ntruth = "truth.json"\npred = "{detector}.json"\n'
+    (folder / "suite.toml").write_text(suite)
     tracks = folder / "gt.txt", folder / "tracks.txt"
     tracks[0].write_text("1,1,10,10,40,40,1,1,1\n2,1,11,10,40,40,1,1,1\n")
     tracks[1].write_text("1,1,10,10,40,40,0.5,-1,-1,-1\n2,1,11,10,40,40,0.5,-1,-1,-1\n")
@@ -97,6 +99,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
     calls |= {name: partial(refuse, partial(getattr(vt, name), *sides)) for name in ("lvis", "panoptic")}
     return calls | {
         "track": lambda: vt.track(*tracks),
+        "suite": lambda: vt.suite(folder / "suite.toml"),
         "read": lambda: vt.read(sides[0]),
         "read_volume": lambda: vt.read_volume(folder / "volume.npy"),
         "write": lambda: vt.write(known, folder / "written.json", "coco"),

@@ -405,7 +405,7 @@ def test_a_tenth_of_ties_that_move_ap_by_half_a_hundredth():
         pred = vt.Annotations.of(["a"] * 100, ["cat"] * 100, [[0, 0, 9, 9]] * 100, confidence=np.linspace(0, 1, 100))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(ties, "count_ties", lambda pred: (count, []))
-            patch.setattr(ties, "tie_range", lambda truth, pred: (0.0, apart))
+            patch.setattr(ties, "tie_range", lambda truth, pred: (0.0, apart, False))
             return bool(list(ties.find_ties(SimpleNamespace(truth=pred, pred=pred))))
 
     assert told(11, 0.5)

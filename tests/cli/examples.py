@@ -18,6 +18,7 @@ from PIL import Image
 
 import verite as vt
 from tests.formats.samples import DATA as SAMPLES
+from tests.protocols.test_wider import write_wider_folder
 from verite.cli import run
 from verite.cli import verite as program
 from verite.formats import write
@@ -25,6 +26,7 @@ from verite.judge.plan import make_plan, save_plan, study_candidates
 
 DATA = Path(str(files("verite") / "data"))
 DEMO, COMPETITIONS = DATA / "demo", DATA / "competitions"
+SEQUENCES = ("a", "b", "c", "d", "e")  # fewer are too few to be resampled
 
 
 def commands(
@@ -248,6 +250,44 @@ def write_competitions(home: Path) -> None:
         archive.write(home / "truth.json", "instances.json")
 
 
+def write_benchmarks(home: Path) -> None:
+    """Files of KITTI and WIDER FACE, a suite of two datasets and a video."""
+    cars = {"000001": (100, 100, 180, 160), "000002": (40, 50, 120, 130)}
+    for folder, score in (("label_2", ""), ("predictions", " 0.9"), ("a", " 0.9"), ("b", " 0.4")):
+        (home / "kitti" / folder).mkdir(parents=True)
+        for image, box in cars.items():
+            line = f"Car 0.00 0 0.00 {' '.join(map(str, box))} 1.5 1.6 4.0 0 0 10 0{score}\n"
+            (home / "kitti" / folder / f"{image}.txt").write_text(line)
+    write_wider_folder(home / "wider")
+    (home / "wider" / "ground_truth").mkdir()
+    for path in (home / "wider").glob("*.mat"):
+        path.rename(home / "wider" / "ground_truth" / path.name)
+    (home / "wider" / "pred").rename(home / "wider" / "predictions")
+    rows = ("0 0 20 20", "50 0 20 20"), ("10 10 30 30",)
+    names = ("0--Parade/one.jpg", "1--Handshaking/two.jpg")
+    lines = [
+        [name, str(len(own)), *(f"{box} 0 0 0 0 0 0" for box in own)] for name, own in zip(names, rows, strict=True)
+    ]
+    faces = "\n".join(line for one in lines for line in one) + "\n"
+    (home / "wider" / "wider_face_val_bbx_gt.txt").write_text(faces)
+    face = {"category_id": 1, "bbox": [0, 0, 20, 20]}
+    truth = {
+        "images": [{"id": 1, "file_name": "one.jpg", "width": 60, "height": 60}],
+        "categories": [{"id": 1, "name": "face"}],
+        "annotations": [{"id": 1, "image_id": 1, "area": 400, "iscrowd": 0, **face}],
+    }
+    (home / "wider" / "faces.json").write_text(json.dumps(truth))
+    (home / "wider" / "pred.json").write_text(json.dumps([{"image_id": 1, "score": 0.5, **face}]))
+    (home / "wider" / "subsets.csv").write_text("image,face,subset\none.jpg,1,easy\n")
+    dataset = 'truth = "truth.json"\npred = "{detector}.json"\n'
+    suite = f'metric = "AP"\ndetectors = ["a", "b"]\n\n[datasets.harbour]\n{dataset}\n[datasets.street]\n{dataset}'
+    (home / "suite.toml").write_text(suite)
+    video = json.loads((home / "truth.json").read_text())
+    for number, image in enumerate(video["images"]):
+        image |= {"video_id": number // 6, "frame_id": number % 6}
+    (home / "video.json").write_text(json.dumps(video))
+
+
 def make_world(home: Path) -> None:
     """Write every file that an example names into a folder."""
     copy_all(COPIES, home)
@@ -256,6 +296,7 @@ def make_world(home: Path) -> None:
     write_pictures(home)
     write_competitions(home)
     write_tables(home)
+    write_benchmarks(home)
     for sequence in ("a", "b"):
         copy_all({DATA / "tracks" / "gt.txt": f"MOT17/train/{sequence}/gt/gt.txt gt.txt",
                   DATA / "tracks" / "hawk.txt": "tracker.txt a.txt",
@@ -272,6 +313,12 @@ def arrange(words: list[str], home: Path) -> None:
     if command in ("semantic", "class-distance"):
         own = home / ("semantic" if command == "semantic" else "learned")
         copy_all({path: path.name for path in own.iterdir()}, home)
+    if "HOTA" in words:  # a folder of sequences per tracker
+        tracks = {DATA / "tracks" / f"{name}.txt": folder for name, folder in (("hawk", "a"), ("mole", "b"))}
+        copy_all({path: " ".join(f"{folder}/{one}.txt" for one in SEQUENCES) for path, folder in tracks.items()}, home)
+        copy_all({DATA / "tracks" / "gt.txt": " ".join(f"MOT17/train/{one}/gt/gt.txt" for one in SEQUENCES)}, home)
+    if command in ("kitti", "wider"):
+        copy_all({path: path.name for path in (home / command).iterdir()}, home)
     if command == "openimages":  # an image that has labels and no boxes is unknown where labels are not given
         lines = (home / "predictions.csv").read_text().splitlines(keepends=True)
         (home / "predictions.csv").write_text("".join(line for line in lines if "beach-4126" not in line))

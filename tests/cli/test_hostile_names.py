@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import json
 import unicodedata
 from html.parser import HTMLParser
@@ -128,6 +129,7 @@ def test_markdown_links_and_embeds_nothing(home, what, monkeypatch, capsys):
             fenced = not fenced
         elif not fenced:
             bare = "".join(part for i, part in enumerate(split_code(line)) if i % 2 == 0)
+            bare = re.sub(r"\\[<>\[\]()@]", "", bare)  # a sign behind a backslash is a sign to Markdown
             assert "<img" not in bare
             assert "<script" not in bare
             assert "](" not in bare
@@ -136,8 +138,6 @@ def test_markdown_links_and_embeds_nothing(home, what, monkeypatch, capsys):
 
 def split_code(line):
     """Text and code in turn, by runs of backticks as Markdown has them."""
-    import re
-
     return re.split(r"(?<!`)(?:`+)(?!`)", line)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -148,7 +149,7 @@ def test_a_quick_study_says_what_it_leaves_open(typed, own):  # noqa: F811
 def test_a_metric_that_fails_is_told_in_one_line(typed, own):  # noqa: F811
     status, _, err = typed("study", "-m", "studied_metrics:broken", *FAST)
     assert status == 1
-    assert err.startswith("verite: studied_metrics:broken: expected a value for each pair")
+    assert re.match(r"verite: \S*studied_metrics\.py:\d+: studied_metrics:broken: expected a value for each pair", err)
     assert err.endswith("found RuntimeError: no idea\n")
     assert err.count("\n") == 1
 

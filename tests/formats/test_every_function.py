@@ -229,6 +229,8 @@ DOORS = {
     "panoptic": lambda truth, pred, _: scores(vt.panoptic(truth, pred)),
     "semantic": lambda truth, pred, _: scores(vt.semantic(truth, pred)),
     "miss_rate": lambda truth, pred, _: scores(vt.miss_rate(truth, pred, iou=0.75)),
+    "kitti": lambda truth, pred, _: scores(vt.kitti(truth, pred)),
+    "wider": lambda truth, pred, _: scores(vt.wider(truth, pred)),
     "f1": lambda truth, pred, _: scores(vt.f1(truth, pred)),
     "localize": lambda truth, pred, _: scores(vt.localize(truth, pred, "iou", "hausdorff")),
     "scene_score": lambda truth, pred, _: scores(vt.scene_score(truth, pred)),

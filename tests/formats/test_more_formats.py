@@ -583,7 +583,6 @@ def test_annotation_of_the_label_studio_editor_has_its_results_at_the_top(tmp_pa
 @pytest.mark.parametrize(("name", "text", "said"), [
     ("gt_img_1.txt", "377,117,463,117,465,130,378,130,Theatre\n", "ICDAR"),
     ("gt_img_1.txt", '38, 43, 920, 215, "Tired"\n', "ICDAR"),
-    ("0002.txt", "1 1001 1 375 1242 WSV:2d;1O10000\n", "MOTS"),
     ("mpii.json", '[{"joint_self": [[1, 2, 1]], "objpos": [1, 2]}]', "MPII"),
     ("train.json", '[{"joints_vis": [1], "joints": [[1, 2]], "image": "a.jpg"}]', "MPII"),
 ])  # fmt: skip

@@ -68,25 +68,30 @@ def write_mat(path: Path, **values: list[Any]) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two events of an image each: three faces, of which one, two and three count; one of them is invalid."""
+    write_wider_folder(tmp_path)
+    return tmp_path
+
+
+def write_wider_folder(folder: Path) -> None:
+    """Write two events of an image each: three faces, of which one, two and three count; one of them is invalid."""
+    folder.mkdir(exist_ok=True)
     boxes = [np.array([[0, 0, 20, 20], [50, 0, 20, 20]]), np.array([[10, 10, 30, 30]])]
     common = {"event_list": ["0--Parade", "1--Handshaking"], "file_list": [["one"], ["two"]]}
     lists = {"easy": ([1], []), "medium": ([1], [1]), "hard": ([1, 2], [1])}
     for name, (first, second) in lists.items():
         numbers = [[np.array(own).reshape(-1, 1)] for own in (first, second)]
-        write_mat(tmp_path / f"wider_{name}_val.mat", **common, gt_list=numbers)
+        write_mat(folder / f"wider_{name}_val.mat", **common, gt_list=numbers)
     invalid = [[np.array([[0], [0]])], [np.array([[0]])]]
     write_mat(
-        tmp_path / "wider_face_val.mat", **common, face_bbx_list=[[boxes[0]], [boxes[1]]], invalid_label_list=invalid
+        folder / "wider_face_val.mat", **common, face_bbx_list=[[boxes[0]], [boxes[1]]], invalid_label_list=invalid
     )
     for event, name, lines in (
         ("0--Parade", "one", ["0 0 20 20 0.9", "50 0 20 20 0.8", "90 90 9 9 0.5"]),
         ("1--Handshaking", "two", ["10 10 30 30 0.3"]),
     ):
-        (tmp_path / "pred" / event).mkdir(parents=True)
+        (folder / "pred" / event).mkdir(parents=True)
         text = "\n".join([name, str(len(lines)), *lines])
-        (tmp_path / "pred" / event / f"{name}.txt").write_text(text + "\n")
-    return tmp_path
+        (folder / "pred" / event / f"{name}.txt").write_text(text + "\n")
 
 
 def test_the_folder_of_the_evaluation_tools_is_enough(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -331,7 +331,7 @@ def single_changes(convention: Convention, numbers: Iterable[PrintedNumber] = ()
             continue
         values: Sequence[Any] = COMMON_VALUES.get(setting.name, known.get(setting.name, ()))
         if isinstance(setting, Choice):
-            values = setting.choices
+            values = [value for value in setting.choices if value != "point"]  # distances are another evaluation
         elif isinstance(setting, Flag):
             values = (False, True)
         yield from ((setting.name, value) for value in values if value != getattr(settings, setting.name))

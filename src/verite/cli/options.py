@@ -514,11 +514,12 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
     return given[f"{side}_format"] or given["both_format"], options
 
 
-def read_side(path: str, side: str, given: Given, like: Annotations | None = None) -> Annotations:
-    """Read one side as the options say; on a terminal a line shows that it takes long."""
+def read_side(path: str | list[str], side: str, given: Given, like: Annotations | None = None) -> Annotations:
+    """Read one side, a file or a list of shards, as the options say; on a terminal a line shows that it takes long."""
     from verite.formats import read_source, restrict_images
 
-    with wait_for(f"reading {path}{file_size(path)}"):
+    what = f"{path}{file_size(path)}" if isinstance(path, str) else f"{len(path)} files"
+    with wait_for(f"reading {what}"):
         found = read_source(path, *side_reading(side, given, like))
         return restrict_images(found, given["only_images"]) if side == "truth" and given.get("only_images") else found
 

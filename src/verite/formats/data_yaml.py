@@ -126,6 +126,8 @@ def keypoint_shape(path: Path) -> tuple[int, int] | None:
         return None
     node = load_yaml(path, text).get("kpt_shape")
     words = [] if node is None else texts_of(node, f"{path}:{node.start_mark.line + 1}", "two numbers")
+    if len(words) == 1:  # a tuple as Python writes it is one text to YAML
+        words = re.findall(r"\w+", words[0])
     if len(words) != 2 or not (words[0].isdecimal() and len(words[0]) <= 4 and words[1] in ("2", "3")):
         return None
     return int(words[0]), int(words[1])

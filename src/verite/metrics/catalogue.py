@@ -296,4 +296,5 @@ def apply_to_masks(function: Callable[..., Any]) -> Callable[..., Array]:
     measure.__signature__ = inspect.Signature([pairs, *parameters])  # type: ignore[attr-defined]
     measure.__doc__, measure.__name__ = function.__doc__, plain_name(function)
     measure.__module__ = getattr(function, "__module__", None) or "own"
+    measure.__wrapped__ = function  # type: ignore[attr-defined]  # an error is reported with the user's own line
     return measure

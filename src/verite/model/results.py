@@ -345,7 +345,7 @@ class Results(Display):
         array of float64, shape (samples, scores)
         """
         raise BadParameter(
-            f"sure: expected results whose images can be drawn again, found {self.protocol}, which are of one piece"
+            f"sure: expected a protocol with a bootstrap over images, found {self.protocol}, which has none"
         )
 
     def interval(
