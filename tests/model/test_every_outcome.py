@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import cache, partial
 from html.parser import HTMLParser
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,12 +24,14 @@ from verite import leaderboards
 from verite.analysis.coherence import Coherence
 from verite.analysis.gate import Saved, SavedComparison, Summary
 from verite.analysis.parameter_sweep import sweep_runs
+from verite.analysis.suite import Dataset, SuiteFile, SuiteResults
 from verite.cli.scene_score import Traces
 from verite.judge.fit import fit as fit_votes
 from verite.judge.other_studies import study_choices
 from verite.judge.plan import Plan, Trial
 from verite.judge.votes import Choice as ChoiceOfBox
 from verite.judge.votes import Vote
+from verite.leaderboards.track_leaderboard import rank_trackers
 from verite.metrics.cards import card, catalogue
 from verite.model.classes import ImageLevelLabels
 from verite.model.rasters import runs_of
@@ -42,6 +45,7 @@ from verite.ranking.values import ValueTable, rank_values
 from verite.reproductions import jei
 from verite.reproductions.advice import KINDS, Advice
 from verite.reproductions.gretsi import reproduce_gretsi
+from verite.scene.over_time import FrameScores, SequenceScores
 from verite.scene.sweep import distances_between, sweep_settings
 from verite.studies.interpretation import study_interpretation
 from verite.studies.sensitivity import sensitivity
@@ -131,6 +135,35 @@ def track_objects(names):
     truth = vt.Annotations.of(frames, ["car"] * count, [BOX] * count, labels=["car"], track=[1] * count)
     pred = truth.take([i for i in range(count) if i % 3])
     return track(truth, replace(pred, confidence=np.ones(len(pred))), name=(names or ["x"])[0], checks="off")
+
+
+def rank_tracks(names):
+    """Three trackers on five sequences; trackers and sequences have the names."""
+    shown = [*named_two(names), "x", "y", "z"]
+    frames = [f"{name}/{frame:06d}" for name in list(dict.fromkeys(shown))[:5] for frame in (1, 2, 3)]
+    count = len(frames)
+    truth = vt.Annotations.of(frames, ["car"] * count, [BOX] * count, labels=["car"], track=[1] * count)
+    found = {}
+    for i, name in enumerate(named_two(names)):
+        pred = truth.take([*range(1 + i % 3, count)])
+        found[name] = track(truth, replace(pred, confidence=np.ones(len(pred))), checks="off")
+    return rank_trackers(found, ("HOTA",), None, draws=20)
+
+
+def score_frames(names):
+    first = (names or ["x"])[0]
+    frames = tuple(range(6))
+    one = SequenceScores(first, np.array(frames), np.linspace(0, 1, 6), ())
+    return FrameScores(first, (one,), evaluate("coco", PLAIN).signature)
+
+
+def run_suite(names):
+    """The same data twice, under two names."""
+    datasets = tuple(
+        Dataset(name, Path("truth.json"), {"x": Path("x.json")}, "coco", "AP") for name in named_two(names)[:2]
+    )
+    results = {one.name: {"x": evaluate("coco", names)} for one in datasets}
+    return SuiteResults(SuiteFile((names or ["x"])[0], Path("suite.toml"), datasets), results)
 
 
 def trace(names):
@@ -238,6 +271,9 @@ EXAMPLES = {
     "analyses": analyse_two,
     "pair_of_systems": lambda names: analyse_two(names).comparison[0],
     "leaderboard": lead,
+    "track_leaderboard": rank_tracks,
+    "frame_scores": score_frames,
+    "suite": run_suite,
     "calibrated_order": calibrate_order,
     "localize": lambda names: vt.localize(*pair(names), "iou", checks="off"),
     "interpret": lambda names: vt.scene_score(*pair(names), checks="off"),

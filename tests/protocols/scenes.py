@@ -107,7 +107,10 @@ def without_objects(side: vt.Annotations) -> vt.Annotations:
 
 
 def video_xml(side: vt.Annotations) -> str:
-    """Boxes with tracks as CVAT writes them for a video; it has no place for confidences."""
+    """Boxes with tracks as CVAT writes them for a video; it has no place for confidences.
+
+    Where a track has a gap, CVAT writes a last box with outside="1"; otherwise boxes in between are interpolated.
+    """
     assert side.track is not None
     names = "".join(f"<label><name>{name}</name></label>" for name in side.labels.all_names)
     size = f"<size>{len(side.images)}</size><labels>{names}</labels>"
@@ -118,9 +121,11 @@ def video_xml(side: vt.Annotations) -> str:
     for track in np.unique(side.track).tolist():
         rows = np.flatnonzero(side.track == track)
         corners = side.regions.values[rows].tolist()
+        frames = side.image[rows].tolist()
         boxes = "".join(
-            f'<box frame="{frame}" outside="0" xtl="{x1}" ytl="{y1}" xbr="{x2}" ybr="{y2}"/>'
-            for frame, (x1, y1, x2, y2) in zip(side.image[rows].tolist(), corners, strict=True)
+            f'<box frame="{at}" outside="{at - frame}" xtl="{x1}" ytl="{y1}" xbr="{x2}" ybr="{y2}"/>'
+            for frame, (x1, y1, x2, y2) in sorted(zip(frames, corners, strict=True))
+            for at in ((frame,) if frame + 1 in frames else (frame, frame + 1))
         )
         tracks.append(f'<track id="{track}" label="{side.labels.name(int(side.label[rows[0]]))}">{boxes}</track>')
     return f"<annotations><version>1.1</version>{meta}{''.join(tracks)}</annotations>"

@@ -201,7 +201,7 @@ def test_masks_are_asked_of_truths_that_have_them() -> None:
     [
         (
             {"on": "bboxes"},
-            "on: expected box, mask, boundary, keypoints or rotated, found 'bboxes'; did you mean 'box'",
+            "on: expected box, mask, boundary, keypoints, rotated or point, found 'bboxes'; did you mean 'box'",
         ),
         ({"iou": [0.5, 1.5]}, "iou: expected a threshold above 0 and up to 1, found 1.5"),
         ({"iou": []}, "iou: expected 1 to 64 thresholds, found none"),

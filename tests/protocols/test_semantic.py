@@ -222,8 +222,8 @@ def test_folders_files_and_arrays_give_the_same(tmp_path, capsys):
     assert run(["semantic", str(tmp_path / "truth"), str(tmp_path / "pred"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert {key: document[key] for key in expected} == expected
-    assert list(document) == ["protocol", "signature", "name", "mIoU", "fwIoU", "mAcc", "aAcc", "Dice", "classes",
-                              "confusion", "version", "truth", "pred", "findings"]  # fmt: skip
+    assert list(document) == ["schema", "protocol", "signature", "name", "mIoU", "fwIoU", "mAcc", "aAcc", "Dice",
+                              "classes", "confusion", "version", "truth", "pred", "findings", "systems"]  # fmt: skip
     assert set(document["classes"]["0"]) == {"IoU", "acc", "Dice", "pixels"}
     assert document["confusion"]["labels"] == ["0", "1", "2", "nothing"]
 

@@ -7,7 +7,7 @@ so on), a severity, examples, and a remedy to paste. They run before every evalu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verite.checks.check import SEVERITIES, Check, Finding, Fix, SideName, Subject, every_check, stop_on_errors, warn_of
@@ -41,32 +41,38 @@ EXPLANATORY_WARNINGS = {"V108", "V407"}  # warnings that have consequences; othe
 SWAPPED_SIDES = "V221"
 
 
-def examine(annotations: Annotations, *, is_truth: bool, notes: bool = False) -> list[Finding]:
+def examine(
+    annotations: Annotations, *, is_truth: bool, notes: bool = False, unasked: Collection[str] = ()
+) -> list[Finding]:
     """Check one side alone and return its findings by severity; notes are included only if asked for."""
     side = Side(annotations, is_truth=is_truth)
-    return run_checks(side, side.name, notes=notes)
+    return run_checks(side, side.name, notes=notes, unasked=unasked)
 
 
-def examine_pair(truth: Annotations, pred: Annotations, *, notes: bool = False) -> list[Finding]:
+def examine_pair(
+    truth: Annotations, pred: Annotations, *, notes: bool = False, unasked: Collection[str] = ()
+) -> list[Finding]:
     """Check predictions, aligned with their ground truth, alone and against it; findings by severity."""
-    together = run_checks(Pair(truth, pred), "pair", notes=notes)
-    return without_consequences([*together, *examine(pred, is_truth=False, notes=notes)])
+    together = run_checks(Pair(truth, pred), "pair", notes=notes, unasked=unasked)
+    return without_consequences([*together, *examine(pred, is_truth=False, notes=notes, unasked=unasked)])
 
 
-def examine_all(truth: Annotations, pred: Annotations) -> list[Finding]:
-    """Check both sides before an evaluation: every error and warning, by severity."""
-    return without_consequences([*examine_pair(truth, pred), *examine(truth, is_truth=True)])
+def examine_all(truth: Annotations, pred: Annotations, unasked: Collection[str] = ()) -> list[Finding]:
+    """Check both sides before an evaluation: every error and warning but the codes `unasked`, by severity."""
+    alone = examine(truth, is_truth=True, unasked=unasked)
+    return without_consequences([*examine_pair(truth, pred, unasked=unasked), *alone])
 
 
-def run_checks(subject: Side | Pair, what: Subject, *, notes: bool) -> list[Finding]:
+def run_checks(subject: Side | Pair, what: Subject, *, notes: bool, unasked: Collection[str] = ()) -> list[Finding]:
     """Run the checks that apply to a side or a pair, unless its anomaly counts rule them out.
 
-    Checks that share a function run it once. Slow checks and notes are left to `inspect` (`notes=True`).
+    Checks that share a function run it once. Slow checks and notes are left to `inspect` (`notes=True`). Checks whose
+    code is `unasked` are not run unless they share a function with another one.
     """
     found: list[Finding] = []
     done = set()
     for check in every_check():
-        if what not in check.subjects or not check.look or check.look in done:
+        if what not in check.subjects or not check.look or check.look in done or check.code in unasked:
             continue
         if (check.severity == "note" or check.is_slow) and not notes:
             continue

@@ -101,6 +101,8 @@ ABOUT_RANKS = ("V301", "V304")  # checks that apply only if predictions are rank
 
 ABOUT_SIZES = ("V110", "V113")  # checks of widths, heights and areas, which points do not have
 
+ABOUT_SHAPES = ("V407",)  # checks of polygons and masks, which boxes do not need
+
 ABOUT_AP = ("V308",)  # checks that apply only to average precision, which needs low confidences, too
 
 
@@ -113,6 +115,7 @@ def prepare(
     is_exact: bool = False,
     is_ap: bool = True,
     is_point: bool = False,
+    has_shapes: bool = True,
 ) -> tuple[Annotations, Annotations, list[Finding]]:
     """Align predictions with the ground truth and run the checks.
 
@@ -131,6 +134,8 @@ def prepare(
         Whether the protocol computes average precision.
     is_point
         Whether points are compared, which have no size.
+    has_shapes
+        Whether polygons and masks are compared; their checks need NumPy.
 
     Returns
     -------
@@ -148,8 +153,8 @@ def prepare(
     if checks == "off":
         return truth, aligned, []
     unasked = (*(() if is_ranked else ABOUT_RANKS), *(() if is_ranked and is_ap else ABOUT_AP))
-    unasked = (*unasked, *(ABOUT_SIZES if is_point else ()))
-    findings = [f for f in examine_all(truth, aligned) if f.code not in unasked]
+    unasked = (*unasked, *(ABOUT_SIZES if is_point else ()), *(() if has_shapes else ABOUT_SHAPES))
+    findings = [f for f in examine_all(truth, aligned, unasked) if f.code not in unasked]
     if checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": aligned.source.path})
     if is_exact:

@@ -347,8 +347,9 @@ def coco(truth: Annotations, pred: Annotations, settings: CocoSettings) -> CocoR
 def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> tuple[Evaluation, list[Finding]]:
     """Match ground truth and predictions by COCO's rules; return the evaluation and the findings of the checks."""
     truth, pred, findings = prepare(
-        truth, pred, settings.checks, is_exact=settings.quirks == "pycocotools", is_point=settings.on == "point"
-    )
+        truth, pred, settings.checks, is_exact=settings.quirks == "pycocotools", is_point=settings.on == "point",
+        has_shapes=settings.on in ("mask", "boundary"),
+    )  # fmt: skip
     if truth.unit != pred.unit or truth.unit == "rel":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels, found fractions of the image; {give_sizes()}"

@@ -756,7 +756,9 @@ def evaluate_counts(
 ) -> tuple[Evaluation, list[Finding], AskedClasses | None]:
     """Match ground truth and predictions; return the evaluation, the findings and the classes that were asked for."""
     checks = "warn" if settings.checks == "stop" else settings.checks
-    truth, pred, findings = prepare(truth, pred, checks, is_ranked=False, is_point=settings.on == "point")
+    truth, pred, findings = prepare(
+        truth, pred, checks, is_ranked=False, is_point=settings.on == "point", has_shapes=settings.on == "mask"
+    )
     findings = [allow_unknown_classes(finding, truth, pred) for finding in findings]
     if settings.checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": pred.source.path})

@@ -257,7 +257,7 @@ def kitti(truth: Annotations, pred: Annotations, settings: KittiSettings) -> Kit
     >>> results["AP_moderate"].value
     0.0
     """
-    truth, pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
     settings.check_labels(pred.labels.all_names)
     remarks: list[str] = []
     truncation, occlusion = difficulty_columns(truth, settings, remarks)

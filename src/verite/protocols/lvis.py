@@ -153,7 +153,7 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
             "not_exhaustive_category_ids and frequency (V414); verite coco needs none of them, and --truth-format lvis "
             "says which one a file lacks"
         )
-    truth, pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=settings.on == "mask")
     if settings.labels is not None:  # the limit is one of all classes
         pred = best_of_images(pred, settings.max_dets)
     truth, pred = settings.choose(truth, pred)

@@ -339,7 +339,7 @@ def miss_rate(truth: Annotations, pred: Annotations, settings: MissRateSettings)
     >>> round(vt.miss_rate(truth, pred)["MR-2"], 4)
     0.5
     """
-    truth, pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
     subset = Subset.parse(settings.subset)
     is_ignored = ~inside(truth, subset, settings.visibility)
     for name in FLAGS:

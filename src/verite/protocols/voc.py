@@ -343,7 +343,7 @@ def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResu
 
 def evaluate(truth: Annotations, pred: Annotations, settings: VocSettings) -> tuple[Evaluation, list[Finding]]:
     """Match ground truth and predictions; return the evaluation and the findings of the checks."""
-    truth, pred, findings = prepare(truth, pred, settings.checks)
+    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
     if truth.unit == "rel" and settings.on == "box" and settings.pixel == "plus1":
         raise DataError(
             f"{truth.source.path or 'truth'}: expected boxes in pixels for the +1 rule, found fractions of the image; "
