@@ -284,9 +284,12 @@ def test_rows_that_are_not_mappings_to_numbers_are_refused(row, message):
 def test_distances_as_a_document(tmp_path):
     told = json.loads(vt.class_distances(written(tmp_path, GOOD)).to_json())
     assert told == {
-        "source": "distances", "classes": ["cat", "dog", "car"], "distances": [[0, 0.25, 1], [0.25, 0, 1], [1, 1, 0]]
+        "schema": 2, "source": "distances", "classes": ["cat", "dog", "car"],
+        "distances": [[0, 0.25, 1], [0.25, 0, 1], [1, 1, 0]],
     }  # fmt: skip
-    assert json.loads(vt.class_distances(None).to_json()) == {"source": "", "classes": [], "distances": []}
+    assert json.loads(vt.class_distances(None).to_json()) == {
+        "schema": 2, "source": "", "classes": [], "distances": []
+    }  # fmt: skip
 
 
 def test_empty_lines_and_an_unnamed_first_column_are_read(tmp_path):
