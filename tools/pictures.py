@@ -84,9 +84,8 @@ def plot_work_time(target: Path) -> None:
     axes.bar_label(bars, [f"{row['cpu']:.3g} s" for row in rows], padding=3, fontsize=8)
     axes.set_xscale("log")
     axes.set_xlim(right=max(row["cpu"] for row in rows) * 3)
-    axes.set_title(
-        "COCO val2017, YOLOv3: read both files and compute AP (CPU seconds, one thread)", fontsize=9, loc="left"
-    )
+    title = "COCO val2017, YOLOv3: read both files and compute AP (CPU seconds, one thread, log scale)"
+    axes.set_title(title, fontsize=9, loc="left")
     axes.tick_params(labelsize=8)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
