@@ -165,3 +165,12 @@ def test_a_map_of_two_classes_for_one_name_is_refused(tmp_path: Path) -> None:
         ClassMap.of(write(tmp_path / "n.csv", "name,to\na,b\n"))
     with pytest.raises(vt.BadParameter):
         vt.read({}, map=3)
+
+
+@pytest.mark.parametrize("text", ['{"a.jpg": []}', '{"a.jpg": "[]", "b.PNG": ""}'])
+def test_a_model_that_detected_nothing_has_no_predictions(tmp_path, text):
+    (tmp_path / "answers.json").write_text(text)
+    found = vt.read(tmp_path / "answers.json")
+    assert found.source.format == "vision-language"
+    assert len(found) == 0
+    assert len(found.images) == text.count(":")

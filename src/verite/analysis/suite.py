@@ -145,7 +145,9 @@ class SuiteResults(Display):
 
     Examples
     --------
-    ``vt.suite("suite.toml")`` returns it; ``results.means["hawk"]["AP"]`` is the macro mean of a detector.
+    >>> results = suite("suite.toml")    # doctest: +SKIP
+    >>> results.means["hawk"]["AP"]    # doctest: +SKIP
+    0.4712
     """
 
     def __init__(self, suite: SuiteFile, results: Mapping[str, Mapping[str, Results]]) -> None:

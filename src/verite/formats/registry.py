@@ -91,7 +91,7 @@ MARKS = {
     "by-image": ('"boxes"', '"bbox"'),
     "mmdet": ('"bboxes"', '"scores"'),
     "cityscapes-polygons": ("imgHeight",),
-    "vision-language": ("box_2d", "<loc"),
+    "vision-language": ("box_2d", "<loc", 'g": [', 'G": [', 'g": "', 'G": "'),  # or images as keys of empty answers
 }
 
 # The same for documents that may have the word at their end alone.

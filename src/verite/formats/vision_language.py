@@ -71,11 +71,19 @@ class Found:
     score: float | None = None
 
 
+# An object whose keys are images and whose values are empty answers: a model that detected nothing.
+EMPTY_ANSWERS = re.compile(
+    r"""\s*\{(\s*"[^"]+\.(jpe?g|png|bmp|tiff?|webp)"\s*:\s*(\[\s*\]|"(\[\s*\])?")\s*,?)+\s*\}\s*$""", re.IGNORECASE
+)
+
+
 def recognise(probe: PathProbe) -> str | None:
     """A file, or a folder of files per image, with `bbox_2d`, `box_2d` or location tokens."""
     if not probe.files or probe.files[0].suffix.lower() not in SUFFIXES:
         return None
     head = probe.head
+    if EMPTY_ANSWERS.match(head):
+        return "answers by image without any box"
     if "box_2d" not in head and "<loc" not in head:
         return None
     for mark, kind in (('"bbox_2d', "bbox_2d"), ('"box_2d', "box_2d"), ("<loc_", "<loc_…>"), ("<loc", "<loc….>")):
