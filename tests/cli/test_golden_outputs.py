@@ -43,7 +43,7 @@ LINES = {
     "wider": f"wider {SIDES} --class person",
     "localize": f"localize {SIDES} -m iou -m 'hausdorff(quantile=0.95)'",
     "scene-score": "scene-score scene/truth.json scene/found.json --image street.png",
-    "suite": "suite suite/suite.toml",
+    "suite": "suite demo/suite.toml",
     "inspect": f"inspect {SIDES}",
     "analyse": f"analyse {SIDES}",
     "reconcile": f"reconcile {SIDES} --number 0.6896 --protocol voc",

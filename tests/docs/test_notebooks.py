@@ -44,6 +44,8 @@ def keep_stable(cell: Any) -> None:
     cell.metadata = {key: value for key, value in cell.metadata.items() if key == "tags"}
     merged: list[Any] = []
     for output in cell.outputs:
+        if output.output_type == "stream":
+            output.text = output.text.replace("\r\n", "\n")
         if merged and output.output_type == merged[-1].output_type == "stream" and output.name == merged[-1].name:
             merged[-1].text += output.text
         else:
@@ -64,6 +66,7 @@ def test_notebook_runs_and_shows_what_comes_out(notebook, tmp_path, monkeypatch)
     for source, name in FOLDERS.items():
         shutil.copytree(str(files("verite") / "data" / source), tmp_path / name)
     monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")  # the kernel runs commands in a terminal
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / ".ipython"))
     stored = nbformat.read(notebook, as_version=4)

@@ -131,6 +131,18 @@ TOUR = (
         "miss-rate harbour/truth.json harbour/hawk.json --class person --quiet",
     ),
     (
+        "KITTI counts easy, moderate and hard objects by size, occlusion and truncation.",
+        "kitti harbour/truth.json harbour/hawk.json --quiet",
+    ),
+    (
+        "WIDER FACE normalises confidences; here people stand for faces.",
+        "wider harbour/truth.json harbour/hawk.json --class person --quiet",
+    ),
+    (
+        "A suite evaluates detectors on several datasets and prints macro means.",
+        "suite harbour/suite.toml --quiet",
+    ),
+    (
         "Video: do objects keep their identity from frame to frame?",
         "track tracks/gt.txt tracks/hawk.txt tracks/mole.txt --quiet",
     ),
