@@ -177,7 +177,7 @@ def test_tables_with_tracks_and_frames() -> None:
 
 
 def long_sequence(shift: int = 0, tracks: int = 4, frames: int = 12) -> vt.Annotations:
-    """Boxes that move ten pixels per frame, so that frames are told apart."""
+    """Boxes that move ten pixels per frame, so that frames can be distinguished."""
     rows = [(f, t) for t in range(tracks) for f in range(1, frames + 1)]
     return vt.Annotations.of(
         [f"v/{f + shift:06d}" for f, _ in rows], ["car"] * len(rows),
