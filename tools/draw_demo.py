@@ -8,6 +8,7 @@ writes, replacing what is there,
     truth.json       COCO JSON: boxes, and polygons or run-length masks of the pixels that can be seen
     truth-voc/*.xml  the same boxes as Pascal VOC XML, with truncated, occluded and difficult
     hawk.json, magpie.json, mole.json    COCO results with boxes and masks
+    suite.toml       the same detectors on two datasets, for `verite suite`
 
 The same files come out every time. The JSON and XML do not depend on the versions of the libraries: shapes are filled
 by our own code and random numbers are those Python promises to keep. The PNG files hold the same drawing whatever the
@@ -27,6 +28,21 @@ from PIL import Image
 
 DEMO = Path(__file__).parent.parent / "src" / "verite" / "data" / "demo"
 COLOURS = 96
+SUITE = """\
+# Two detectors on two datasets; paths are relative to this file.
+name = "harbour and people"
+metric = "AP"
+detectors = ["hawk", "mole"]
+
+[datasets.harbour]
+truth = "truth.json"
+pred = "{detector}.json"
+
+[datasets.people]
+truth = "truth.json"
+pred = "{detector}.json"
+settings = { labels = ["person"] }
+"""
 
 
 def main(folder: Path) -> None:
@@ -43,6 +59,7 @@ def main(folder: Path) -> None:
             guess.record(picture, style) for picture, marked in found.items() for guess in detect(picture, marked)
         ]
         (folder / f"{name}.json").write_text(one_a_line(records) + "\n", encoding="utf-8")
+    (folder / "suite.toml").write_text(SUITE, encoding="utf-8")
 
 
 def save(picture: Picture, path: Path) -> None:
