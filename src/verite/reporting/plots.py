@@ -256,12 +256,14 @@ def render_png(figure: Figure, dpi: int, out: io.BytesIO) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.image import imsave
 
-    canvas, shown = FigureCanvasAgg(figure), figure.dpi
+    canvas: Any = FigureCanvasAgg(figure)
+    metadata: Any = stamp(figure)["png"]
+    shown = figure.dpi
     try:
         figure.dpi = dpi
         with without_glyph_warnings():
             canvas.draw()
-        imsave(out, canvas.buffer_rgba(), format="png", origin="upper", dpi=dpi, metadata=stamp(figure)["png"])
+        imsave(out, canvas.buffer_rgba(), format="png", origin="upper", dpi=dpi, metadata=metadata)
     finally:
         figure.dpi = shown
 
