@@ -31,9 +31,13 @@ def sides(images) -> tuple[vt.Annotations, vt.Annotations]:
         more = {"confidence": [box[5] for _, box in rows]} if k else {}
         found.append(
             vt.Annotations.of(
-                [name for name, _ in rows], [NAMES[box[4]] for _, box in rows], [box[:4] for _, box in rows],
-                sizes=sizes, labels=NAMES, **more,
-            )  # fmt: skip
+                [name for name, _ in rows],
+                [NAMES[box[4]] for _, box in rows],
+                [box[:4] for _, box in rows],
+                sizes=sizes,
+                labels=NAMES,
+                **more,
+            )
         )
     return found[0], found[1]
 

@@ -456,8 +456,8 @@ def instances(truth: Annotations, pred: Annotations, settings: InstanceSettings)
     object with the prediction of highest IoU, AJI+ one to one with the largest sum; both are the shared pixels over the
     union, to which all pixels of unpaired objects and predictions are added. SortedAP is the area below AP against the
     IoU threshold, from the pairs of AJI+. Images (or, with ``pool="dataset"``, all counts) are averaged per class, then
-    the classes with ground truth. Flagged objects (crowd, ignore) are ignored, and predictions with more than half of their
-    pixels in one of them.
+    the classes with ground truth. Flagged objects (crowd, ignore) are ignored, and predictions with more than half of
+    their pixels in one of them.
 
     References
     ----------
