@@ -530,3 +530,27 @@ def test_ctrl_c_ends_a_fit_at_once_and_leaves_nothing(plan, tmp_path):
         running.wait(timeout=20)
         assert time.monotonic() - start < 5
     assert not (tmp_path / "out").exists()
+
+
+def test_the_report_has_a_section_of_human_judgement(plan, tmp_path, capsys):
+    sides = [str(DEMO / f"{name}.json") for name in ("truth", "hawk", "magpie")]
+    words = ["report", *sides, "-o", str(tmp_path / "report.html"), "--draws", "0", "-q"]
+    assert run(words) == 0
+    assert 'id="judgement"' not in (tmp_path / "report.html").read_text()
+    found = fit(plan, simulate(plan, "iou", 3, 0), draws=10)
+    (tmp_path / "fit.json").write_text(found.to_json())
+    assert run([*words, "--judge", str(tmp_path / "fit.json")]) == 0
+    page = (tmp_path / "report.html").read_text()
+    best = max(found.metrics, key=lambda name: found.metrics[name].agreement)
+    assert 'id="judgement"' in page
+    assert f"{100 * found.metrics[best].agreement:.0f}\u00a0% of votes" in page
+    shown = vt.read_report(tmp_path / "report.html")["judgement"]
+    assert (shown["judges"], shown["kept"]) == (3, 3)
+    assert [row["name"] for row in shown["strengths"]] == list(found.strengths)
+    choices = [Choice(f"w{i}", "q", "cat", ("a", "b"), (0.9, 0.5), int(i == 2), False) for i in range(3)]
+    (tmp_path / "choices.json").write_text(study_choices(choices).to_json())
+    assert run([*words, "--judge", str(tmp_path / "choices.json")]) == 0
+    assert "box with the highest IoU" in (tmp_path / "report.html").read_text()
+    capsys.readouterr()
+    assert run([*words, "--judge", sides[1]]) == 1
+    assert "fit.json" in capsys.readouterr().err

@@ -26,7 +26,7 @@ LOCALIZATIONS = ("martin", "iou")
 THRESHOLDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 ALPHAS = tuple(round(0.05 * i, 2) for i in range(21))
 PRESETS = (0.2, 0.5, 0.8)  # weights alpha that are listed as metrics, at the threshold of the paper, 0.2
-STEPS = 25  # of Newton's method for the slope
+STEPS = 12  # of Newton's method for the slope
 
 
 class WithScenes(Protocol):
