@@ -406,7 +406,7 @@ def completed(words: str, shell: str = "bash") -> list[str]:
 
 
 def test_completion_completes_verbs():
-    assert completed("verite ins") == ["plain,inspect"]
+    assert completed("verite insp") == ["plain,inspect"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -45,6 +45,8 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("miss-rate", "", "Pedestrians: log-average miss rate, MR⁻²"),
         ("kitti", "", "KITTI 2-D: easy, moderate and hard objects"),
         ("wider", "", "WIDER FACE: easy, medium and hard faces"),
+        ("instances", "", "Cells, nuclei, lesions: AP, AJI, SortedAP"),
+        ("oc-cost", "", "OC-cost: cost of correcting the detections"),
         ("localize", "localize", "Localization metrics of matched objects"),
         ("scene-score", "scene_score", "One score per image for the whole scene"),
         ("suite", "suite", "Several datasets: scores and macro means"),
