@@ -247,7 +247,7 @@ def describe_error(error: Exception, words: Sequence[str]) -> tuple[str, int]:
     if isinstance(error, click.UsageError):
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
         name = ""
-        if isinstance(error, click.NoSuchOption):
+        if isinstance(error, (click.NoSuchOption, click.BadParameter)):  # -np is also -n p
             options = [word.partition("=")[0] for word in words]
             name = next((word for word in options if word in (*PASCALVOC_OPTIONS, *PASCALVOC_ARGUMENTS)), "")
         if name in PASCALVOC_OPTIONS:
