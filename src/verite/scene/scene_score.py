@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from verite.checks.check import Finding
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, did_you_mean
 from verite.evaluation.bootstrap import draw_ratio
+from verite.evaluation.importance import object_weights
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import above_threshold
 from verite.metrics.localize import check_units
@@ -165,7 +166,8 @@ class SceneScoreResults(Results):
             config.distances.check_covers(side.labels, side.label)
         self.members = SceneObjects(len(self.known), truths.image.astype(np.int64), preds.image.astype(np.int64))
         self.overlap, self.candidates = self.compare(truths, preds)
-        self.scored: ScoredScenes = score_scenes(self.members, self.candidates, config.rules, self.on_ignored)
+        weights = None if settings.importance is None else object_weights(settings.importance, truth)[self.truth_rows]
+        self.scored: ScoredScenes = score_scenes(self.members, self.candidates, config.rules, self.on_ignored, weights)
         signature = config.signature
         super().__init__(
             protocol="interpret",
