@@ -68,7 +68,7 @@ class CurveSettings(Settings):
 def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     """Return the command of a protocol: two sides, its settings, and the options that all commands share."""
     curves = (CurveSettings,) if "curves" in protocol.settings.declared else ()
-    plots = (PlotSettings,) if curves or protocol.verb in ("coco", "lvis", "semantic") else ()
+    plots = (PlotSettings,) if curves or protocol.verb in ("coco", "lvis", "semantic", "track") else ()
     own = (protocol.settings, FolderSettings, UncertaintySettings, *curves, *plots)
     sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT, nargs=-1, required=True)]
     return Command(

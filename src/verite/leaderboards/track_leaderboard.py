@@ -59,7 +59,8 @@ class TrackErrors:
 
     Examples
     --------
-    >>> TrackErrors.parse("missing=0.05,swapped=0.02")
+    >>> import verite as vt
+    >>> vt.TrackErrors.parse("missing=0.05,swapped=0.02")
     TrackErrors(missing=0.05, spurious=0.0, swapped=0.02)
     """
 
@@ -339,6 +340,11 @@ class TrackLeaderboard(Display):
         }  # fmt: skip
         return Signature("leaderboard", tuple((key, str(value)) for key, value in facts.items()))
 
+    @property
+    def unit(self) -> str:
+        """What is resampled: sequences or blocks."""
+        return "blocks" if self.resample.startswith("blocks") else "sequences"
+
     def sign(self, metric: str) -> float:
         """Return -1 for scores of which less is better."""
         return -1.0 if metric in ERRORS else 1.0
@@ -370,7 +376,7 @@ class TrackLeaderboard(Display):
     def shown(self, metric: str) -> Table:
         """Return the printed table of a score."""
         board, sign = self.boards[metric], self.sign(metric)
-        words = {"images": "first in (sequences)", "errors": "first in (annotations)", "both": "first in (both)"}
+        words = {"images": f"first in ({self.unit})", "errors": "first in (annotations)", "both": "first in (both)"}
         leads = []
         for gap in board.gaps:
             value, low, high = gap or (np.nan, np.nan, np.nan)
