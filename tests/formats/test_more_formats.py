@@ -262,7 +262,7 @@ def test_label_studio_predictions_have_the_score_of_the_shape_or_of_the_whole():
 
 
 def test_cvat_tracks_are_boxes_frame_by_frame():
-    read = vt.read(sample("cvat", "video"))
+    read = vt.read(sample("cvat_video", "good"))
     assert read.images.names == ("frame_000000", "frame_000001", "frame_000002")
     assert names(read) == ["boat", "boat", "gull"]
     assert read.image.tolist() == [0, 1, 1]  # in the third frame the boat is outside

@@ -172,7 +172,7 @@ def test_tracks_of_cvat_and_visdrone_are_read(tmp_path: Path) -> None:
     (tmp_path / "pred" / "v.txt").write_text("\n".join(found))
     cvat = vt.read(tmp_path / "truth.xml")
     assert cvat.track is not None
-    assert cvat.track.tolist() == [0, 0, 0, 1, 1, 1]
+    assert cvat.track.tolist() == [1, 1, 1, 2, 2, 2]
     results = track(tmp_path / "gt", tmp_path / "pred", checks="off")
     assert results["MOTA"] == pytest.approx(5 / 6)
     assert results["IDF1"] == pytest.approx(10 / 11)
