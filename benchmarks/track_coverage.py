@@ -60,7 +60,8 @@ WORLDS = {
     "14 sequences": TrackWorld(14),
     "14 unequal sequences": TrackWorld(14, unequal=1.0),
     "30 unequal sequences": TrackWorld(30, unequal=1.0),
-    "3 sequences, blocks": TrackWorld(3, frames=200, resample="blocks:20"),
+    "3 sequences, blocks of 20": TrackWorld(3, frames=200, resample="blocks:20"),
+    "3 sequences, blocks of 50": TrackWorld(3, frames=200, resample="blocks:50"),
 }
 RATES = {"first": (-1.6, -3.2), "second": (-1.3, -2.9)}  # logits of missing an object, and of a change of id
 
@@ -151,7 +152,7 @@ def main() -> None:
             share = float(np.mean(held[key]))
             error = (share * (1 - share) / given.repetitions) ** 0.5
             shown.append(f"{key} {100 * share:5.1f} % ± {100 * error:.1f} (width {widths[key]:.3f})")
-        print(f"{name:22s} {'  '.join(shown)}  {time.process_time() - start:.0f} s CPU", flush=True)
+        print(f"{name:26s} {'  '.join(shown)}  {time.process_time() - start:.0f} s CPU", flush=True)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ Confidences and track ids are the attributes `score` and `track_id`, as CVAT's e
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,10 @@ class DatumaroShape(msgspec.Struct):
 
     @property
     def score(self) -> float | None:
+        """The attribute `score`; nan where it is null, None where there is none."""
         found = self.attributes.get("score")
+        if found is None and "score" in self.attributes:
+            return math.nan
         return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
     @property
@@ -160,7 +164,8 @@ def write(annotations: Annotations, path: Path) -> None:
     for row, image in enumerate(annotations.image.tolist()):
         attributes: dict[str, Any] = {keys[flag]: True for flag in flags[row] if flag in keys}
         if annotations.confidence is not None:
-            attributes["score"] = float(annotations.confidence[row])
+            score = float(annotations.confidence[row])
+            attributes["score"] = None if math.isnan(score) else score  # null: a prediction without a score
         if track is not None and track[row] >= 0:
             attributes["track_id"] = int(track[row])
         left, top, right, bottom = corners[row]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 KINDS = ("missing", "spurious", "swapped")  # annotation errors of tracks
 TRACK_STREAM = 41  # of random numbers
+ASSOCIATED = ("HOTA", "AssA", "IDF1", "IDP", "IDR", "MT", "PT", "ML")  # scores of whole tracks, which blocks cut
 UNMATCHED = 0.5  # share of a predicted track's frames without an object, from which it is a candidate
 
 
@@ -404,6 +405,12 @@ class TrackLeaderboard(Display):
                 )
         if what == "blocks of frames" and self.resample != "none":
             parts.append("tracks are cut at the ends of blocks: spreads are those of blocks, around the whole scores")
+            cut = [metric for metric in self.boards if metric in ASSOCIATED]
+            if cut:
+                parts.append(
+                    f"warning: intervals of {', '.join(cut)} from blocks are too short, since association runs over "
+                    "many blocks; resample sequences where there are five or more"
+                )
         if not self.errors.is_none:
             parts.append(f"simulated annotation errors of tracks: {self.errors}")
         return [*parts, self.signature]
