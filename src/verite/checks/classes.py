@@ -120,6 +120,8 @@ DIGITS = 9  # of a class id
 
 UNKNOWN = -(10**DIGITS)  # an id that no shift makes a known one
 
+FEWEST_PREDICTIONS = 5  # of known classes without objects, before classes are in question
+
 SHOWN = 6  # class names that a message lists
 
 SHARE = 0.15  # of the overlapping pairs that must agree in class under another mapping ...
@@ -166,14 +168,17 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
 
 
 def find_no_common_class(truth: Annotations, pred: Annotations) -> Iterator[Finding]:
-    """Find predictions of known classes of which no object is, so that none can be a true positive (V203)."""
+    """Find predictions of known classes of which no object is, so that none can be a true positive (V203).
+
+    A note for fewer than five predictions, which may all be wrong by chance; V309 then names the classes beside the AP.
+    """
     asked, given = (_core.mark_used(side.label, len(truth.labels)) for side in (truth, pred))
     if not len(truth) or not len(pred) or (asked & given).any():
         return
     names = [[truth.labels.name(int(i)) for i in np.flatnonzero(used)] for used in (given, asked)]
     yield Finding(
         "V203",
-        "warning",
+        "warning" if len(pred) >= FEWEST_PREDICTIONS else "note",
         f"no prediction has the class of any object: predictions have {list_names(names[0])}, objects have "
         f"{list_names(names[1])}",
         len(pred),

@@ -169,7 +169,7 @@ def find_many_unpredicted(pair: Pair) -> Iterator[Finding]:
         "V214",
         "warning",
         f"{count:,} of {pair.fit['asked']:,} images with objects have no prediction; "
-        f"{pair.fit['expected']:.0f} would be expected from the number of predictions",
+        f"{pair.expected_unpredicted:.0f} would be expected from the number of predictions",
         count,
         tuple(pair.truth.images.name(i) for i in images),
         "was the detector run on all images of this split?",
