@@ -72,7 +72,7 @@ def test_corners_read_as_sizes_are_not_to_be_clipped():
 
     misread = found(corners)
     assert "V114" not in misread
-    assert "--truth-boxes xyxy" in misread["V109"].remedy
+    assert 'boxes="xyxy"' in misread["V109"].remedy
     assert "clip" not in misread["V109"].remedy
     # One box whose width is below its left edge cannot be corners: these are sizes, and boxes too large.
     corners[5, 2] = 100

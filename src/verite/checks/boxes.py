@@ -18,7 +18,7 @@ from verite.checks.readings import NAMES, SCALED, Reading, are_like_corners, cod
 from verite.checks.regions import COMPARED, agree, nearest, shape_bounds
 from verite.checks.sample import EDGE, Pair, Sample, Side, are_read_by_default
 from verite.checks.values import count_boxes, found_boxes, image_name, spell_box
-from verite.errors import IS_COMMAND_LINE
+from verite.errors import IS_COMMAND_LINE, fix_file
 from verite.model.annotations import FIVE_NUMBERS, Annotations
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
@@ -272,7 +272,7 @@ def find_outside(side: Side) -> Iterator[Finding]:
     lost = f", {beyond:,} of them entirely" if beyond else ""
     message = f"{count_boxes(side, tally, 'leave')} the image by more than 10 % of its side{lost}"
     severity: Severity = "warning" if side.is_truth or are_lost else "note"
-    remedy = "clip them to their images (verite inspect FILE --fix OUT), or check the image names and sizes"
+    remedy = f"clip them to their images ({fix_file()}), or check the image names and sizes"
     regions = side.annotations.regions
     if side.annotations.source.format in AMODAL or tally.count < RARE * len(side):
         severity = "note"
@@ -281,9 +281,10 @@ def find_outside(side: Side) -> Iterator[Finding]:
     if tally.count >= max(FEWEST_OUTSIDE, BEYOND * len(side)) and regions.kept == "xywh":
         values = np.asarray(regions.values)
         if np.all(values[:, 2:] > values[:, :2]):
+            corners = Fix(side.name, (("boxes", "xyxy"),))
             remedy = (
                 f"are these {Reading('xyxy').words}? the second point exceeds the first in all {len(side):,} boxes; "
-                f"if so, add --{side.name}-boxes xyxy"
+                f"if so, add {corners.as_options() if IS_COMMAND_LINE.get() else corners.as_python()}"
             )
     yield found_boxes(side, "V109", severity, message, tally, remedy)
 
@@ -327,7 +328,10 @@ def find_turned_images(side: Side) -> Iterator[Finding]:
         return
     rows = np.flatnonzero(leaves)
     rows = rows[np.unique(images[rows], return_index=True)[1]]
-    if not side.is_truth and count_different(boxes[rows[:MOST_LINES]], images[rows[:MOST_LINES]]) < TURNED_IMAGES:
+    if (
+        not side.is_truth
+        and count_different(boxes[rows[:MOST_LINES]], images[rows[:MOST_LINES]].astype(np.int64)) < TURNED_IMAGES
+    ):
         return
     examples = [
         f"{image_name(side.annotations, row)}: {sizes[row, 0]:g} x {sizes[row, 1]:g}, box to "

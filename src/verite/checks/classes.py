@@ -15,7 +15,7 @@ from verite.arrays import np
 from verite.checks.check import EXAMPLES, Finding, Fix, near_word
 from verite.checks.evidence import FEWEST, ODDS, Hypothesis, best_pairs, find_overlapping
 from verite.checks.sample import Pair, Sample, Side, fold, speaks_by_id
-from verite.errors import excerpt, ignore_classes
+from verite.errors import excerpt, ignore_classes, spell_option
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
@@ -193,7 +193,7 @@ def advice_on_classes(names: Sequence[str], truth: Annotations, *, is_all: bool)
     if len(names) == 1 and is_all and len(truth.labels) > 1:
         return f"{listed}; if the detector is class-agnostic, {ignore_classes()}"
     if all(name.isdecimal() for name in names) and not all(name.isdecimal() for name in truth.labels.all_names):
-        return "these are class numbers: give the class names with --names"
+        return f"these are class numbers: give the class names with {spell_option('names', 'FILE')}"
     return listed
 
 

@@ -246,8 +246,8 @@ def are_unsuppressed(fit: dict[str, Any]) -> bool:
 def are_unreached(fit: dict[str, Any], count: int) -> bool:
     """Whether so many objects lie beyond the reach of all predictions that some would reach them (V117).
 
-    With a share q of the objects there, n predictions stay before it by chance with probability (1 - q)^n. A share above
-    0.9 counts as that, so that some predictions are needed.
+    With a share q of the objects there, n predictions stay before it by chance with probability (1 - q)^n. A share
+    above 0.9 counts as 0.9, so that some predictions are needed.
     """
     share = fit["beyond_reach"] / max(fit["objects"], 1)
     is_many = fit["beyond_reach"] >= FEWEST_GAINED and share >= BEYOND
