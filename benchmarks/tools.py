@@ -103,6 +103,7 @@ OURS = {
     "ignore regions for all classes": "everywhere", "log-average miss rate with subsets": "miss-rate",
     "suites of datasets with macro means": "suite", "points by distance, and counts": "--on point",
     "KITTI's easy, moderate and hard objects": "kitti", "WIDER FACE's easy, medium and hard faces": "wider",
+    "Boundary PQ": "panoptic --on boundary", "AJI, AJI+, SortedAP, AP of microscopy": "instances", "OC-cost": "oc-cost",
     "contours, masks and volumes by forty metrics": "localize", "one score for a scene": "interpret",
     "error types": "analyse", "costs of errors that add up to 1 − AP": "analyse", "confusion": "analyse",
     "calibration": "analyse", "LRP": "analyse", "two systems with an interval": "coco --resample",

@@ -20,7 +20,7 @@ from verite.reporting.report.settings import ReportSettings
 WRONG: tuple[Any, ...] = (None, "x", [], {}, object(), nan, -1, 2**70, True, inf, 10**400, b"x", [[]], [None],
                           "\0", np.array([1, 2]), np.array(["x"]))  # fmt: skip
 PROTOCOLS = ("coco", "voc", "lvis", "openimages", "imagenet_loc", "imagenet_det", "panoptic", "semantic", "f1",
-             "track", "miss_rate", "kitti", "wider")  # fmt: skip
+             "track", "miss_rate", "kitti", "wider", "instances", "oc_cost")  # fmt: skip
 FUNCTIONS = (*PROTOCOLS, "partial", "localize", "scene_score", "analyse", "reconcile", "leaderboard", "rank", "report",
              "draw", "read", "write", "CocoEvaluator", "F1Evaluator", "SemanticEvaluator", "inspect", "compare",
              "read_volume",

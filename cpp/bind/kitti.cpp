@@ -1,7 +1,6 @@
 // KITTI's matching for Python.
 #include "evaluation/kitti.hpp"
 
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
 #include "bind/arrays.hpp"
@@ -43,26 +42,33 @@ class Held {
 
 void register_kitti(nb::module_& module) {
     module.def(
-        "kitti_confidences",
+        "kitti_true_positives",
         [](const Buffer& offsets, const Buffer& pred, const Buffer& iou, const Buffer& truth, const Buffer& state,
            const Buffer& in_region, const Buffer& confidence) {
             const Held held(offsets, pred, iou, truth, state, in_region, confidence);
             const nb::gil_scoped_release released;
-            return kitti_confidences(held.objects());
+            return kitti_true_positives(held.objects());
         },
         nb::kw_only(), "offsets"_a, "pred"_a, "iou"_a, "truth"_a, "state"_a, "in_region"_a, "confidence"_a,
-        "Confidences of true positives, each object with the prediction of highest confidence.");
+        "The predictions that are true positives if each object takes the one of highest confidence.");
     module.def(
-        "kitti_counts",
+        "kitti_steps",
         [](const Buffer& offsets, const Buffer& pred, const Buffer& iou, const Buffer& truth, const Buffer& state,
-           const Buffer& in_region, const Buffer& confidence, const std::vector<double>& thresholds) {
+           const Buffer& in_region, const Buffer& confidence,
+           const Buffer& images) -> ArraysOf<double, std::int32_t, std::int32_t, std::int32_t> {
             const Held held(offsets, pred, iou, truth, state, in_region, confidence);
-            const nb::gil_scoped_release released;
-            KittiCounts counts = kitti_counts(held.objects(), thresholds);
-            return std::pair(std::move(counts.tp), std::move(counts.fp));
+            const auto image = to_view<std::int32_t>(images, "images");
+            KittiSteps steps;
+            {
+                const nb::gil_scoped_release released;
+                steps = kitti_steps(held.objects(), image.values);
+            }
+            return nb::make_tuple(to_numpy(std::move(steps.confidence)), to_numpy(std::move(steps.image)),
+                                  to_numpy(std::move(steps.tp)), to_numpy(std::move(steps.fp)));
         },
-        nb::kw_only(), "offsets"_a, "pred"_a, "iou"_a, "truth"_a, "state"_a, "in_region"_a, "confidence"_a,
-        "thresholds"_a, "True and false positives at each confidence threshold, by KITTI's rules.");
+        nb::kw_only(), "offsets"_a, "pred"_a, "iou"_a, "truth"_a, "state"_a, "in_region"_a, "confidence"_a, "images"_a,
+        "Changes of the numbers of true and false positives of each image where the confidence threshold falls to a "
+        "value: confidence, image, tp, fp.");
 }
 
 }  // namespace verite

@@ -2,9 +2,11 @@
 #include "regions/masks.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "bind/arrays.hpp"
 #include "columns/parallel.hpp"
+#include "regions/boundaries.hpp"
 #include "regions/pixels.hpp"
 #include "similarity/similarity.hpp"
 
@@ -133,6 +135,24 @@ auto merge_masks(const RunArrays& arrays, bool is_intersection) {
     return to_numpy(std::move(merged));
 }
 
+ArraysOf<std::uint32_t, std::int64_t> boundary_masks_(const RunArrays& arrays, const Column1<std::int64_t>& widths) {
+    const RLEMasks runs = runs_of(arrays);
+    expect(widths.size() == runs.size(), "a width for each mask");
+    expect(std::ranges::all_of(span_of(widths), [](std::int64_t width) { return width >= 1; }), "widths of 1 or more");
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::span<const std::uint32_t> own = runs.counts[i];
+        const std::uint64_t pixels = std::accumulate(own.begin(), own.end(), std::uint64_t{0});
+        expect(own.empty() || pixels == runs.size_of(i).pixels(), "runs that add up to the size of their mask");
+    }
+    std::vector<std::uint32_t> counts;
+    std::vector<std::int64_t> offsets;
+    {
+        nb::gil_scoped_release released;
+        boundary_masks(runs, span_of(widths), counts, offsets);
+    }
+    return nb::make_tuple(to_numpy(std::move(counts)), to_numpy(std::move(offsets)));
+}
+
 }  // namespace
 
 void register_masks(nb::module_& module) {
@@ -148,6 +168,8 @@ void register_masks(nb::module_& module) {
     module.def("mask_pixels", &mask_pixels, "masks"_a, "i"_a, "Pixels of one of many masks: [row, column].");
     module.def("merge_masks", &merge_masks, "masks"_a, "is_intersection"_a = false,
                "RLEMasks of the union or intersection of masks.");
+    module.def("boundary_masks", &boundary_masks_, "masks"_a, "widths"_a,
+               "Run lengths and offsets of the boundaries of masks, each so many pixels wide.");
 }
 
 }  // namespace verite

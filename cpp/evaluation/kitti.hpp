@@ -19,15 +19,19 @@ struct KittiObjects {
     std::span<const double> confidence;
 };
 
-// Confidences of the true positives if each object takes the prediction of highest confidence.
-std::vector<double> kitti_confidences(const KittiObjects& objects);
+// The predictions that are true positives if each object takes the one of highest confidence.
+std::vector<std::int32_t> kitti_true_positives(const KittiObjects& objects);
 
-struct KittiCounts {
-    std::vector<std::int64_t> tp, fp;  // at each threshold
+// How the numbers of true and false positives of an image change where the confidence threshold falls to a value:
+// summed over all values at or above a threshold, they are its numbers of true and false positives.
+struct KittiSteps {
+    std::vector<double> confidence;
+    std::vector<std::int32_t> image, tp, fp;
 };
 
-// True and false positives among the predictions at or above each threshold, if each object takes the one of highest
-// IoU. Throws std::invalid_argument where the columns do not fit.
-KittiCounts kitti_counts(const KittiObjects& objects, std::span<const double> thresholds);
+// The steps of all images, if at every threshold each object takes the prediction of highest IoU at or above it.
+// `images` has the image of each prediction; objects are matched within their image, in their order. Throws
+// std::invalid_argument where the columns do not fit.
+KittiSteps kitti_steps(const KittiObjects& objects, std::span<const std::int32_t> images);
 
 }  // namespace verite

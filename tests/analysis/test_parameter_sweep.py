@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import pickle
 from importlib.resources import files
 
 import numpy as np
 import pytest
 
 import verite as vt
-from verite.analysis.parameter_sweep import parameter_of, sweep_runs
+from verite.analysis.parameter_sweep import ParameterSweep, parameter_of, sweep_runs
 from verite.cli import run
 from verite.errors import BadParameter
+from verite.reporting.comparison_plots import plot_sweep
 
 DEMO = files("verite") / "data" / "demo"
 
@@ -80,3 +82,23 @@ def test_runs_on_the_command_line(tmp_path, capsys):
     (tmp_path / "bad.csv").write_text("only\n")
     assert run(["sweep", sides[1], str(tmp_path / "bad.csv")]) == 1
     assert run([*sides, "--metric", "APP"]) == 2
+
+
+def test_the_plot_shows_scores_band_and_choices(tmp_path):
+    pytest.importorskip("matplotlib")
+    demo = files("verite") / "data" / "demo"
+    predictions = json.loads((demo / "hawk.json").read_text())
+    for cut in (0.2, 0.6):
+        kept = [one for one in predictions if one["score"] >= cut]
+        (tmp_path / f"conf={cut}.json").write_text(json.dumps(kept))
+    words = ["sweep", str(demo / "truth.json"), str(tmp_path / "conf=*.json"), "--draws", "20", "-q"]
+    assert run([*words, "-o", str(tmp_path / "out")]) == 0
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"sweep.json", "sweep.csv", "sweep.png"}
+    saved = json.loads((tmp_path / "out" / "sweep.json").read_text())
+    assert [one["value"] for one in saved["settings"]] == [0.2, 0.6]
+    found = ParameterSweep("conf", "F1", ["a", "b"], [0.4, 0.5], [0.3, 0.4], [0.5, 0.6], 1, [0.1, 0.9], 0.5, 0.48)
+    upper, lower = plot_sweep(found).axes
+    assert upper.lines[0].get_ydata().tolist() == [0.4, 0.5]
+    assert [bar.get_height() for bar in lower.patches] == [0.1, 0.9]
+    assert [label.get_text() for label in lower.get_xticklabels()] == ["a", "b"]
+    assert pickle.loads(pickle.dumps(found)).to_json() == found.to_json()

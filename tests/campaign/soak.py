@@ -89,6 +89,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
             "miss_rate",
             "kitti",
             "wider",
+            "oc_cost",
             "partial",
             "scene_score",
             "analyse",

@@ -258,6 +258,12 @@ def write_benchmarks(home: Path) -> None:
         for image, box in cars.items():
             line = f"Car 0.00 0 0.00 {' '.join(map(str, box))} 1.5 1.6 4.0 0 0 10 0{score}\n"
             (home / "kitti" / folder / f"{image}.txt").write_text(line)
+    volume = np.zeros((2, 8, 8), dtype=np.uint8)
+    volume[:, :3, :3], volume[:, 4:7, 4:8] = 1, 2
+    for name in ("truth", "pred"):
+        (home / "instances" / f"{name}_masks").mkdir(parents=True)
+        Image.fromarray(volume[0]).save(home / "instances" / f"{name}_masks" / "cells.png")
+        np.save(home / "instances" / f"{name}.npy", volume)
     write_wider_folder(home / "wider")
     (home / "wider" / "ground_truth").mkdir()
     for path in (home / "wider").glob("*.mat"):
@@ -317,7 +323,7 @@ def arrange(words: list[str], home: Path) -> None:
         tracks = {DATA / "tracks" / f"{name}.txt": folder for name, folder in (("hawk", "a"), ("mole", "b"))}
         copy_all({path: " ".join(f"{folder}/{one}.txt" for one in SEQUENCES) for path, folder in tracks.items()}, home)
         copy_all({DATA / "tracks" / "gt.txt": " ".join(f"MOT17/train/{one}/gt/gt.txt" for one in SEQUENCES)}, home)
-    if command in ("kitti", "wider"):
+    if command in ("kitti", "wider", "instances"):
         copy_all({path: path.name for path in (home / command).iterdir()}, home)
     if command == "openimages":  # an image that has labels and no boxes is unknown where labels are not given
         lines = (home / "predictions.csv").read_text().splitlines(keepends=True)

@@ -41,6 +41,8 @@ LINES = {
     "miss-rate": f"miss-rate {SIDES} --class person",
     "kitti": f"kitti {SIDES}",
     "wider": f"wider {SIDES} --class person",
+    "instances": f"instances {PANOPTIC}/truth.json {PANOPTIC}/hawk.json",
+    "oc-cost": f"oc-cost {SIDES} --confidence 0.5",
     "localize": f"localize {SIDES} -m iou -m 'hausdorff(quantile=0.95)'",
     "scene-score": "scene-score scene/truth.json scene/found.json --image street.png",
     "suite": "suite demo/suite.toml",

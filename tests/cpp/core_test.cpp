@@ -2,12 +2,14 @@
 //
 // Compiled and run by test_core.py, and by ctest where CMake is given -DVERITE_TESTS=ON. Prints every check that fails
 // and returns how many did. Must be compiled without NDEBUG.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <functional>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "columns/cells.hpp"
@@ -16,6 +18,7 @@
 #include "evaluation/matching.hpp"
 #include "evaluation/outcomes.hpp"
 #include "evaluation/precision_recall.hpp"
+#include "evaluation/true_positive_ranks.hpp"
 
 #ifdef NDEBUG
 #error "the lock rule is checked in builds without NDEBUG only"
@@ -321,6 +324,49 @@ void recall_levels_need_whole_numbers_of_true_positives() {
     CHECK(true_positives_needed(1.01, 3) == infinity);
 }
 
+// Interpolated precision at recall levels by definition, one threshold at a time.
+double average_by_definition(const std::vector<OutcomeWord>& words, std::size_t threshold, double positives,
+                             const std::vector<double>& recalls) {
+    std::vector<std::pair<double, double>> curve;  // true positives and precision
+    double tp = 0, all = 0, sum = 0;
+    for (const OutcomeWord word : words) {
+        if (word >> threshold >> 16 & 1) continue;
+        ++all;
+        tp += word >> threshold & 1;
+        curve.emplace_back(tp, tp / all);
+    }
+    for (const double recall : recalls) {
+        double best = 0;
+        for (const auto& [found, precision] : curve)
+            if (found / positives >= recall) best = std::max(best, precision);
+        sum += best;
+    }
+    return sum / static_cast<double>(recalls.size());
+}
+
+void ranks_of_true_positives_give_average_precision_by_definition() {
+    std::vector<double> recalls(101);
+    for (std::size_t i = 0; i < recalls.size(); ++i) recalls[i] = static_cast<double>(i) / 100;
+    std::uint32_t state = 1;
+    const auto random = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
+    for (const std::size_t count : {1u, 15u, 16u, 17u, 40u, 333u}) {
+        std::vector<OutcomeWord> words;
+        for (std::size_t i = 0; i < count; ++i) {
+            const OutcomeWord tp = random() % 3 ? (1u << random() % 11) - 1 : random() & 0x3FF;
+            const OutcomeWord ignored = random() % 5 ? 0 : random() & 0x3FF & ~tp;
+            words.push_back(random() % 17 ? tp | ignored << 16 : ignored_everywhere);
+        }
+        const std::vector<std::uint8_t> limits(count, 0);
+        TruePositiveRanks ranks(recalls, 0);
+        ranks.read({words, limits, {}, {}, {}});
+        std::vector<double> means(10);
+        const double positives = static_cast<double>(count) + 3;
+        ranks.average(0x3FF, positives, means);
+        for (std::size_t t = 0; t < means.size(); ++t)
+            CHECK(std::abs(means[t] - average_by_definition(words, t, positives, recalls)) < 1e-12);
+    }
+}
+
 void outcomes_are_true_positive_or_ignored_by_threshold_and_range() {
     // One prediction, two objects; the second is ignored in the second area range. Matched with object 0 at threshold 0
     // and with object 1 at threshold 1, in both ranges.
@@ -470,6 +516,7 @@ int main() {
     a_class_without_ground_truth_is_not_written();
     an_image_of_weight_two_counts_as_two_images();
     recall_levels_need_whole_numbers_of_true_positives();
+    ranks_of_true_positives_give_average_precision_by_definition();
     outcomes_are_true_positive_or_ignored_by_threshold_and_range();
     means_leave_out_classes_without_ground_truth();
     curves_follow_classes_with_ground_truth();

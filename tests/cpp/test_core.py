@@ -21,6 +21,7 @@ KERNELS = (
     "evaluation/outcomes",
     "evaluation/precision_recall",
     "evaluation/rules",
+    "evaluation/true_positive_ranks",
 )
 
 

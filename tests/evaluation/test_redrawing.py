@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.protocols.scenes import enlarge
 from verite.evaluation.bootstrap import draw_ratio
 from verite.leaderboards.bootstrap import paired_interval
 from verite.model.classes import ImageLevelLabels
@@ -27,12 +28,12 @@ def as_lvis(truth: vt.Annotations) -> vt.Annotations:
 
 
 MORE = {"imagenet-loc": {"guesses": (1, 3)}, "openimages": {"group_of_weight": 0.5, "iou": (0.5, 0.75)}}
-# Thresholds of KITTI and normalised confidences of WIDER FACE depend on all images at once.
-WITHOUT_BOOTSTRAP = ("kitti", "wider")
 # Tracks run over frames: whole sequences are drawn, in tests/protocols/test_track.py.
-OF_IMAGES = [verb for verb in REGISTRY if verb not in ("track", *WITHOUT_BOOTSTRAP)]
+OF_IMAGES = [verb for verb in REGISTRY if verb != "track"]
 EVERY = {verb: partial(protocol_named(verb), checks="off", **MORE.get(verb, {})) for verb in OF_IMAGES} | {
     "lvis": lambda truth, pred: vt.lvis(as_lvis(truth), pred, checks="off"),
+    "kitti": lambda truth, pred: vt.kitti(enlarge(truth, 6), enlarge(pred, 6), checks="off"),  # ignores 25 pixels
+    "instances, pooled": partial(vt.instances, pool="dataset", checks="off"),
     "localize": lambda truth, pred: vt.localize(truth, pred, "iou", "hausdorff", unmatched="score", checks="off"),
     "interpret": partial(vt.scene_score, checks="off"),
 }
@@ -124,11 +125,3 @@ def test_a_ratio_of_nothing_is_absent_and_what_is_endless_counts_where_it_is():
     drawn = draw_ratio(weights, np.array([0, 1]), np.array([2.0, np.inf]), np.ones(2))
     assert drawn.tolist()[:2] == [2.0, np.inf]
     assert np.isnan(drawn[2])
-
-
-@pytest.mark.parametrize("protocol", WITHOUT_BOOTSTRAP)
-def test_a_protocol_without_bootstrap_says_so(protocol):
-    truth, pred = random_sides(np.random.default_rng(9))
-    results = protocol_named(protocol)(truth, pred, checks="off")
-    with pytest.raises(vt.BadParameter, match=f"expected a protocol with a bootstrap over images, found {protocol}"):
-        results.draw_scores(list(results.scores), np.ones((2, IMAGES)))

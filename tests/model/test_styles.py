@@ -13,7 +13,7 @@ import pytest
 
 import verite as vt
 from tests.hostile import NAMES
-from verite.model.styles import latex_text, markdown_cell, markdown_code, markdown_sentence
+from verite.model.styles import has_formulas, latex_text, markdown_cell, markdown_code, markdown_sentence
 from verite.model.tables import STYLES, Bar, Table
 
 HOSTILE = [
@@ -164,6 +164,19 @@ def test_csv_gives_back_every_name_as_it_was():
     names = [*HOSTILE, *NAMES]
     rows = list(csv.reader(io.StringIO(table(names).to_csv(), newline="")))
     assert [row[0] for row in rows[1:-1]] == names
+
+
+def test_csv_of_more_rows_than_a_block_is_that_of_the_standard_library():
+    kinds = [0.1, -0.0, 1e-300, float("inf")], ["a,b", 'c"d', "é", ""], [1, 2, 3, 4], [None, True, "x", 2.5]
+    rows = tuple(tuple(values[i % 4] for values in kinds) for i in range(20_003))
+    expected = io.StringIO()
+    csv.writer(expected, lineterminator="\n").writerows([("p", "q", "r", "s"), *rows])
+    assert Table(("p", "q", "r", "s"), rows).to_csv() == expected.getvalue()
+
+
+def test_a_formula_is_found_in_a_column_that_begins_without_text():
+    assert has_formulas(Table.of("class", ["a", "b"], {"note": [None, "=1+1"], "AP": [0.5, -0.5]}))
+    assert not has_formulas(Table.of("class", ["a", "b"], {"note": [None, "-1.5"], "AP": [0.5, -0.5]}))
 
 
 def test_safe_csv_has_no_cell_that_a_spreadsheet_computes():

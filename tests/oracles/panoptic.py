@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import sqrt
 
 VOID = 0
 
 
-def counts(images, classes):
+def boundary(ids, segment, rim):
+    """The pixels (y, x) of a segment with another pixel, or the outside of the image, within so many steps."""
+    height, width = len(ids), len(ids[0])
+    steps = max(1, round(rim * sqrt(height**2 + width**2)))
+    around = range(-steps, steps + 1)
+
+    def is_inside(y, x):
+        return 0 <= y < height and 0 <= x < width and ids[y][x] == segment
+
+    pixels = [(y, x) for y in range(height) for x in range(width) if is_inside(y, x)]
+    return {(y, x) for y, x in pixels if not all(is_inside(y + b, x + a) for a in around for b in around)}
+
+
+def boundary_iou(truth, pred, t, p, rim):
+    """IoU of the boundaries of two segments; void pixels of the truth are no part of the union."""
+    ours, theirs = boundary(truth, t, rim), boundary(pred, p, rim)
+    void = {(y, x) for y, x in theirs if truth[y][x] == VOID}
+    return Fraction(len(ours & theirs), len((ours | theirs) - void))
+
+
+def counts(images, classes, rim=None):
     """For each class [sum of IoU, TP, FP, FN]. An image is (truth, pred, truth segments, pred segments).
 
-    truth and pred are lists of rows of segment ids; segments map an id to (class, is crowd).
+    truth and pred are lists of rows of segment ids; segments map an id to (class, is crowd). With `rim`, a share of the
+    diagonal, boundaries are compared, too.
     """
     found = {c: [Fraction(0), 0, 0, 0] for c in classes}
     for truth, pred, truths, preds in images:
@@ -22,8 +44,11 @@ def counts(images, classes):
                     continue
                 both = sum(pair == (t, p) for pair in pixels)
                 either = sum(a == t or (b == p and a != VOID) for a, b in pixels)
-                if both and Fraction(both, either) > Fraction(1, 2):
-                    found[t_class][0] += Fraction(both, either)
+                iou = Fraction(both, either) if both else 0
+                if both and rim is not None:
+                    iou = min(iou, boundary_iou(truth, pred, t, p, rim))
+                if iou > Fraction(1, 2):
+                    found[t_class][0] += iou
                     found[t_class][1] += 1
                     matched_truths.add(t)
                     matched_preds.add(p)

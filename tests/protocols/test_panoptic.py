@@ -42,18 +42,19 @@ def random_set(rng):
     return found
 
 
-@pytest.mark.parametrize("block", range(10))
-def test_equals_the_slow_oracle_on_random_sets(block, tmp_path):
+@pytest.mark.parametrize(("block", "rim"), [*((i, None) for i in range(10)), *((i, 0.02) for i in range(4)), (4, 0.2)])
+def test_equals_the_slow_oracle_on_random_sets(block, rim, tmp_path):
     rng = np.random.default_rng([2018, block])
+    more = {} if rim is None else {"on": "boundary", "rim": rim}
     seen = np.zeros(3, dtype=int)
     for n in range(32):
         images = random_set(rng)
         sides = [{i: (s[k][0].tolist(), s[k][1]) for i, s in images.items()} for k in (0, 1)]
         truth = vt.read(write_side(tmp_path, f"truth{n}", sides[0]))
         pred = vt.read(write_side(tmp_path, f"pred{n}", sides[1], is_truth=False), like=truth)
-        results = vt.panoptic(truth, pred, checks="off")
+        results = vt.panoptic(truth, pred, checks="off", **more)
         both = [(sides[0][i][0], sides[1][i][0], sides[0][i][1], sides[1][i][1]) for i in images]
-        expected = oracle.counts(both, NAMES)
+        expected = oracle.counts(both, NAMES, rim)
         for k, id in enumerate(NAMES):
             iou, tp, fp, fn = expected[id]
             counts = results.counts
@@ -66,6 +67,66 @@ def test_equals_the_slow_oracle_on_random_sets(block, tmp_path):
                 found = results.scores[f"{measure}{suffix}"].value
                 assert np.isnan(found) if values is None else found == pytest.approx(values[i], abs=1e-12)
     assert seen.min() > 10  # matches, false and missed ones were all there
+
+
+def test_boundary_quality_by_hand(tmp_path):
+    # A square of 6 × 6 in an image of 8 × 8, predicted one column further to the right. Boundaries of one pixel have
+    # 20 pixels each and share 10: the upper and lower sides but for one pixel. Masks: 30 / 42, boundaries: 10 / 30.
+    truth, pred = np.zeros((8, 8), int), np.zeros((8, 8), int)
+    truth[1:7, 1:7], pred[1:7, 2:8] = 1, 3
+    truth[truth == 0] = 2  # no void pixels
+    ids = truth.tolist(), {1: (2, False), 2: (1, False)}, pred.tolist(), {3: 2}
+    masks, boundaries = (evaluated(tmp_path, *ids, on=on) for on in ("mask", "boundary"))
+    assert row_of(masks, "cat") == (pytest.approx(30 / 42), 1, 0, 0)
+    assert row_of(boundaries, "cat") == (0, 0, 1, 1)
+    # With a rim of two pixels (0.17 × 11.3) boundaries have 32 pixels each and share 24.
+    wide = evaluated(tmp_path, *ids, on="boundary", rim=0.17)
+    assert row_of(wide, "cat") == (pytest.approx(24 / 40), 1, 0, 0)
+    assert "on:boundary|rim:0.17" in str(wide.signature)
+    with pytest.raises(vt.BadParameter, match=r"rim: expected none with on mask, found 0\.17"):
+        evaluated(tmp_path, *ids, rim=0.17)
+
+
+def large_set(seed):
+    """Ellipses, shifted and scaled a little in the predictions, around void pixels and one crowd per class at most."""
+    rng = np.random.default_rng([2021, seed])
+    found = {}
+    for image in range(1, 7):
+        height, width = (int(n) for n in rng.integers(90, 160, 2))
+        y, x = np.mgrid[:height, :width]
+        sides = [(np.zeros((height, width), dtype=np.int64), {}), (np.zeros((height, width), dtype=np.int64), {})]
+        crowds = set()
+        for number in range(300, 312):
+            name = int(rng.choice(list(NAMES)))
+            is_crowd = bool(rng.random() < 0.2) and name not in crowds
+            crowds |= {name} if is_crowd else set()
+            cy, cx, ry, rx = rng.uniform([0, 0, 12, 12], [height, width, 40, 40])
+            for k, (ids, segments) in enumerate(sides):
+                dy, dx, zoom = rng.normal([0, 0, 1], [1, 1, 0.05]) if k else (0, 0, 1)
+                ids[((y - cy - dy) / ry / zoom) ** 2 + ((x - cx - dx) / rx / zoom) ** 2 < 1] = number
+                segments[number] = (name, is_crowd and not k)
+        found[image] = tuple((ids, {n: s[n] for n in np.unique(ids).tolist() if n}) for ids, s in sides)
+    return found
+
+
+# PQ, SQ and RQ of all classes from boundary-iou-api (`pq_compute_single_core`, dilation ratio 0.02 and 0.05) on
+# `large_set(seed)`.
+BOUNDARY_PQ = {
+    (1, 0.02): (0.4875850310096313, 0.6624789489207058, 0.7347639847639849),
+    (1, 0.05): (0.7077418397891326, 0.8047521022719644, 0.87999687999688),
+    (2, 0.02): (0.6130693981981025, 0.6799400760068294, 0.8998511904761906),
+    (2, 0.05): (0.8105227609974939, 0.8259640904166761, 0.9821428571428572),
+}
+
+
+@pytest.mark.parametrize(("seed", "rim"), BOUNDARY_PQ)
+def test_boundary_quality_is_that_of_its_authors_code(seed, rim, tmp_path):
+    images = large_set(seed)
+    sides = [{i: (s[k][0].tolist(), s[k][1]) for i, s in images.items()} for k in (0, 1)]
+    truth = vt.read(write_side(tmp_path, "truth", sides[0]))
+    pred = vt.read(write_side(tmp_path, "pred", sides[1], is_truth=False), like=truth)
+    results = vt.panoptic(truth, pred, on="boundary", rim=rim)
+    assert [results[name].value for name in ("PQ", "SQ", "RQ")] == pytest.approx(BOUNDARY_PQ[seed, rim], abs=1e-12)
 
 
 def evaluated(tmp_path, truth_ids, truths, pred_ids, preds, **more):

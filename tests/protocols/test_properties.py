@@ -98,6 +98,8 @@ def test_perfect_predictions_get_the_best_value(protocol: Protocol[Any, Any]) ->
             expected |= {key: 0.995 for key in present if key.startswith("mAP")}
         if protocol.verb == "kitti":  # two objects of a class give precision at two of 41 recalls, 0 and 1/40
             expected = dict.fromkeys(present, 1 / 11 if given == {"recalls": "11"} else 1 / 40)
+        if protocol.verb == "oc-cost":  # confidences of 0.9 … 0.4 instead of 1, each missing unit costs 0.25
+            expected = {"OC-cost": 0.25 * (0.1 + 0.2 + 0.3 + 0.4 + 0.5 + 0.6) / 6}
         if given == {"metric": "cgf1"}:  # leaves confidences below 0.5 out, and adds 1e-4 to its denominators
             expected |= {key: present[key] for key in ("cgF1", "pmF1", "IL_MCC")}
         assert present == pytest.approx(expected, abs=1e-12), given
@@ -158,11 +160,13 @@ def test_no_predictions_get_the_worst_value(protocol: Protocol[Any, Any]) -> Non
     results = protocol(truth, without_objects(pred), checks="off")
     present = shares(protocol, results)
     expected = dict.fromkeys(present, 1 - protocol.best)
+    if protocol.verb == "oc-cost":  # every image has objects, and each missed one costs 0.6
+        expected = {"OC-cost": 0.6}
     if truth.track is not None:  # TrackEval takes LocA without any match for 1, and every track is lost
         expected["LocA"] = 1.0
         counts = {key: results[key].value for key in TRACK_COUNTS}
         assert counts == {"IDSW": 0, "Frag": 0, "MT": 0, "PT": 0, "ML": len(np.unique(truth.track))}
-    assert present == expected
+    assert present == pytest.approx(expected, abs=1e-15)
     assert set(present) == set(shares(protocol, evaluate(protocol)))
 
 

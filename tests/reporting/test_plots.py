@@ -124,6 +124,17 @@ def test_figures_saved_by_savefig_carry_the_signature_too(cats_and_dogs, tmp_pat
     cats_and_dogs.plot().figure.savefig(tmp_path / "d.jpg")
 
 
+@pytest.mark.parametrize("kind", ["pr", "confusion", "errors", "slices"])
+def test_png_of_one_pass_has_the_pixels_of_savefig(cats_and_dogs, kind, tmp_path):
+    figure = vt.plot(cats_and_dogs, kind).figure
+    with Image.open(io.BytesIO(render(figure, "png", dpi=120))) as image:
+        once = np.asarray(image.convert("RGBA"))
+    again = vt.plot(cats_and_dogs, kind).figure
+    again.savefig(tmp_path / "twice.png", dpi=120)
+    with Image.open(tmp_path / "twice.png") as image:
+        np.testing.assert_array_equal(once, np.asarray(image.convert("RGBA")))
+
+
 def test_names_are_not_parsed_as_formulas():
     names = ["$x^2$", "a_b", "$\\frac$"]
     truth = vt.Annotations.of(["a"] * 3, names, [[0, 0, 9, 9], [20, 0, 29, 9], [40, 0, 49, 9]])

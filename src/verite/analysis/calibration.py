@@ -1,7 +1,8 @@
-"""Calibration of confidences: ECE, MCE, ACE, Brier score, log loss, LaECE, and a reliability table.
+"""Calibration of confidences: ECE, MCE, ACE, Brier score, log loss, LaECE, D-ECE, and a reliability table.
 
 A confidence is calibrated if predictions of confidence c are true positives in a share c of cases. Detection ECE and
-MCE follow Naeini et al., AAAI 2015, with "correct" meaning matched; LaECE is by Oksuz et al., CVPR 2023; the Brier
+MCE follow Naeini et al., AAAI 2015, with "correct" meaning matched; LaECE is by Oksuz et al., CVPR 2023; D-ECE, with
+bins over position and size as well, by Küppers et al., CVPR workshops 2020; the Brier
 score (1950) has Murphy's decomposition (1973). Isotonic regression and temperature scaling, fitted on half of the
 images, show how much of the error a map of confidences removes on the other half.
 
@@ -46,6 +47,13 @@ class CalibrationSettings(Settings):
 BINS, LOCATED_BINS = 10, 25
 KEYS = ("ece", "ece_if_calibrated", "mce", "ace", "brier", "log_loss")
 LOCATED = ("laece", "laece0", "laace0")
+# D-ECE: columns of the boxes (relative centre and size) beside the confidence, and bins along each axis.
+D_ECE: dict[str, tuple[tuple[int, ...], int]] = {
+    "d_ece_position": ((0, 1), 8),
+    "d_ece_size": ((2, 3), 8),
+    "d_ece": ((0, 1, 2, 3), 5),
+}
+FEWEST_IN_BIN = 8  # predictions; bins of D-ECE with fewer are left out of the sum
 SMALLEST = 1e-15  # probability at which log loss is cut off
 CUT_OFF = 0.05  # from this lowest confidence on, a detector probably dropped predictions
 CLOSEST = 1e-12  # for log-odds, confidences are kept so far from 0 and 1
@@ -204,6 +212,31 @@ def quantile_edges(confidence: Floats) -> Floats:
     return edges if len(edges) > 1 else np.repeat(edges, 2)
 
 
+def detection_ece(values: Floats, correct: NDArray[Any], bins: int, fewest: int = FEWEST_IN_BIN) -> tuple[float, float]:
+    """Return D-ECE, and the share of the predictions in bins that count.
+
+    Parameters
+    ----------
+    values
+        Confidence and features of each prediction from 0 to 1, [prediction, 1 + feature].
+    correct
+        Whether each is a true positive.
+    bins
+        Number of bins of equal width along each axis.
+    fewest
+        Predictions of a bin below which its gap is taken for 0, as in netcal.
+
+    >>> detection_ece(np.array([[0.75, 0.1], [0.75, 0.9]]), np.array([True, False]), 2, fewest=1)
+    (0.5, 1.0)
+    """
+    edges = np.linspace(0, 1, bins + 1)
+    at = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, bins - 1)
+    _, place, count = np.unique(at @ bins ** np.arange(at.shape[1]), return_inverse=True, return_counts=True)
+    gap = np.abs(np.bincount(place, values[:, 0] - correct.astype(np.float64)))
+    kept = count >= fewest
+    return float(gap[kept].sum() / len(values)), float(count[kept].sum() / len(values))
+
+
 class Calibration(AnalysisPart):
     """Calibration errors of each class, their mean, and those of all predictions pooled; and a reliability table.
 
@@ -247,7 +280,28 @@ class Calibration(AnalysisPart):
     def pooled(self) -> dict[str, float]:
         """The errors of all predictions together, with Murphy's decomposition of the Brier score."""
         rows = self.matches.counted_rows
-        return {} if self.absent else self.measure(rows) | self.decompose_brier(rows)
+        return {} if self.absent else self.measure(rows) | self.decompose_brier(rows) | self.by_place(rows)
+
+    def by_place(self, rows: Ints) -> dict[str, float]:
+        """Return D-ECE over position, size and both, and the share of predictions in bins that count.
+
+        Boxes are relative to their image and cut at its border; nan if the size of an image is not known.
+        """
+        pred = self.matches.pred
+        sizes = np.stack([pred.images.widths, pred.images.heights], axis=1)[pred.image[rows]].astype(np.float64)
+        keys = [name for key in D_ECE for name in (key, f"{key}_preds")]
+        if not (sizes > 0).all():
+            return dict.fromkeys(keys, nan)
+        corners = pred.regions.boxes[rows].reshape(-1, 2, 2)
+        if pred.unit != "rel":
+            corners = corners / sizes[:, None]
+        corners = np.clip(corners, 0, 1)
+        boxes = np.concatenate([corners.mean(axis=1), corners[:, 1] - corners[:, 0]], axis=1)
+        confidence, is_tp = self.matches.confidence[rows], self.matches.is_tp[rows]
+        found: list[float] = []
+        for columns, bins in D_ECE.values():
+            found += detection_ece(np.column_stack([confidence, boxes[:, columns]]), is_tp, bins)
+        return dict(zip(keys, found, strict=True))
 
     @cached_property
     def labels(self) -> dict[str, dict[str, float]]:
@@ -431,6 +485,14 @@ class Calibration(AnalysisPart):
             "scaling)"
         )
         shown: list[Part] = [self.sentence(), self.table(), self.class_table()]
+        if not isnan(self.pooled["d_ece"]):
+            position, size, both = (
+                f"{self.pooled[key]:.3f} ({self.pooled[f'{key}_preds']:.0%} of the predictions)" for key in D_ECE
+            )
+            shown.append(
+                f"D-ECE of all predictions by position {position}, by size {size}, by both {both} in bins of at least "
+                f"{FEWEST_IN_BIN} predictions"
+            )
         return [*shown, *([] if isnan(remedy["after"]) else [gained]), *ending]
 
     def draw(self, axes: Axes) -> None:
@@ -465,19 +527,22 @@ class Calibration(AnalysisPart):
 
 PART = PartRecord(
     name="calibration",
-    about="Calibration of confidences: ECE, Brier score, LaECE, reliability table.",
+    about="Calibration of confidences: ECE, Brier score, LaECE, D-ECE, reliability table.",
     build=lambda analysis: Calibration(analysis.matches, analysis.settings.bins, analysis.settings.seed),
     plot=Calibration.draw,
     settings=CalibrationSettings,
     json="""\
 "calibration": {"signature", "ece", "ece_if_calibrated", "mce", "ace", "brier", "log_loss", "laece", "laece0", "laace0",
                 "pooled": {"ece", "ece_if_calibrated", "mce", "ace", "brier", "log_loss", "reliability", "resolution",
-                           "uncertainty"},
+                           "uncertainty", "d_ece_position", "d_ece_position_preds", "d_ece_size",
+                           "d_ece_size_preds", "d_ece", "d_ece_preds"},
                 "bins": [{"low", "high", "preds", "confidence", "right", "right_low", "right_high"}, …],
                 "remedy": {"before", "after", "temperature"}, "temperatures": {NAME: …},
                 "classes": {NAME: {"preds", the same}}, "absent": null | why}
 The errors are means over classes, those of `pooled` of all predictions. `ece_if_calibrated` is the ECE that a
-calibrated detector with the same confidences has in the mean; what exceeds it is the evidence of miscalibration. Bins
-have a 95 % Wilson interval of `right` that allows for predictions of one image. `remedy` is the ECE on half of the
-images before and after isotonic regression (`after`) and temperature scaling, fitted on the other half.""",
+calibrated detector with the same confidences has in the mean; what exceeds it is the evidence of miscalibration.
+D-ECE has bins over the confidence and the position, the size, or both; `…_preds` is the share of the predictions in
+bins of at least 8, to which the sum is restricted. Bins have a 95 % Wilson interval of `right` that allows for
+predictions of one image. `remedy` is the ECE on half of the images before and after isotonic regression (`after`) and
+temperature scaling, fitted on the other half.""",
 )

@@ -131,7 +131,7 @@ class DetectorPair(Document):
     @cached_property
     def suspicion(self) -> Floats:
         """For each ground truth, the larger of the suspicions that either detector casts on it."""
-        return np.maximum(*(detector.suspicious.suspicion_of_truths() for detector in (self.one, self.two)))
+        return np.maximum(*(detector.suspicious.truth_suspicion for detector in (self.one, self.two)))
 
     @cached_property
     def lead_interval(self) -> tuple[float, float]:
@@ -318,15 +318,15 @@ class DetectorPair(Document):
 
 def join_tables(pairs: Sequence[DetectorPair]) -> dict[str, Table]:
     """Join the tables of all pairs by the names of their CSV files; rows begin with the names of both detectors."""
-    found: dict[str, Table] = {}
+    heads: dict[str, tuple[str, ...]] = {}
+    rows: dict[str, list[tuple[Any, ...]]] = {}
     for pair in pairs:
         anonymous = copy(pair)  # with everything that is computed already
         anonymous.names = ("first", "second")
         for name, table in anonymous.tables().items():
-            before = found[name].rows if name in found else ()
-            rows = tuple((*pair.names, *row) for row in table.all_rows)
-            found[name] = Table(("first system", "second system", *table.head), (*before, *rows))
-    return found
+            heads[name] = ("first system", "second system", *table.head)
+            rows.setdefault(name, []).extend((*pair.names, *row) for row in table.all_rows)
+    return {name: Table(head, tuple(rows[name])) for name, head in heads.items()}
 
 
 def matched_truths(detector: Analysis) -> Bools:

@@ -352,6 +352,8 @@ class Confusion(AnalysisPart):
 
     def draw(self, axes: Axes) -> None:
         """Draw the matrix, ground truth by row and prediction by column, shaded by the share of the row."""
+        from matplotlib import colormaps
+
         chosen = self.plotted_classes()
         rows, columns, counts = self.cells
         totals = np.bincount(rows, weights=counts, minlength=len(self.chosen) + 1)[chosen]
@@ -364,8 +366,9 @@ class Confusion(AnalysisPart):
         # Correct cells blue, all others orange, as in the report: missed objects must not look like detected ones.
         correct = np.eye(len(chosen), dtype=np.bool_)
         correct[-1, -1] = False
-        for cells, colours in ((correct, "Blues"), (~correct, "Oranges")):
-            axes.imshow(np.ma.masked_array(np.sqrt(shares), ~cells), cmap=colours, vmin=0, vmax=1, aspect="equal")
+        blues, oranges = (colormaps[name](np.sqrt(shares), bytes=True) for name in ("Blues", "Oranges"))
+        # Colours, not shares: two masked arrays of shares took a third of the time of the whole figure.
+        axes.imshow(np.where(correct[:, :, None], blues, oranges), aspect="equal")
         labels = [self.labels[k] for k in chosen[:-1]]
         letters = 8 if len(chosen) <= 50 else 6
         for set_ticks, last, turn in ((axes.set_xticks, MISSED, 90), (axes.set_yticks, "background", 0)):

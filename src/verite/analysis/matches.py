@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from verite.evaluation.evaluation import Outcomes
     from verite.model.annotations import Annotations
+    from verite.model.images import Images
     from verite.model.results import Results
 
     Bools = NDArray[np.bool_]
@@ -400,8 +401,13 @@ class AnalysisMatches:
 
     def image_name(self, image: int) -> str:
         """The name of an image by its position."""
+        return self.named_images.name(image)
+
+    @cached_property
+    def named_images(self) -> Images:
+        """The images of the side that lists more of them."""
         sides = self.truth.images, self.pred.images
-        return (sides[1] if len(sides[1]) > len(sides[0]) else sides[0]).name(image)
+        return sides[1] if len(sides[1]) > len(sides[0]) else sides[0]
 
     @cached_property
     def ignored_counts(self) -> dict[str, int]:

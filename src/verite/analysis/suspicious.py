@@ -221,21 +221,25 @@ class Suspicious(AnalysisPart):
             confidence, iou, cost = numbers
             yield Suspicion(KINDS[k], found, row, None, suspicion, confidence, iou, cost, matches.results.name)
 
-    def from_missed(self) -> Iterable[Suspicion]:
-        """Yield the ground truths that no prediction of any class and confidence is near."""
+    @cached_property
+    def missed(self) -> tuple[Ints, Floats]:
+        """Ground truths that no prediction of any class and confidence is near, and their suspicion."""
         matches = self.matches
         is_near = np.zeros(len(matches.truth), dtype=np.bool_)
         is_near[matches.pairs.truth] = True
         rows = np.flatnonzero(self.types.is_missed & ~is_near)
         found = matches.count_classes(matches.truth_label[self.types.is_matched])
-        miss_rate = 1 - found / np.maximum(matches.truth_counts, 1)
-        for row in rows.tolist():
-            chance = float(miss_rate[matches.truth_label[row]])
-            if chance >= 1:
-                continue  # a detector that finds no object of a class is no evidence
-            suspicion = self.prior / (self.prior + (1 - self.prior) * chance)
-            cost = float(self.worst.of_truths[row])
-            yield Suspicion(SPURIOUS, row, None, None, suspicion, np.nan, 0.0, cost, matches.results.name)
+        miss_rate = (1 - found / np.maximum(matches.truth_counts, 1))[matches.truth_label[rows]]
+        rows, miss_rate = rows[miss_rate < 1], miss_rate[miss_rate < 1]  # a class never found is no evidence
+        return rows, self.prior / (self.prior + (1 - self.prior) * miss_rate)
+
+    def from_missed(self) -> Iterable[Suspicion]:
+        """Yield the ground truths that no prediction of any class and confidence is near."""
+        rows, suspicions = self.missed
+        name = self.matches.results.name
+        columns = (rows, suspicions, self.worst.of_truths[rows])
+        for row, suspicion, cost in zip(*(values.tolist() for values in columns), strict=True):
+            yield Suspicion(SPURIOUS, row, None, None, suspicion, np.nan, 0.0, cost, name)
 
     def from_duplicates(self) -> Iterable[Suspicion]:
         """Yield pairs of ground truths in one place: one is too many or, with two classes, one class is wrong."""
@@ -249,11 +253,17 @@ class Suspicious(AnalysisPart):
 
     def suspicion_of_truths(self) -> Floats:
         """For each ground truth its suspicion; the prior where there is no evidence."""
+        return self.truth_suspicion.copy()
+
+    @cached_property
+    def truth_suspicion(self) -> Floats:
+        """`suspicion_of_truths`, computed once for all comparisons with other detectors."""
         found = np.full(len(self.matches.truth), self.prior)
         rows, suspicion = self.contradictions
         target = self.types.target[rows]
         np.maximum.at(found, target[target >= 0], suspicion[target >= 0])
-        for one in (*self.from_missed(), *self.from_duplicates()):
+        np.maximum.at(found, *self.missed)
+        for one in self.from_duplicates():
             assert one.truth is not None
             found[one.truth] = max(found[one.truth], one.suspicion)
         return found

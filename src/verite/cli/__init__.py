@@ -45,6 +45,8 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("miss-rate", "", "Pedestrians: log-average miss rate, MR⁻²"),
         ("kitti", "", "KITTI 2-D: easy, moderate and hard objects"),
         ("wider", "", "WIDER FACE: easy, medium and hard faces"),
+        ("instances", "", "Cells, nuclei, lesions: AP, AJI, SortedAP"),
+        ("oc-cost", "", "OC-cost: cost of correcting the detections"),
         ("localize", "localize", "Localization metrics of matched objects"),
         ("scene-score", "scene_score", "One score per image for the whole scene"),
         ("suite", "suite", "Several datasets: scores and macro means"),
@@ -245,7 +247,7 @@ def describe_error(error: Exception, words: Sequence[str]) -> tuple[str, int]:
     if isinstance(error, click.UsageError):
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
         name = ""
-        if isinstance(error, click.NoSuchOption):
+        if isinstance(error, (click.NoSuchOption, click.BadParameter)):  # -np is also -n p
             options = [word.partition("=")[0] for word in words]
             name = next((word for word in options if word in (*PASCALVOC_OPTIONS, *PASCALVOC_ARGUMENTS)), "")
         if name in PASCALVOC_OPTIONS:

@@ -139,6 +139,14 @@ TOUR = (
         "wider harbour/truth.json harbour/hawk.json --class person --quiet",
     ),
     (
+        "Cells and other instances without confidences: AJI and the AP of microscopy.",
+        "instances competitions/panoptic/truth.json competitions/panoptic/hawk.json --quiet",
+    ),
+    (
+        "OC-cost is what it costs to correct the detections into the ground truth.",
+        "oc-cost harbour/truth.json harbour/hawk.json --confidence 0.5 --quiet",
+    ),
+    (
         "A suite evaluates detectors on several datasets and prints macro means.",
         "suite harbour/suite.toml --quiet",
     ),

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="Results")
 ANALYSED = ("coco", "voc", "lvis", "openimages")
 NEARLY_ALL = 0.995
+# Where a command without arguments looks for both sides: the folders of Object-Detection-Metrics (pascalvoc.py).
+USUAL_FOLDERS = {"voc": ("groundtruths", "detections")}
 
 
 class UncertaintySettings(Settings):
@@ -70,18 +72,43 @@ def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     curves = (CurveSettings,) if "curves" in protocol.settings.declared else ()
     plots = (PlotSettings,) if curves or protocol.verb in ("coco", "lvis", "semantic") else ()
     own = (protocol.settings, FolderSettings, UncertaintySettings, *curves, *plots)
-    sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT, nargs=-1, required=True)]
+    is_needed = protocol.verb not in USUAL_FOLDERS
+    sides = [
+        click.Argument(["truth"], type=INPUT, required=is_needed),
+        click.Argument(["pred"], type=INPUT, nargs=-1, required=is_needed),
+    ]
+    usual = "" if is_needed else f" Without arguments: {'/ and '.join(USUAL_FOLDERS[protocol.verb])}/ in this folder."
     return Command(
         protocol.verb,
         callback=partial(run_protocol, protocol),
         params=[*sides, *options_for(*own, GateSettings, *READING, OutputSettings)],
-        help=f"{protocol.summary}\n\n{protocol.files}; several PREDs are compared side by side.",
+        help=f"{protocol.summary}\n\n{protocol.files}; several PREDs are compared side by side.{usual}",
         epilog="\b\nExamples:" + protocol.examples.replace("\n", "\n  "),
     )
 
 
-def run_protocol(protocol: Protocol[Any, Any], truth: str, pred: tuple[str, ...], **given: Any) -> None:
+def find_sides(verb: str, truth: str | None, pred: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Return both sides of a command; without arguments those of its usual folders in the current directory.
+
+    Raises
+    ------
+    click.UsageError
+        If a side is missing and the usual folders are not there.
+    """
+    if truth is not None and pred:
+        return truth, pred
+    context = click.get_current_context()
+    if truth is None and all(Path(folder).is_dir() for folder in USUAL_FOLDERS[verb]):
+        known, predicted = USUAL_FOLDERS[verb]
+        return known, (predicted,)
+    hint = f" (or folders {' and '.join(f'{name}/' for name in USUAL_FOLDERS[verb])} here)" if truth is None else ""
+    raise click.UsageError(f"Missing argument '{'TRUTH' if truth is None else 'PRED...'}'{hint}", context)
+
+
+def run_protocol(protocol: Protocol[Any, Any], truth: str | None, pred: tuple[str, ...], **given: Any) -> None:
     """Evaluate every detector, save what was asked for, and print the results or their comparison."""
+    if truth is None or not pred:
+        truth, pred = find_sides(protocol.verb, truth, pred)
     given = protocol.reading | given
     typed = settings_given(protocol.settings, given)
     settings = protocol.settings(**typed)  # errors of the command are raised before a large file is read

@@ -9,15 +9,26 @@ from typing import Any
 import click
 
 from verite.cli.help import command
-from verite.cli.options import INPUT, READING, OutputSettings, options_for, read_side
+from verite.cli.options import (
+    INPUT,
+    READING,
+    FolderSettings,
+    Given,
+    OutputSettings,
+    PlotSettings,
+    options_for,
+    read_side,
+)
 from verite.evaluation.settings import EvaluationSettings
-from verite.settings import Count, Flag, Option, Setting, Settings, Whole
+from verite.settings import Count, Flag, Number, Option, Setting, Settings, Whole
 
 
 class MakeSettings(EvaluationSettings):
     """Settings of `verite judge make`."""
 
     from_study: Option[bool] = Flag(False, "Shapes of the study of metrics instead of a dataset; needs no images.")
+    scenes: Option[bool] = Flag(False, "Compare whole images with all predictions and classes, not single objects.")
+    confidence: Option[float] = Number(0.5, "With --scenes: lowest confidence of the predictions that are shown.")
     pairs: Option[int] = Count(60, "Number of pairs; a tenth more are repeats, and as many catch trials.")
     choices: Option[int] = Count(2, "Results shown side by side, as many as PREDs.")
     seed: Option[int] = Whole(0, "Seed of sides and order.")
@@ -34,6 +45,7 @@ class MakeSettings(EvaluationSettings):
 Examples:
   verite judge make truth.json a.json b.json --images photos/ -o pages/
   verite judge make --from-study --pairs 12 -o shapes/
+  verite judge make truth.json a.json b.json --scenes --images photos/ -o scenes/
 With --serve the page is offered on this computer, and votes are collected into the folder.""",
 )
 @click.argument("truth", type=INPUT, required=False)
@@ -53,8 +65,9 @@ def make(truth: str | None, pred: tuple[str, ...], **given: Any) -> None:
 
     quiet = given["quiet"] or given["as_json"]
     if given["from_study"]:
-        if truth:
-            raise click.UsageError(f"--from-study: expected no TRUTH, found {truth}")
+        if truth or given["scenes"]:
+            found = truth or "--scenes"
+            raise click.UsageError(f"--from-study: expected no TRUTH and no --scenes, found {found}")
         candidates = study_candidates(given["seed"])
     else:
         if truth is None or len(pred) < 2:
@@ -68,7 +81,12 @@ def make(truth: str | None, pred: tuple[str, ...], **given: Any) -> None:
         chosen = pred[: given["choices"]]
         sides = {name: read_side(path, "pred", given, truths)
                  for path, name in zip(chosen, distinct_names(system_names(chosen)), strict=True)}  # fmt: skip
-        candidates = find_candidates(truths, sides)
+        if given["scenes"]:
+            from verite.judge.scenes import find_scenes
+
+            candidates = find_scenes(truths, sides, given["confidence"])
+        else:
+            candidates = find_candidates(truths, sides)
     plan = make_plan(candidates, pairs=given["pairs"], seed=given["seed"])
     images = None if given["from_study"] else given["images"]
     page = make_page(plan, images, consent=given["consent"] or CONSENT)
@@ -89,49 +107,71 @@ def make(truth: str | None, pred: tuple[str, ...], **given: Any) -> None:
 class FitSettings(Settings):
     """Settings of `verite judge fit`."""
 
-    output: Option[str | None] = Setting(
-        None, "Folder for fit.json and fitted_metric.py.", short="-o", kind="output_folder"
-    )
+    draws: Option[int] = Count(200, "Bootstrap resamples of judges for strengths and alpha.")
     seed: Option[int] = Whole(0, "Seed of resamples and folds.")
 
 
 @command(
-    params=options_for(FitSettings, OutputSettings),
+    params=options_for(FitSettings, FolderSettings, PlotSettings, OutputSettings),
     epilog="""\b
 Examples:
   verite judge fit study/plan.json 'study/votes-*.csv'
+  verite judge fit study/plan.json 'study/votes-*.csv' -o fitted/
   verite judge fit choices.csv
-A CSV of a crowd study (columns WorkerId, Input.imageLink1 …, Answer.detection1.1 …) needs no plan.""",
+A CSV of another study needs no plan: columns judge, image, class, truth, box1, box2 …, choice; or of a crowd study
+without boxes, WorkerId, Input.imageLink1 …, Answer.detection1.1 …""",
 )
 @click.argument("plan", type=INPUT)
 @click.argument("votes", type=INPUT, nargs=-1)
 def fit(plan: str, votes: tuple[str, ...], **given: Any) -> None:
-    """Say how consistent judges are, and which metrics agree with them, with intervals and the human ceiling."""
+    """Show how consistent judges are, and which metrics agree with them, with intervals and the human ceiling.
+
+    PLAN is plan.json of `verite judge make`, or the table of another study.
+    """
     from verite.cli.output import emit, note
-    from verite.files import fill_folder, write_atomically
     from verite.judge.fit import fit as evaluate
-    from verite.judge.fit import metric_module
-    from verite.judge.other_studies import study_choices
+    from verite.judge.other_studies import has_boxes, read_study, study_choices
     from verite.judge.plan import read_plan
     from verite.judge.votes import read_choices, read_votes
 
-    if plan.lower().endswith(".csv"):
-        if votes:
-            raise click.UsageError(f"expected one file of choices, found also {votes[0]}")
-        emit(study_choices(*read_choices(plan)), given)
-        return
-    paths = [path for word in votes for path in (sorted(glob(word)) or [word])]
-    if not paths:
-        raise click.UsageError("expected files of votes after the plan: study/votes-*.csv")
-    known = read_plan(plan)
-    found = evaluate(known, read_votes(known, paths), seed=given["seed"])
+    found: Any
+    is_table = plan.lower().endswith(".csv")
+    if is_table and votes:
+        raise click.UsageError(f"expected one file of choices, found also {votes[0]}")
+    if is_table and not has_boxes(plan):
+        found = study_choices(*read_choices(plan))
+    else:
+        paths = [path for word in votes for path in (sorted(glob(word)) or [word])]
+        if not paths and not is_table:
+            raise click.UsageError("expected files of votes after the plan: study/votes-*.csv")
+        if is_table:
+            known, answers = read_study(plan)
+        else:
+            known = read_plan(plan)
+            answers = read_votes(known, paths)
+        found = evaluate(known, answers, draws=given["draws"], seed=given["seed"])
     if given["output"]:
-        with fill_folder(given["output"]) as home:
-            write_atomically(home / "fit.json", found.to_json(indent=1) + "\n")
-            if found.fitted:
-                write_atomically(home / "fitted_metric.py", metric_module(found.fitted))
+        save_fit(found, Path(given["output"]), given)
         note(f"results in {given['output']}", quiet=given["quiet"] or given["as_json"])
     emit(found, given)
+
+
+def save_fit(found: Any, folder: Path, given: Given) -> None:
+    """Write fit.json, the tables, the plots and, if a metric was fitted, its module."""
+    from verite.cli.output import keep_table, wants_plots
+    from verite.files import fill_folder, write_atomically
+    from verite.judge.fit import JudgeFit, metric_module
+
+    with fill_folder(folder, overwrite=given["overwrite"]) as home:
+        write_atomically(home / "fit.json", found.to_json(indent=1) + "\n")
+        for name, table in found.tables().items():
+            keep_table(home / f"{name}.csv", table, given)
+        if isinstance(found, JudgeFit) and found.metric is not None:
+            write_atomically(home / "fitted_metric.py", metric_module(found.metric.weights))
+        if wants_plots(given):
+            from verite.reporting.judge_plots import save_judgements
+
+            save_judgements(found, home, given["plot_format"])
 
 
 @click.group(epilog="\b\nExamples:\n  verite judge fit choices.csv")

@@ -47,6 +47,10 @@ class ReportCommandSettings(EvaluationSettings):
         None, "Checked annotations: audit.csv with verdicts, as the report exports it.", kind="input_file",
         metavar="FILE",
     )  # fmt: skip
+    judge: Option[str | None] = Setting(
+        None, "Result of verite judge fit -o (fit.json): a section on human judgement.", kind="path", metavar="FILE",
+        section="Output",
+    )  # fmt: skip
     card: Option[str | None] = Setting(
         None, "Share card to write too: 1200 x 630 pixels, .png, .svg or .pdf.", kind="output_file", metavar="FILE",
         section="Output",
@@ -105,7 +109,7 @@ def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         card_format(card)
     detectors = analyse_all(evaluate(truth, pred, settings, given), asked)
     place = Path(given["checked"] or given["output"])
-    changed = settings | asked | ({"audit": given["audit"]} if given["audit"] else {})
+    changed = settings | asked | {name: given[name] for name in ("audit", "judge") if given[name]}
     page = render_report(detectors, place, own, images=given["images"], changed=changed, card=card)
     if given["checked"]:
         check_report(given["checked"], page)

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from verite.cli.help import command
-from verite.cli.options import INPUT, READING, OutputSettings, options_for, read_side
+from verite.cli.options import (
+    INPUT,
+    READING,
+    FolderSettings,
+    Given,
+    OutputSettings,
+    PlotSettings,
+    options_for,
+    read_side,
+)
 from verite.evaluation.settings import EvaluationSettings
 from verite.settings import Choice, Count, Option, Setting, Whole
+
+if TYPE_CHECKING:
+    from verite.analysis.parameter_sweep import ParameterSweep
 
 PROTOCOLS = ("coco", "voc", "lvis", "f1", "scene-score")
 
@@ -29,12 +41,13 @@ class SweepSettings(EvaluationSettings):
 
 
 @command(
-    params=options_for(SweepSettings, *READING, OutputSettings),
+    params=options_for(SweepSettings, FolderSettings, PlotSettings, *READING, OutputSettings),
     epilog="""\b
 Examples:
   verite sweep truth.json 'runs/conf=*.json'
   verite sweep truth.json 'runs/conf=*.json' --protocol voc
   verite sweep truth.json runs.csv --metric AP50
+  verite sweep truth.json 'runs/conf=*.json' -o swept/        table, JSON and plot
 A table of runs has two columns, the parameter and the file of each run: conf,file.""",
 )
 @click.argument("truth", type=INPUT)
@@ -63,7 +76,26 @@ def sweep(truth: str, runs: tuple[str, ...], **given: Any) -> None:
     found = sweep_runs(results, score, parameter=parameter, draws=given["draws"], seed=given["seed"], groups=groups)
     note(f"{len(results)} runs, {len(names):,} images", quiet=quiet)
     note("", quiet=quiet)
+    if given["output"]:
+        save_sweep(found, Path(given["output"]), given)
+        note(f"results in {given['output']}", quiet=quiet)
     emit(found, given)
+
+
+def save_sweep(found: ParameterSweep, folder: Path, given: Given) -> None:
+    """Write sweep.json, sweep.csv and the plot."""
+    from verite.cli.output import keep_table, wants_plots
+    from verite.files import fill_folder, write_atomically
+
+    with fill_folder(folder, overwrite=given["overwrite"]) as home:
+        write_atomically(home / "sweep.json", found.to_json(indent=1) + "\n")
+        keep_table(home / "sweep.csv", found.main_table(), given)
+        if wants_plots(given):
+            from verite.reporting.comparison_plots import plot_sweep
+            from verite.reporting.plots import render
+
+            format = given["plot_format"]
+            write_atomically(home / f"sweep.{format}", render(plot_sweep(found), format))
 
 
 def protocol_of(name: str) -> Any:

@@ -173,6 +173,22 @@ def count_merged(left: int, threshold: float | ClassThresholds | None) -> str:
     return f"confidence threshold {said}: {left:,} predictions are left" + ("; is it too high?" if not left else "")
 
 
+class ObjectNumbers(Setting[Any, Any]):
+    """One number per ground-truth object, in their order, such as the visible share; by default those of the file."""
+
+    def validate(self, value: Any) -> Any:
+        try:
+            given = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise self.refuse("one number per ground-truth object", excerpt(value)) from None
+        if given.ndim != 1:
+            raise self.refuse("one number per ground-truth object", excerpt(value))
+        return tuple(given.tolist())
+
+    def format(self, value: Any) -> object:
+        return "given"
+
+
 Regions = Literal["common", "box", "given"]
 
 Pixel = Literal["continuous", "plus1"]

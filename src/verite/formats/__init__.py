@@ -191,8 +191,14 @@ def read_with(source: Readable, format: str | None, options: Options) -> Annotat
     if format is not None:
         raise BadParameter(f"format: expected none for an object in memory, found {format!r}")
     from verite.formats.memory import read_object
+    from verite.model.shapes import Volume
 
-    annotations = read_object(source, options)
+    if isinstance(source, Volume) and options.masks == "objects":
+        from verite.formats.volumes import read_objects
+
+        annotations = read_objects(source, options)
+    else:
+        annotations = read_object(source, options)
     annotations = annotations.with_source(replace(annotations.source, layout=options.boxes))
     annotations = with_ignore_regions(with_mapped_classes(annotations, options))
     return annotations if options.like is None else align_with_truth(annotations, options)
@@ -338,6 +344,12 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
             return read_archive(unpack_pipe(path, folder), format, options)
     if not path.is_dir() and not path.is_file():
         raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
+    if options.masks == "objects" and format is None:
+        from verite.formats.volumes import are_volumes, read_objects
+
+        if are_volumes(path):
+            annotations = with_mapped_classes(read_objects(path, options), options)
+            return annotations if options.like is None else align_with_truth(annotations, options)
     if path.suffix.lower() in PACKED and path.is_file():
         from verite.formats.archives import temporary_folder, unpack
 

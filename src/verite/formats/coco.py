@@ -184,14 +184,17 @@ def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
     }
 
 
-def read_annotation_records(source: Source) -> dict[Any, dict[str, Any]]:
-    """Return the records of `annotations` by id, with all their keys; empty if the source is no COCO file."""
+def read_annotation_records(source: Source, keys: Sequence[str] = ()) -> dict[Any, dict[str, Any]]:
+    """Return the records of `annotations` by id, with all their keys; empty if the source is no COCO file.
+
+    Files without any of `keys`, if there are some, are not parsed again.
+    """
     if source.format not in FORMATS:
         return {}
     return {
         record["id"]: record
         for path in find_files(source.path)
-        for document in documents_of(path, AnnotationTable)
+        for document in documents_of(path, AnnotationTable, keys)
         for record in document.annotations
         if isinstance(record.get("id"), (int, str))
     }
@@ -205,18 +208,26 @@ def find_files(path: str) -> list[Path]:
     return sorted(p for p in place.rglob("*.json*") if p.is_file()) if place.is_dir() else [place]
 
 
-def documents_of(path: Path, table: type[Table]) -> Iterator[Table]:
-    """Yield one table of each document of a file, packed or not."""
+def documents_of(path: Path, table: type[Table], keys: Sequence[str] = ()) -> Iterator[Table]:
+    """Yield one table of each document of a file, packed or not; of `keys`, if given, a document must have one."""
     from verite.formats.archives import temporary_folder, unpack
 
     if not path.is_file():
         return
     if path.suffix.lower() not in PACKED:
-        yield decode(path, table, nan_in=ANYWHERE)
+        if not keys or mentions_key(path, keys):
+            yield decode(path, table, nan_in=ANYWHERE)
         return
     with temporary_folder() as folder:
         for inside in find_files(str(unpack(path, folder).place)):
-            yield decode(inside, table, nan_in=ANYWHERE)
+            if not keys or mentions_key(inside, keys):
+                yield decode(inside, table, nan_in=ANYWHERE)
+
+
+def mentions_key(path: Path, keys: Sequence[str]) -> bool:
+    """Return whether one of these keys occurs in a JSON file; True if it may be written with escapes."""
+    content = path.read_bytes()
+    return b"\\u" in content or any(f'"{key}"'.encode() in content for key in keys)
 
 
 def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.util import find_spec
 from io import BytesIO
 from math import prod
@@ -23,6 +24,9 @@ from verite.model.shapes import Spacing, Volume
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from verite.formats.format import Options
+    from verite.model.annotations import Annotations
 
 NIFTI = (".nii", ".nii.gz")
 TIFF = (".tif", ".tiff")
@@ -155,6 +159,41 @@ def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = N
         raise ReadError(place, expected="three dimensions", found=f"{values.ndim}")
     values = whole_numbers(place, values, mask_threshold)
     return Volume(values, own if spacing is None else Spacing.of(spacing), affine)
+
+
+def read_objects(source: Any, options: Options) -> Annotations:
+    """Return the objects of volumes, one per value but 0, as masks of images in which the planes lie below each other.
+
+    Parameters
+    ----------
+    source
+        A volume, its file, or a folder of such files, one image each.
+    options
+        With the ground truth in `like`, the volumes of both sides must have one shape and orientation.
+    """
+    from verite.formats.mask_images import from_arrays
+
+    path = source if isinstance(source, (str, PathLike)) else ""
+    cases: dict[str, Any] = (list_cases(source) if path else {}) or {"volume": source}
+    pages: dict[str, NDArray[Any]] = {}
+    grids: dict[str, tuple[tuple[int, ...], Any]] = {}
+    known = {} if options.like is None else options.like.source.volumes
+    for name, case in cases.items():
+        volume = case if isinstance(case, Volume) else read_volume(case, mask_threshold=options.mask_threshold)
+        shape, where = volume.values.shape, case if isinstance(case, (str, PathLike)) else "volume"
+        wanted, affine = known.get(name, (shape, None))
+        if wanted != shape:
+            asked, found = (" × ".join(map(str, one)) for one in (wanted, shape))
+            raise DataError(f"{where}: expected {asked} voxels as in the ground truth, found {found}")
+        if not volume.is_beside(replace(volume, affine=affine)):
+            raise DataError(
+                f"{where}: expected voxels where those of the ground truth lie, found another affine matrix"
+            )
+        grids[name] = shape, volume.affine
+        pages[name] = volume.values.reshape(-1, volume.values.shape[2])
+    annotations = from_arrays(pages, replace(options, mask_threshold=None))
+    why = "volumes; an object for every value but 0, planes below each other"
+    return annotations.with_source(replace(annotations.source, path=str(path), why=why, volumes=grids))
 
 
 FREE_VOXELS = 2**28  # bytes of voxels come from however few bytes: 1024 planes of 512 x 512 labels pack well

@@ -29,7 +29,9 @@ CONSENT = (
 
 
 def window_of(trial: Trial) -> tuple[float, float, float, float]:
-    """Return left, top, width and height of what is shown: all boxes with context, inside the image."""
+    """Return left, top, width and height of what is shown: all boxes with context, or the whole image of a scene."""
+    if trial.scenes:
+        return 0.0, 0.0, float(trial.size[0]), float(trial.size[1])
     boxes = np.array([trial.truth, *trial.boxes])
     low, high = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
     margin = CONTEXT * max(trial.truth[2] - trial.truth[0], trial.truth[3] - trial.truth[1])
@@ -91,6 +93,8 @@ def make_page(plan: Plan, images: str | PathLike[str] | None, *, serve: bool = F
         window = window_of(trial)
         entry: dict[str, Any] = {"id": trial.id, "class": trial.label, "names": trial.names, "boxes": trial.boxes,
                                  "window": window}  # fmt: skip
+        if trial.scenes:
+            entry["scenes"] = [[[label, *box] for label, box in scene] for scene in trial.scenes]
         if images is None:
             entry["outline"] = outline_path(silhouette_of(trial.image))
         else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 from os import PathLike
@@ -28,6 +28,7 @@ from verite.studies.truths import truths_of
 
 Floats = NDArray[np.float64]
 Box = tuple[float, float, float, float]
+Scene = list[tuple[str, Box]]  # class and box of every object
 VERSION = 1
 REPEATS, CATCHES = 0.1, 0.1  # shares of the pairs that are shown again, and of catch trials
 LOW_IOU = 0.1  # of a result with its object
@@ -70,6 +71,10 @@ class Trial:
         The obvious answer of a catch trial.
     more : list of str
         Names of further results, with more than two choices.
+    objects : list of (str, Box)
+        Where whole scenes are compared: class and box of every ground-truth object.
+    scenes : list of list of (str, Box)
+        Where whole scenes are compared: class and box of every prediction of each result, left first.
     """
 
     id: str
@@ -84,6 +89,8 @@ class Trial:
     size: tuple[float, float]
     answer: str = ""
     more: list[str] = field(default_factory=list)
+    objects: Scene = field(default_factory=list)
+    scenes: list[Scene] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -91,8 +98,10 @@ class Trial:
         return [self.left, self.right, *self.more]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the trial for plan.json, in which the class is called `class`."""
+        """Return the trial for plan.json, in which the class is called `class`; scenes only where there are some."""
         found = asdict(self)
+        if not self.scenes:
+            del found["objects"], found["scenes"]
         return {"id": found.pop("id"), "image": found.pop("image"), "class": found.pop("label"), **found}
 
 
@@ -147,6 +156,8 @@ def read_plan(path: str | PathLike[str]) -> Plan:
             known["label"] = known.pop("class")
             known["truth"], known["size"] = tuple(known["truth"]), tuple(known["size"])
             known["boxes"] = [tuple(box) for box in known["boxes"]]
+            known["objects"] = scene_of(known.get("objects", []))
+            known["scenes"] = [scene_of(scene) for scene in known.get("scenes", [])]
             trials.append(Trial(**known))
         return Plan(trials, int(document["seed"]))
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
@@ -155,9 +166,14 @@ def read_plan(path: str | PathLike[str]) -> Plan:
         raise ReadError(file, expected="a plan of verite judge make (plan.json)", found=excerpt(str(error))) from None
 
 
+def scene_of(given: Sequence[Any]) -> Scene:
+    """Return a scene of plan.json: pairs of a class and four numbers."""
+    return [(str(label), as_box(box)) for label, box in given]
+
+
 @dataclass(frozen=True)
 class Candidate:
-    """An object with results that may be compared."""
+    """An object, or a whole scene, with results that may be compared."""
 
     image: str
     label: str
@@ -166,6 +182,8 @@ class Candidate:
     size: tuple[float, float]
     names: tuple[str, ...]
     boxes: tuple[Box, ...]
+    objects: tuple[tuple[str, Box], ...] = ()
+    scenes: tuple[tuple[tuple[str, Box], ...], ...] = ()
 
 
 def penalties_of(truth: Sequence[Box], boxes: Sequence[Box], sizes: Sequence[tuple[float, float]]) -> dict[str, Floats]:
@@ -250,7 +268,17 @@ def study_candidates(seed: int) -> list[Candidate]:
 
 
 def disagreement(candidates: Sequence[Candidate]) -> Floats:
-    """Return how much the metrics of the catalogue disagree about the first two results: 0 none, 0.5 most."""
+    """Return how much the metrics of the catalogue disagree about the first two results: 0 none, 0.5 most.
+
+    Of scenes it is the disagreement between settings of the scene score.
+    """
+    if candidates and candidates[0].scenes:
+        from verite.judge.scenes import setting_preferences
+
+        differences = setting_preferences(candidates)
+        first, second = (differences < -1e-9).mean(axis=0), (differences > 1e-9).mean(axis=0)
+        either: Floats = np.minimum(first, second)
+        return either
     sides = [penalties_of([c.truth for c in candidates], [c.boxes[k] for c in candidates], [c.size for c in candidates])
              for k in (0, 1)]  # fmt: skip
     differences = np.stack([sides[0][name] - sides[1][name] for name in sides[0]])
@@ -260,9 +288,15 @@ def disagreement(candidates: Sequence[Candidate]) -> Floats:
 
 
 def choose_candidates(candidates: Sequence[Candidate], pairs: int) -> list[Candidate]:
-    """Choose the candidates on which metrics disagree most, in turn from every class and size."""
+    """Choose the candidates on which metrics disagree most, in turn from every class and size.
+
+    The size of a scene is its number of objects.
+    """
     worth = disagreement(candidates)
-    areas = np.array([(c.truth[2] - c.truth[0]) * (c.truth[3] - c.truth[1]) for c in candidates])
+    areas = np.array(
+        [len(c.objects) if c.scenes else (c.truth[2] - c.truth[0]) * (c.truth[3] - c.truth[1]) for c in candidates],
+        dtype=np.float64,
+    )
     thirds = np.searchsorted(np.quantile(areas, [1 / 3, 2 / 3]), areas)
     buckets: dict[tuple[str, int], list[int]] = {}
     for i in np.argsort(-worth, kind="stable").tolist():
@@ -312,14 +346,26 @@ def make_plan(candidates: Sequence[Candidate], *, pairs: int = 60, seed: int = 0
         order = np.array([chosen[at].names.index(name) for name in reversed(shown.names)])
         trials.append(trial_of(f"r{count + 1}", chosen[at], order, "repeat"))
     for count, at in enumerate(some[-max(3, round(CATCHES * len(chosen))) :].tolist()):
-        good = chosen[at].truth
-        width, height = good[2] - good[0], good[3] - good[1]
-        bad = as_box((good[0] + 0.6 * width, good[1] + 0.5 * height, good[2] + 0.6 * width, good[3] + 0.5 * height))
-        caught = Candidate(chosen[at].image, chosen[at].label, chosen[at].object, good, chosen[at].size,
-                           ("exact", "far off"), (good, bad))  # fmt: skip
+        shown_candidate = chosen[at]
+        scenes: tuple[tuple[tuple[str, Box], ...], ...] = ()
+        if shown_candidate.scenes:
+            right = shown_candidate.objects
+            scenes = right, tuple((label, move_away(box)) for label, box in right)
+        caught = replace(shown_candidate, names=("exact", "far off"), scenes=scenes,
+                         boxes=(shown_candidate.truth, move_away(shown_candidate.truth)))  # fmt: skip
         trials.append(trial_of(f"c{count + 1}", caught, rng.permutation(2), "catch", answer="exact"))
     mixed = [trials[i] for i in rng.permutation(len(trials))]
     return Plan(mixed, seed)
+
+
+def move_away(box: Box) -> Box:
+    """Return the box of a catch trial that is visibly wrong: moved by more than half of its sides.
+
+    >>> move_away((0.0, 0.0, 10.0, 10.0))
+    (6.0, 5.0, 16.0, 15.0)
+    """
+    width, height = box[2] - box[0], box[3] - box[1]
+    return as_box((box[0] + 0.6 * width, box[1] + 0.5 * height, box[2] + 0.6 * width, box[3] + 0.5 * height))
 
 
 def trial_of(id: str, candidate: Candidate, order: NDArray[np.integer], kind: str, answer: str = "") -> Trial:
@@ -327,7 +373,8 @@ def trial_of(id: str, candidate: Candidate, order: NDArray[np.integer], kind: st
     names = [candidate.names[i] for i in order]
     boxes = [candidate.boxes[i] for i in order]
     return Trial(id, candidate.image, candidate.label, names[0], names[1], kind, candidate.object, candidate.truth,
-                 boxes, candidate.size, answer, names[2:])  # fmt: skip
+                 boxes, candidate.size, answer, names[2:], list(candidate.objects),
+                 [list(candidate.scenes[i]) for i in order] if candidate.scenes else [])  # fmt: skip
 
 
 def silhouette_of(name: str) -> NDArray[np.bool_]:

@@ -107,6 +107,7 @@ class Source:
     missing: tuple[str, ...] = ()  # images of the ground truth without a file, where every image has one
     class_map: str = ""  # digest of the map of class names, if one was applied
     unmapped_labels: Labels | None = None  # classes of the ground truth before it was
+    volumes: Mapping[str, Any] = field(default_factory=dict)  # shape and affine matrix, by image
 
     @property
     def has_angles(self) -> bool:

@@ -23,6 +23,8 @@ REGISTRY = {
     "miss-rate": "verite.protocols.miss_rate",
     "kitti": "verite.protocols.kitti",
     "wider": "verite.protocols.wider",
+    "instances": "verite.protocols.instances",
+    "oc-cost": "verite.protocols.oc_cost",
 }
 
 

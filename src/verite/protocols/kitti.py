@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import DataError, excerpt
+from verite.errors import DataError
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import THREADS, RankedSettings
-from verite.model.results import Results
+from verite.evaluation.settings import THREADS, ObjectNumbers, RankedSettings
 from verite.model.tables import Legend, Table
-from verite.model.tables import Part as Piece
 from verite.protocols.protocol import protocol
-from verite.settings import Choice, Option, Setting, Threshold
+from verite.protocols.subset_results import SubsetResults
+from verite.settings import Choice, Option, Threshold
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
-    States = NDArray[np.int8]
 
 OFFICIAL = ("car", "pedestrian", "cyclist")  # the classes of the benchmark, in small letters
 NEIGHBOURS = {"car": "van", "pedestrian": "person_sitting"}
@@ -63,22 +61,6 @@ DIFFICULTIES: dict[Difficulty, Limits] = {
     "easy": Limits(40, 0, 0.15),
     "hard": Limits(25, 2, 0.50),
 }
-
-
-class ObjectNumbers(Setting[Any, Any]):
-    """One number per ground-truth object, in their order; by default those of the file."""
-
-    def validate(self, value: Any) -> Any:
-        try:
-            given = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise self.refuse("one number per ground-truth object", excerpt(value)) from None
-        if given.ndim != 1:
-            raise self.refuse("one number per ground-truth object", excerpt(value))
-        return tuple(given.tolist())
-
-    def format(self, value: Any) -> object:
-        return "given"
 
 
 class KittiSettings(RankedSettings):
@@ -143,25 +125,60 @@ def confidence_thresholds(confidences: Floats, truths: int) -> list[float]:
     return found
 
 
-class KittiResults(Results):
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Changes of true and false positives of one class and difficulty as the confidence threshold falls.
+
+    Matching is repeated at every threshold, but within an image it changes only where the threshold reaches one of its
+    confidences. Counts at any threshold, and on any sample of the images, are sums over these steps.
+    """
+
+    confidence: Floats  # falling
+    image: NDArray[np.int64]
+    tp: Floats
+    fp: Floats
+    hit_confidence: Floats  # falling: of the true positives that select the thresholds
+    hit_image: NDArray[np.int64]
+    truth_image: NDArray[np.int64]  # of each object that counts
+
+    def curve(self, weights: Floats | None = None) -> Curve:
+        """Return precision against recall; `weights` say how often each image counts, whole numbers."""
+        hits, tp, fp, truths = self.hit_confidence, self.tp, self.fp, len(self.truth_image)
+        if weights is not None:
+            hits = np.repeat(hits, weights[self.hit_image].astype(np.int64))
+            tp, fp = weights[self.image] * tp, weights[self.image] * fp
+            truths = int(weights[self.truth_image].sum())
+        precision = np.zeros(POINTS)
+        if truths:
+            thresholds = confidence_thresholds(hits, truths)[:POINTS]
+            at = np.searchsorted(-self.confidence, -np.array(thresholds), side="right")
+            found, false = (np.append(0.0, np.cumsum(own))[at] for own in (tp, fp))
+            precision[: len(at)] = np.divide(found, found + false, out=np.zeros(len(at)), where=found + false > 0)
+            precision = np.maximum.accumulate(precision[::-1])[::-1]
+        return Curve(tuple(precision.tolist()), truths)
+
+
+class KittiResults(SubsetResults):
     """Results of KITTI's benchmark: AP of easy, moderate and hard objects, as mean over classes and per class."""
 
     settings: KittiSettings
+    legend = LEGEND
 
     def __init__(
         self,
         settings: KittiSettings,
-        curves: Mapping[str, Mapping[Difficulty, Curve]],
+        steps: Mapping[str, Mapping[Difficulty, Steps]],
         truth: Annotations,
         pred: Annotations,
         findings: Sequence[Finding] = (),
         remarks: Sequence[str] = (),
     ) -> None:
-        """`curves` are by class and difficulty; `remarks` are notes about the files."""
-        self.settings, self.curves, self.file_notes = settings, curves, list(remarks)
+        """`steps` are by class and difficulty; `remarks` are notes about the files."""
+        self.settings, self.steps, self.file_notes = settings, steps, list(remarks)
+        self.curves = {name: {key: one.curve() for key, one in own.items()} for name, own in steps.items()}
         scores = {}
         for difficulty in DIFFICULTIES:
-            known = [own[difficulty].average(settings.recalls) for own in curves.values()]
+            known = [own[difficulty].average(settings.recalls) for own in self.curves.values()]
             known = [value for value in known if not isnan(value)]
             scores[f"AP_{difficulty}"] = (
                 _core.mean(known) if known else nan,
@@ -202,16 +219,9 @@ class KittiResults(Results):
         }
         return Table.of("recall", [f"{i / (POINTS - 1):.3f}" for i in range(POINTS)], columns)
 
-    def main_table(self) -> Table:
-        return self.class_table()
-
-    def tables(self) -> dict[str, Table]:
-        return {"classes": self.class_table(), "curves": self.curve_table()}
-
-    def contents(self) -> list[Piece]:
-        values = [f"{name} {'–' if isnan(score) else f'{score:.4f}'}" for name, score in self.scores.items()]
-        return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.file_notes, LEGEND, self.signature,
-                *self.notes]  # fmt: skip
+    def draw_class(self, name: str, score: str, weights: Floats) -> Floats:
+        steps = self.steps[name][cast(Difficulty, score.removeprefix("AP_"))]
+        return np.array([steps.curve(own).average(self.settings.recalls) for own in weights])
 
     def details(self) -> dict[str, Any]:
         """Return AP of each difficulty; per class AP, numbers of objects and precision at 41 recalls."""
@@ -266,13 +276,13 @@ def kitti(truth: Annotations, pred: Annotations, settings: KittiSettings) -> Kit
     names = [name.casefold() for name in pred.labels.all_names]
     regions = truth.flag("ignore_region") | (np.array([*names, ""])[truth.label] == "dontcare")
     pairs = OverlappingPairs.of(truth, pred, regions, settings)
-    curves = {}
+    steps = {}
     for k in evaluated_classes(names, truth, settings, pred.labels.all_names):
         least = settings.iou or IOU.get(names[k], 0.5)
-        curves[pred.labels.all_names[k]] = {
-            key: pairs.curve(k, names, limits, least, truncation, occlusion) for key, limits in DIFFICULTIES.items()
+        steps[pred.labels.all_names[k]] = {
+            key: pairs.steps(k, names, limits, least, truncation, occlusion) for key, limits in DIFFICULTIES.items()
         }
-    return KittiResults(settings, curves, truth, pred, findings, remarks)
+    return KittiResults(settings, steps, truth, pred, findings, remarks)
 
 
 def evaluated_classes(
@@ -319,10 +329,10 @@ class OverlappingPairs:
             share = np.nan_to_num(Evaluation(regions, pred, own, threads).outcomes().overlap)
         return cls(truth, pred, owner[order], rows[order], iou[order], is_region, share)
 
-    def curve(
+    def steps(
         self, k: int, names: Sequence[str], limits: Limits, least: float, truncation: Floats, occlusion: Floats
-    ) -> Curve:
-        """Return precision against recall of one class and difficulty; matches exceed the IoU `least`."""
+    ) -> Steps:
+        """Return true and false positives of one class and difficulty; matches exceed the IoU `least`."""
         truth, pred = self.truth, self.pred
         heights = [side.regions.boxes[:, 3] - side.regions.boxes[:, 1] for side in (truth, pred)]
         is_beyond = (occlusion > limits.occlusion) | (truncation > limits.truncation) | (heights[0] <= limits.height)
@@ -333,7 +343,6 @@ class OverlappingPairs:
         own = np.where((truth.label == k) & is_beyond, 1, of_truth[truth.label]).astype(np.int8)
         own[self.is_region] = -1
         state = np.where(np.abs(heights[1]) < limits.height, 1, np.where(pred.label == k, 0, -1)).astype(np.int8)
-        truths = int((own == 0).sum())
         chosen = (self.iou > least) & (own[self.owner] >= 0) & (state[self.row] >= 0)
         confidence = np.ones(len(pred)) if pred.confidence is None else np.asarray(pred.confidence, dtype=np.float64)
         # Objects without a pair change nothing, nor do predictions that take no part.
@@ -350,14 +359,19 @@ class OverlappingPairs:
             "in_region": (self.region_share > least).astype(np.uint8)[is_pred],
             "confidence": confidence[is_pred],
         }
-        precision = np.zeros(POINTS)
-        if truths:
-            thresholds = confidence_thresholds(np.array(_core.kitti_confidences(**columns)), truths)[:POINTS]
-            tp, fp = (np.array(one, dtype=np.float64) for one in _core.kitti_counts(**columns, thresholds=thresholds))
-            counted = tp + fp
-            precision[: len(tp)] = np.divide(tp, counted, out=np.zeros_like(tp), where=counted > 0)
-            precision = np.maximum.accumulate(precision[::-1])[::-1]
-        return Curve(tuple(precision.tolist()), truths)
+        hits = np.array(_core.kitti_true_positives(**columns), dtype=np.int64)
+        images = pred.image[is_pred].astype(np.int32)
+        found, image, tp, fp = _core.kitti_steps(**columns, images=images)
+        order, by_confidence = np.argsort(-found), np.argsort(-columns["confidence"][hits])
+        return Steps(
+            confidence=found[order],
+            image=image[order].astype(np.int64),
+            tp=tp[order].astype(np.float64),
+            fp=fp[order].astype(np.float64),
+            hit_confidence=columns["confidence"][hits][by_confidence],
+            hit_image=images[hits][by_confidence].astype(np.int64),
+            truth_image=truth.image[own == 0].astype(np.int64),
+        )
 
 
 def difficulty_columns(truth: Annotations, settings: KittiSettings, remarks: list[str]) -> tuple[Floats, Floats]:
@@ -376,7 +390,7 @@ def difficulty_columns(truth: Annotations, settings: KittiSettings, remarks: lis
         if truth.source.format == "kitti":
             of_file: Sequence[Any] = read_difficulties(truth)
         else:
-            records = read_annotation_records(truth.source) if truth.ids is not None else {}
+            records = read_annotation_records(truth.source, (*TRUNCATION, *OCCLUSION)) if truth.ids is not None else {}
             ids = [] if truth.ids is None else truth.ids.tolist()
             of_file = [column_of(records, ids, keys) for keys in (TRUNCATION, OCCLUSION)]
         found = [own if own is not None else given for own, given in zip(found, of_file, strict=True)]
@@ -392,6 +406,8 @@ def difficulty_columns(truth: Annotations, settings: KittiSettings, remarks: lis
 
 def column_of(records: Mapping[Any, Mapping[str, Any]], ids: Sequence[Any], keys: Sequence[str]) -> list[float] | None:
     """Return a number of each annotation by the first key that it has; None if none has it."""
+    if not records:
+        return None
     values = []
     for id in ids:
         record = records.get(id, {})

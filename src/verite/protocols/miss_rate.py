@@ -18,7 +18,7 @@ from verite.errors import BadParameter, DataError, did_you_mean, excerpt
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
 from verite.evaluation.results import MatchedResults
-from verite.evaluation.settings import THREADS, RankedSettings
+from verite.evaluation.settings import THREADS, ObjectNumbers, RankedSettings
 from verite.model.images import known_images
 from verite.model.tables import Legend, Table
 from verite.model.tables import Part as Piece
@@ -100,22 +100,6 @@ class SubsetSetting(Setting[str, str]):
         return value
 
 
-class VisibilitySetting(Setting[Any, Any]):
-    """Visible shares of the ground-truth objects, in their order; by default those of the file."""
-
-    def validate(self, value: Any) -> Any:
-        try:
-            given = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise self.refuse("one number per ground-truth object", excerpt(value)) from None
-        if given.ndim != 1:
-            raise self.refuse("one number per ground-truth object", excerpt(value))
-        return tuple(given.tolist())
-
-    def format(self, value: Any) -> object:
-        return "given"
-
-
 class MissRateSettings(RankedSettings):
     """Settings of the log-average miss rate."""
 
@@ -126,7 +110,7 @@ class MissRateSettings(RankedSettings):
         metavar="NAME|RANGES",
         is_common=True,
     )
-    visibility: VisibilitySetting = VisibilitySetting(
+    visibility: ObjectNumbers = ObjectNumbers(
         None, "Visible share of each ground-truth object.", default_text="the file's", omit_default=True,
         has_option=False,
     )  # fmt: skip
@@ -377,7 +361,7 @@ def visible_shares(truth: Annotations) -> Floats:
     from verite.formats.coco import read_annotation_records
 
     path = truth.source.path or "truth"
-    records: Mapping[Any, Mapping[str, Any]] = read_annotation_records(truth.source)
+    records: Mapping[Any, Mapping[str, Any]] = read_annotation_records(truth.source, VISIBILITY)
     ids = truth.ids
     if ids is None or not records:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Panoptic segmentation protocol: panoptic quality (PQ), as panopticapi computes it."""
+"""Panoptic segmentation protocol: panoptic quality (PQ), as panopticapi computes it, and Boundary PQ."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
@@ -27,7 +27,7 @@ from verite.progress import begin
 from verite.protocols.coco import masks_of
 from verite.protocols.curves import column_rules, count_cells
 from verite.protocols.protocol import protocol
-from verite.settings import Constant, Option
+from verite.settings import Choice, Constant, Number, Option
 from verite.threads import thread_count
 
 if TYPE_CHECKING:
@@ -229,12 +229,25 @@ class SegmentCounts:
         return {name: np.where(self.present, values, np.nan) for name, values in found.items()}
 
 
+On = Literal["mask", "boundary"]
+
+
 class PanopticSettings(ShardedSettings):
-    on = Constant("mask")
+    on: Option[On] = Choice(
+        "mask", "Compare masks (PQ), or masks and their boundaries, whichever IoU is lower (Boundary PQ).", On
+    )  # fmt: skip
+    rim: Option[float] = Number(
+        0.02, "Width of a boundary as a share of the image's diagonal (0.005 for Cityscapes).", least=1e-6, most=1,
+        omit_default=True,
+    )  # fmt: skip
     iou = Constant(">0.50")
     void = Constant("left out")
     crowd = Constant("same class")
     threads: Option[int | None] = THREADS
+
+    def check(self) -> None:
+        if self.on == "mask" and self.rim != type(self).rim.default:
+            raise type(self).rim.refuse("none with on mask", f"{self.rim:g}; a width is for on boundary")
 
 
 class PanopticResults(Results):
@@ -416,6 +429,7 @@ class PanopticResults(Results):
     examples="""
 verite panoptic panoptic_val2017.json predictions.json
 verite panoptic truth.json a.json b.json
+verite panoptic truth.json pred.json --on boundary
 verite panoptic truth.json pred.json --truth-images truth_png/ --pred-images pred_png/
 verite panoptic truth.json pred.json --json | jq .PQ""",
 )
@@ -428,9 +442,13 @@ def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) 
     class is the sum of the IoUs of its matches over TP + FP/2 + FN/2: the product of SQ, their mean IoU, and RQ, the F1
     of the matching.
 
+    Boundary PQ (``on="boundary"``) takes the lower of two IoUs: that of the masks, and that of their boundaries, the
+    pixels of a segment within 2 % of the image's diagonal of a pixel outside it.
+
     References
     ----------
     Kirillov et al., Panoptic Segmentation, CVPR 2019.
+    Cheng et al., Boundary IoU: Improving Object-Centric Image Segmentation Evaluation, CVPR 2021.
 
     Examples
     --------
@@ -443,7 +461,8 @@ def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) 
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     settings.check_labels(truth.labels.all_names)
-    matched = evaluate(truth, pred, thread_count(settings.threads))
+    rim = settings.rim if settings.on == "boundary" else None
+    matched = evaluate(truth, pred, thread_count(settings.threads), rim)
     counts = count(matched, truth, pred)
     if settings.labels is not None:
         counts = restrict(counts, truth, set(settings.labels))
@@ -468,10 +487,16 @@ def restrict(counts: SegmentCounts, truth: Annotations, chosen: set[str]) -> Seg
     return SegmentCounts(*(np.where(kept, getattr(counts, key), 0) for key in ("iou", "tp", "fp", "fn")))
 
 
-def evaluate(truth: Annotations, pred: Annotations, threads: int) -> MatchedSegments:
-    """Return which segments are matched (TP), missed (FN) and false (FP)."""
+def evaluate(truth: Annotations, pred: Annotations, threads: int, rim: float | None = None) -> MatchedSegments:
+    """Return which segments are matched (TP), missed (FN) and false (FP).
+
+    `rim` is the width of boundaries as a share of the image's diagonal, if they are compared, too.
+    """
     masks = segment_masks(truth, threads, "panoptic quality"), segment_masks(pred, threads, "panoptic quality")
-    found = [match(overlaps(masks, rows, (truth, pred)), truth, pred, rows) for rows in blocks(truth, pred)]
+    found = []
+    for rows in blocks(truth, pred):
+        boundaries = None if rim is None else BoundarySegments(masks, rows, (truth, pred), rim)
+        found.append(match(overlaps(masks, rows, (truth, pred)), truth, pred, rows, boundaries))
     if not found:
         none = np.empty(0, dtype=np.int64)
         return MatchedSegments(none, none, np.empty(0), none, none)
@@ -502,8 +527,55 @@ class MatchedSegments:
     false: Ints  # rows of the predictions
 
 
-def match(shared: SharedPixels, truth: Annotations, pred: Annotations, rows: tuple[Ints, Ints]) -> MatchedSegments:
-    """Return which segments are TP, FN and FP in one block."""
+@dataclass(frozen=True, eq=False)
+class BoundarySegments:
+    """The segments of one block of images, whose boundaries are compared where their masks match."""
+
+    masks: tuple[RLEMasks, RLEMasks]
+    rows: tuple[Ints, Ints]
+    sides: tuple[Annotations, Annotations]
+    rim: float  # width of a boundary, as a share of the image's diagonal
+
+    def iou(self, one: Ints, two: Ints) -> Floats:
+        """Return the IoU of the boundaries of pairs of segments, without the void pixels of the ground truth.
+
+        `one` and `two` are positions of ground truth and predictions in the block.
+        """
+        chosen = [np.unique(places) for places in (one, two)]
+        rows = [own[places] for own, places in zip(self.rows, chosen, strict=True)]
+        sides = self.sides[0].take(rows[0]), self.sides[1].take(rows[1])
+        borders = self.boundaries(0, rows[0]), self.boundaries(1, rows[1])
+        within = np.arange(len(rows[0])), np.arange(len(rows[1]))
+        both = overlaps(borders, within, sides)
+        covered = overlaps((self.masks[0], borders[1]), (self.rows[0], within[1]), (self.sides[0], sides[1]))
+        void = covered.sums("pred", len(within[1]), covered.truth < 0)
+        areas = both.sums("truth", len(within[0])), both.sums("pred", len(within[1]))
+        width = max(len(within[1]), 1)
+        is_pair = (both.truth >= 0) & (both.pred >= 0)
+        known = both.truth[is_pair] * width + both.pred[is_pair]  # ascending
+        t, p = np.searchsorted(chosen[0], one), np.searchsorted(chosen[1], two)
+        place = np.searchsorted(known, t * width + p)
+        is_known = np.append(known, -1)[place] == t * width + p
+        common = np.where(is_known, np.append(both.pixels[is_pair], 0)[place], 0)
+        return np.asarray(common / (areas[0][t] + areas[1][p] - common - void[p]))
+
+    def boundaries(self, side: int, rows: Ints) -> RLEMasks:
+        """Return the boundaries of some segments of the ground truth (0) or the predictions (1)."""
+        masks = self.masks[side].take(rows)
+        diagonals = np.hypot(masks.sizes[:, 0], masks.sizes[:, 1])
+        widths = np.maximum(np.rint(self.rim * diagonals), 1).astype(np.int64)
+        counts, objects = _core.boundary_masks(masks.arrays, widths)
+        return RLEMasks(counts, objects, masks.sizes)
+
+
+def match(
+    shared: SharedPixels,
+    truth: Annotations,
+    pred: Annotations,
+    rows: tuple[Ints, Ints],
+    boundaries: BoundarySegments | None = None,
+) -> MatchedSegments:
+    """Return which segments are TP, FN and FP in one block; `boundaries` if theirs are compared, too."""
     ours, theirs = rows
     is_void = shared.truth < 0
     void = shared.sums("pred", len(theirs), is_void)
@@ -515,6 +587,9 @@ def match(shared: SharedPixels, truth: Annotations, pred: Annotations, rows: tup
     union = truth_area[one] + pred_area[two] - pixels - void[two]
     iou = pixels / union
     hit = same & ~crowd & (iou > 0.5)
+    if boundaries is not None and hit.any():
+        iou[hit] = np.minimum(iou[hit], boundaries.iou(one[hit], two[hit]))
+        hit &= iou > 0.5
     spared = void + np.bincount(two[same & crowd], weights=pixels[same & crowd], minlength=len(theirs))
     is_missed = ~truth.crowd[ours]
     is_missed[one[hit]] = False

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from functools import cache
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -20,10 +21,9 @@ from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, RankedSettings
 from verite.files import find_path
-from verite.model.results import Results
 from verite.model.tables import Legend, Table
-from verite.model.tables import Part as Piece
 from verite.protocols.protocol import protocol
+from verite.protocols.subset_results import SubsetResults
 from verite.settings import FileOrContent, Number, Option, Setting
 from verite.threads import thread_count
 
@@ -81,24 +81,67 @@ class Curve:
         return float(np.sum(np.diff(recall) * envelope[1:]))
 
 
-class WiderResults(Results):
+@cache
+def rising_thresholds() -> Floats:
+    """Return the thresholds 0, 0.001 … 0.999."""
+    return np.array([1 - i / THRESHOLDS for i in range(THRESHOLDS, 0, -1)])
+
+
+@dataclass(frozen=True, eq=False)
+class FaceOutcomes:
+    """Predictions of one class and subset that count, those that are true positives, and the faces."""
+
+    rows: NDArray[np.int64]  # predictions that are true or false positives
+    is_hit: Bools  # whether each of them is a true positive
+    truth_image: NDArray[np.int64]  # of each face that counts
+
+    def curve(self, confidence: Floats, weights: Floats | None = None, images: Floats | None = None) -> Curve:
+        """Return precision and recall at the thresholds 0.999, 0.998 … 0.
+
+        Parameters
+        ----------
+        confidence
+            Scaled confidence of every prediction.
+        weights, images
+            How often every prediction and every image counts; by default once.
+        """
+        own, truths = confidence[self.rows], len(self.truth_image)
+        # The first threshold that a prediction reaches; those below 0 (of images without weight) reach none.
+        place = THRESHOLDS - np.searchsorted(rising_thresholds(), own, side="right")
+        weight = np.ones(len(own)) if weights is None else weights[self.rows]
+        proposed, found = (
+            np.cumsum(np.bincount(place[chosen], weights=weight[chosen], minlength=THRESHOLDS + 1))[:THRESHOLDS]
+            for chosen in (slice(None), self.is_hit)
+        )
+        if images is not None:
+            truths = int(images[self.truth_image].sum())
+        precision = np.divide(found, proposed, out=np.zeros(THRESHOLDS), where=proposed > 0)
+        return Curve(precision, found / max(truths, 1), truths)
+
+
+class WiderResults(SubsetResults):
     """Results of WIDER FACE: AP of the easy, medium and hard faces (or of all), and the curves."""
 
     settings: WiderSettings
+    legend = LEGEND
 
     def __init__(
         self,
         settings: WiderSettings,
-        curves: Mapping[str, Mapping[str, Curve]],
+        outcomes: Mapping[str, Mapping[str, FaceOutcomes]],
         truth: Annotations,
         pred: Annotations,
         findings: Sequence[Finding] = (),
         remarks: Sequence[str] = (),
     ) -> None:
-        """`curves` are by subset and class; `remarks` are notes about the lists."""
-        self.settings, self.curves, self.file_notes = settings, curves, list(remarks)
+        """`outcomes` are by subset and class; `remarks` are notes about the lists."""
+        self.settings, self.outcomes, self.file_notes = settings, outcomes, list(remarks)
+        confidence = scaled_confidences(pred.confidence, len(pred))
+        self.curves = {
+            subset: {name: one.curve(confidence) for name, one in own.items()} for subset, own in outcomes.items()
+        }
         scores = {}
-        for subset, own in curves.items():
+        for subset, own in self.curves.items():
             known = [curve.ap for curve in own.values() if curve.truths]
             value = _core.mean(known) if known else nan
             scores[score_of(subset)] = (value, settings.signature("wider_ap", subset=subset))
@@ -135,16 +178,14 @@ class WiderResults(Results):
         }
         return Table.of("threshold", [f"{1 - (i + 1) / THRESHOLDS:.3f}" for i in range(THRESHOLDS)], columns)
 
-    def main_table(self) -> Table:
-        return self.class_table()
-
-    def tables(self) -> dict[str, Table]:
-        return {"classes": self.class_table(), "curves": self.curve_table()}
-
-    def contents(self) -> list[Piece]:
-        values = [f"{name} {'–' if isnan(score) else f'{score:.4f}'}" for name, score in self.scores.items()]
-        return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.file_notes, LEGEND, self.signature,
-                *self.notes]  # fmt: skip
+    def draw_class(self, name: str, score: str, weights: Floats) -> Floats:
+        outcomes = self.outcomes[next(subset for subset in self.outcomes if score_of(subset) == score)][name]
+        image = self.pred.image
+        found = np.empty(len(weights))
+        for i, own in enumerate(weights):
+            confidence = scaled_confidences(self.pred.confidence, len(self.pred), own[image] > 0)
+            found[i] = outcomes.curve(confidence, own[image], own).ap
+        return found
 
     def details(self) -> dict[str, Any]:
         """Return AP of each subset, and per class AP and numbers of faces."""
@@ -205,39 +246,35 @@ def wider(truth: Annotations, pred: Annotations, settings: WiderSettings) -> Wid
     is_ignored = np.zeros(len(truth), dtype=np.bool_)
     for flag in FLAGS:
         is_ignored |= truth.flag(flag)
-    confidence, threads = scaled_confidences(pred), thread_count(settings.threads)
     rules = Rules((settings.iou,), "corner_box", pixel=1.0, wants="best", equal="first", ignored=("ignore",))
-    curves = {}
+    found = {}
     for subset, own in members.items():
         # The lists say which faces count, whatever the files mark besides.
         flags = {"ignore": is_ignored if subset == "all" else ~own}
-        outcomes = Evaluation(replace(truth, flags=flags), pred, rules, threads).outcomes()
-        truths = np.bincount(truth.label[outcomes.is_asked], minlength=len(truth.labels))
-        curves[subset] = {
-            name: curve_of(confidence, outcomes.state, pred.label == k, int(truths[k]))
+        outcomes = Evaluation(replace(truth, flags=flags), pred, rules, thread_count(settings.threads)).outcomes()
+        rows, faces = (by_class(side.label, which, len(truth.labels)) for side, which in
+                       ((pred, outcomes.state >= 0), (truth, outcomes.is_asked)))  # fmt: skip
+        found[subset] = {
+            name: FaceOutcomes(rows[k], outcomes.state[rows[k]] == 1, truth.image[faces[k]].astype(np.int64))
             for k, name in enumerate(truth.labels.all_names)
         }
-    return WiderResults(settings, curves, truth, pred, findings, remarks)
+    return WiderResults(settings, found, truth, pred, findings, remarks)
 
 
-def scaled_confidences(pred: Annotations) -> Floats:
-    """Return confidences scaled to 0 … 1 over all predictions: from the lowest one (at most 1) to the highest."""
-    if pred.confidence is None or not len(pred):
-        return np.ones(len(pred))
-    low, high = min(float(pred.confidence.min()), 1.0), max(float(pred.confidence.max()), 0.0)
-    return (pred.confidence - low) / (high - low) if high > low else np.ones(len(pred))
+def by_class(labels: NDArray[np.int32], chosen: Bools, classes: int) -> list[NDArray[np.int64]]:
+    """Return the positions of the chosen objects of each class."""
+    rows = np.flatnonzero(chosen)
+    order = rows[np.argsort(labels[rows], kind="stable")]
+    return np.split(order, np.searchsorted(labels[order], np.arange(1, classes)))
 
 
-def curve_of(confidence: Floats, state: NDArray[np.int8], is_own: Bools, truths: int) -> Curve:
-    """Return precision and recall at the thresholds 0.999, 0.998 … 0."""
-    thresholds = np.array([1 - (i + 1) / THRESHOLDS for i in range(THRESHOLDS)])
-    counts = []
-    for chosen in (is_own & (state >= 0), is_own & (state == 1)):
-        rising = np.sort(confidence[chosen])
-        counts.append(len(rising) - np.searchsorted(rising, thresholds, side="left"))
-    proposed, found = counts
-    precision = np.divide(found, proposed, out=np.zeros(THRESHOLDS), where=proposed > 0)
-    return Curve(precision, found / max(truths, 1), truths)
+def scaled_confidences(confidence: Floats | None, count: int, chosen: Bools | None = None) -> Floats:
+    """Return confidences scaled to 0 … 1 over the chosen predictions: from the lowest (at most 1) to the highest."""
+    if confidence is None or not count:
+        return np.ones(count)
+    own = confidence if chosen is None else confidence[chosen]
+    low, high = min(float(own.min(initial=1.0)), 1.0), max(float(own.max(initial=0.0)), 0.0)
+    return (confidence - low) / (high - low) if high > low else np.ones(count)
 
 
 def subset_members(truth: Annotations, given: Any) -> tuple[dict[str, Bools], list[str]]:

@@ -1,4 +1,4 @@
-"""Plots that compare detectors by COCO results: precision-recall curves of all, AP with intervals, class × detector."""
+"""Plots that compare detectors or settings: curves of all, AP with intervals, class × detector, parameter sweeps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from verite.files import write_atomically
 from verite.leaderboards.bootstrap import bootstrap_scores
-from verite.plotting import COLOURS, shorten_apart
+from verite.plotting import COLOURS, shorten, shorten_apart
 from verite.reporting.coco_plots import frame, mean_curves
 from verite.reporting.plots import line_style, new_figure, render, take_literally
 from verite.statistics.intervals import difference_interval
@@ -19,6 +19,7 @@ from verite.statistics.intervals import difference_interval
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from verite.analysis.parameter_sweep import ParameterSweep
     from verite.protocols.coco import CocoResults
 
 RESAMPLES = 200  # of the images
@@ -132,4 +133,45 @@ def plot_class_map(results: Sequence[CocoResults], key: str) -> Figure | None:
     figure.colorbar(image, ax=axes, shrink=0.4, label=key)
     more = f", the {len(chosen)} that differ most" if len(chosen) < len(known) else ""
     figure.suptitle(f"{key} by class and detector{more}", fontsize=10, x=0.01, ha="left")
+    return figure
+
+
+def plot_sweep(sweep: ParameterSweep) -> Figure:
+    """Plot a score against a parameter with its bootstrap band, the best setting, and the held-out score.
+
+    Parameters
+    ----------
+    sweep : ParameterSweep
+        From `verite.analysis.parameter_sweep.sweep_runs`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Numbers are placed by their value, words at equal distances.
+    """
+    numeric = all(isinstance(value, float) for value in sweep.settings)
+    places = [float(value) for value in sweep.settings] if numeric else list(range(len(sweep.settings)))
+    figure = new_figure((7.2, 4.4))
+    upper, lower = figure.subplots(2, 1, height_ratios=(4, 1), sharex=True)
+    upper.fill_between(places, sweep.low, sweep.high, color=COLOURS[0], alpha=0.2, lw=0, label="95 % interval")
+    upper.plot(places, sweep.values, "o-", color=COLOURS[0], lw=1.6, ms=5, label=sweep.score)
+    best = places[sweep.best]
+    upper.plot(
+        best, sweep.values[sweep.best], "o", mfc="none", mec=COLOURS[1], mew=2, ms=11, label="best on all images"
+    )
+    upper.axhline(
+        sweep.held_out, color=COLOURS[2], lw=1.4, ls="--", label=f"chosen and scored on halves {sweep.held_out:.3f}"
+    )
+    upper.set(ylabel=f"{sweep.score}{' (lower is better)' if sweep.is_error else ''}")
+    upper.legend(frameon=False, fontsize=8)
+    gaps = np.diff(places)
+    width = 0.6 * float(gaps.min()) if len(gaps) else 0.6
+    lower.bar(places, sweep.chosen, width=width, color=COLOURS[0])
+    lower.set(ylim=(0, 1), ylabel="best on\nhalves", xlabel=shorten(sweep.parameter, 60))
+    labels = [f"{value:g}" if isinstance(value, float) else shorten(value, 20) for value in sweep.settings]
+    lower.set_xticks(places, labels, rotation=45 if max(map(len, labels)) * len(labels) > 60 else 0)
+    for axes in (upper, lower):
+        axes.grid(axis="y", color="0.9", lw=0.6)
+        axes.set_axisbelow(True)
+        axes.spines[["top", "right"]].set_visible(False)
     return figure

@@ -239,9 +239,33 @@ def render(figure: Figure, format: str, dpi: int = DPI) -> bytes:
 
     take_literally(figure)
     out = io.BytesIO()
+    if format == "png":
+        render_png(figure, dpi, out)
+        return out.getvalue()
     with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}), without_glyph_warnings():
         figure.savefig(out, format=format, dpi=dpi, metadata=stamp(figure)[format])
     return out.getvalue()
+
+
+def render_png(figure: Figure, dpi: int, out: io.BytesIO) -> None:
+    """Write a figure as PNG with the pixels of `savefig`, in half its time.
+
+    `savefig` draws everything twice, at first without pixels, to find the layout. The drawing itself finds the layout
+    before it draws anything, so that one pass is enough.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.image import imsave
+
+    canvas: Any = FigureCanvasAgg(figure)
+    metadata: Any = stamp(figure)["png"]
+    shown = figure.dpi
+    try:
+        figure.dpi = dpi
+        with without_glyph_warnings():
+            canvas.draw()
+        imsave(out, canvas.buffer_rgba(), format="png", origin="upper", dpi=dpi, metadata=metadata)
+    finally:
+        figure.dpi = shown
 
 
 def stamp(figure: Figure) -> dict[str, dict[str, str | None]]:

@@ -35,6 +35,8 @@ IN_ONE_PIECE = (
     "miss-rate",
     "kitti",
     "wider",
+    "instances",
+    "oc-cost",
 )  # protocols that are not evaluated in parts
 IN_ORDER = "parts know images, not the order of a file: give --ties image, also in one piece"
 DIGEST = "digest "

@@ -70,6 +70,7 @@ def report(
     protocol: str = "coco",
     images: str | PathLike[str] | None = None,
     audit: str | PathLike[str] | None = None,
+    judge: str | PathLike[str] | None = None,
     title: str | None = None,
     pictures: str = "auto",
     budget: int = 4_000_000,
@@ -98,6 +99,8 @@ def report(
         Folder with the images; by default folders beside the ground truth are searched.
     audit
         Table of checked annotations (audit.csv), as the report exports it.
+    judge
+        Result of a study of human judgement (fit.json of ``verite judge fit -o``), shown in a section of its own.
     title
         Title of the report; by default the ground-truth file, the detectors and the number of images.
     pictures
@@ -167,7 +170,8 @@ def report(
     known, found = chosen.read(truth, preds)
     named = found if isinstance(found, dict) else {None: found}
     results = [chosen(known, pred, **{"name": name, **settings} if name else settings) for name, pred in named.items()]
-    changed = settings | analysis | ({} if audit is None else {"audit": audit})
+    given = {"audit": audit, "judge": judge}
+    changed = settings | analysis | {key: path for key, path in given.items() if path is not None}
     detectors = analyse_all(results, analysis)
     page = render_report(detectors, Path(output), own, images=images, changed=changed, card=card)
     write_atomically(output, page)
@@ -180,6 +184,7 @@ def save_report(
     *,
     images: str | PathLike[str] | None = None,
     audit: str | PathLike[str] | None = None,
+    judge: str | PathLike[str] | None = None,
     **settings: Any,
 ) -> Path:
     """Write the HTML report of existing analyses, as ``analysis.save_report("report.html")`` does.
@@ -194,6 +199,8 @@ def save_report(
         Folder with the images; by default folders beside the ground truth are searched.
     audit
         Table of checked annotations (audit.csv).
+    judge
+        Result of a study of human judgement (fit.json of ``verite judge fit -o``).
     **settings
         Settings of the report: `title`, `pictures`, `budget`, `picture_budget`, `draws`, `errors` (see `vt.report`).
 
@@ -229,7 +236,7 @@ def save_report(
             value = getattr(used, key)
             if value != getattr(defaults, key) and key not in (*NOT_STATED, "checks"):
                 changed[key] = value
-    changed |= {} if audit is None else {"audit": audit}
+    changed |= {key: path for key, path in {"audit": audit, "judge": judge}.items() if path is not None}
     page = render_report(detectors, Path(output), ReportSettings(**settings), images=images, changed=changed)
     write_atomically(output, page)
     return Path(output)
@@ -296,7 +303,7 @@ def render_report(
     images
         Folder with the images; None: folders beside the ground truth are searched.
     changed
-        Settings of protocol and analysis that are not the defaults, and the audit table.
+        Settings of protocol and analysis that are not the defaults, the audit table and the study of human judgement.
     card
         Share card to write.
 
@@ -376,7 +383,8 @@ def build_document(
     settings
         Settings of the report.
     changed
-        Settings of the protocol and of the analysis that are not the defaults, and the audit table.
+        Settings of the protocol and of the analysis that are not the defaults, the audit table and the study of human
+        judgement.
     """
     first, (ranking, samples) = detectors[0], rank_detectors(detectors, settings, changed.get("audit"))
     inputs = ReportInputs(detectors, ranking, changed, samples)

@@ -1,0 +1,294 @@
+"""OC-cost (optimal correction cost): what it costs to correct the detections of an image into its ground truth.
+
+Predictions and objects of an image are assigned one to one, whatever their classes, so that the sum of costs is least.
+A pair costs its localization error (from GIoU) and classification error, an extra or missed object a fixed amount.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import TYPE_CHECKING, Any
+
+from verite import _core
+from verite.arrays import np
+from verite.evaluation.bootstrap import draw_ratio, widen
+from verite.evaluation.prepare import prepare
+from verite.evaluation.settings import RankedSettings
+from verite.model.images import known_images
+from verite.model.results import Results
+from verite.model.tables import Legend, Table
+from verite.model.tables import Part as Piece
+from verite.progress import begin
+from verite.protocols.protocol import protocol
+from verite.settings import Constant, Number, Option
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from verite.checks import Finding
+    from verite.model.annotations import Annotations
+
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+
+FLAGS = ("ignore", "crowd", "difficult", "group_of", "ignore_region")
+BLOCK = 1 << 20  # pairs that are compared at a time
+GAIN = 2.0**38  # whole numbers per unit of cost, in which assignments are compared
+PARTS = ("localization", "classification", "extra", "missed")
+LEGEND = Legend(
+    "OC-cost: mean cost of correcting an image, 0 is perfect; localization, classification, extra (predictions without "
+    "an object) and missed (objects without a prediction) add up to it. The cost of a class is the mean over its "
+    "pairs, extra predictions and missed objects."
+)
+
+
+class CorrectionSettings(RankedSettings):
+    """Settings of OC-cost."""
+
+    on = Constant("box")
+    balance: Option[float] = Number(
+        0.5, "Weight of localization against classification in the cost of a pair (λ).", least=0, most=1
+    )
+    beta: Option[float] = Number(0.6, "Cost of an extra prediction or a missed object (β).", least=0, most=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Corrections:
+    """The corrections of all images: pairs, extra predictions and missed objects, a row each."""
+
+    image: Ints
+    label: Ints  # class of the object, or of an extra prediction
+    costs: Floats  # [correction, 4]: localization, classification, extra, missed
+    images: int
+
+    def by_image(self) -> Floats:
+        """Return the cost of each image by parts, [image, 4]: the mean over its corrections; 0 without any."""
+        counts = np.bincount(self.image, minlength=self.images)
+        sums = [np.bincount(self.image, weights=own, minlength=self.images) for own in self.costs.T]
+        return np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None]
+
+
+def generalized_iou(one: Floats, two: Floats) -> Floats:
+    """Return GIoU of pairs of boxes [n, 4]: IoU minus the share of the enclosing box that neither covers.
+
+    >>> generalized_iou(np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 0, 3, 2]])).round(4)
+    array([0.3333])
+    """
+    low, high = np.maximum(one[:, :2], two[:, :2]), np.minimum(one[:, 2:], two[:, 2:])
+    inside = np.prod(np.maximum(high - low, 0), axis=1)
+    areas = [np.prod(np.maximum(own[:, 2:] - own[:, :2], 0), axis=1) for own in (one, two)]
+    union = areas[0] + areas[1] - inside
+    hull = np.prod(np.maximum(one[:, 2:], two[:, 2:]) - np.minimum(one[:, :2], two[:, :2]), axis=1)
+    iou = np.divide(inside, union, out=np.zeros_like(union), where=union > 0)
+    return np.asarray(iou - np.divide(hull - union, hull, out=np.zeros_like(hull), where=hull > 0))
+
+
+def pairs_of_images(truth: Annotations, pred: Annotations, images: int) -> Iterator[tuple[Ints, Ints]]:
+    """Yield rows of all pairs of an object and a prediction of one image, for some images at a time."""
+    orders = [np.argsort(side.image, kind="stable") for side in (truth, pred)]
+    starts = [
+        np.searchsorted(side.image[order], np.arange(images + 1))
+        for side, order in zip((truth, pred), orders, strict=True)
+    ]
+    counts = [np.diff(own) for own in starts]
+    upto = np.cumsum(counts[0] * counts[1])
+    with begin("assigning", images, "images") as advance:
+        first = 0
+        while first < images:
+            done = int(upto[first - 1]) if first else 0
+            last = max(first + 1, int(np.searchsorted(upto, done + BLOCK, side="right")))
+            own = np.arange(starts[0][first], starts[0][last])  # objects, by image
+            image = truth.image[orders[0][own]]
+            each = counts[1][image]  # predictions beside each object
+            within = np.arange(each.sum()) - np.repeat(np.cumsum(each) - each, each)
+            yield (
+                orders[0][np.repeat(own, each)].astype(np.int64),
+                orders[1][np.repeat(starts[1][image], each) + within].astype(np.int64),
+            )
+            advance(last - first)
+            first = last
+
+
+def correct(truth: Annotations, pred: Annotations, images: int, balance: float, beta: float) -> Corrections:
+    """Return the cheapest corrections of each image.
+
+    A pair is corrected if that costs less than `beta`: in the authors' transport the mass that moves between the two
+    dummies has the same cost.
+    """
+    confidence = np.ones(len(pred)) if pred.confidence is None else np.asarray(pred.confidence, dtype=np.float64)
+    boxes = [np.asarray(side.regions.boxes, dtype=np.float64) for side in (truth, pred)]
+    found: list[tuple[Ints, Ints, Floats]] = []
+    for one, two in pairs_of_images(truth, pred, images):
+        place = balance * (1 - generalized_iou(boxes[0][one], boxes[1][two])) / 2
+        same = truth.label[one] == pred.label[two]
+        name = (1 - balance) * np.where(same, np.abs(1 - confidence[two]), 1 + confidence[two]) / 2
+        kept = np.flatnonzero(place + name < beta)
+        gain = np.rint((beta - place - name)[kept] * GAIN).astype(np.int64)
+        chosen = kept[_core.assign(one[kept], two[kept], gain, np.ones_like(gain), len(truth), len(pred))]
+        found.append((one[chosen], two[chosen], np.stack([place, name], axis=1)[chosen]))
+    nothing = np.empty(0, dtype=np.int64)
+    one, two = (np.concatenate([nothing, *(own[k] for own in found)]) for k in (0, 1))
+    costs = np.concatenate([np.empty((0, 2)), *(own[2] for own in found)])
+    missed, extra = np.ones(len(truth), dtype=np.bool_), np.ones(len(pred), dtype=np.bool_)
+    missed[one] = extra[two] = False
+    rows = np.zeros((len(one) + int(extra.sum()) + int(missed.sum()), 4))
+    rows[: len(one), :2] = costs
+    rows[len(one) : len(one) + int(extra.sum()), 2] = beta
+    rows[len(one) + int(extra.sum()) :, 3] = beta
+    image, label = (
+        np.concatenate([of_truth[one], of_pred[extra], of_truth[missed]]).astype(np.int64)
+        for of_truth, of_pred in ((truth.image, pred.image), (truth.label, pred.label))
+    )
+    return Corrections(image, label, rows, images)
+
+
+class CorrectionResults(Results):
+    """Results: OC-cost as mean over images, its parts, and the cost by class and image; lower is better."""
+
+    settings: CorrectionSettings
+
+    def __init__(
+        self,
+        settings: CorrectionSettings,
+        corrections: Corrections,
+        truth: Annotations,
+        pred: Annotations,
+        findings: Sequence[Finding] = (),
+    ) -> None:
+        """`corrections` are those of all images."""
+        self.settings, self.corrections = settings, corrections
+        self.parts = corrections.by_image().mean(axis=0) if len(truth) else np.full(len(PARTS), nan)
+        signature = settings.signature("oc-cost")
+        super().__init__(
+            protocol="oc-cost", signature=signature, scores={"OC-cost": (float(self.parts.sum()), signature)},
+            truth=truth, pred=pred, name=settings.name, findings=findings,
+        )  # fmt: skip
+
+    def is_error(self, score: str) -> bool:
+        return True
+
+    @property
+    def class_names(self) -> list[str]:
+        return list(self.pred.labels.all_names)
+
+    def class_costs(self) -> Floats:
+        """Return the mean cost of the corrections of each class by parts, [class, 4]; nan without any."""
+        own, classes = self.corrections, len(self.class_names)
+        counts = np.bincount(own.label, minlength=classes).astype(np.float64)[:, None]
+        sums = np.stack([np.bincount(own.label, weights=c, minlength=classes) for c in own.costs.T], axis=1)
+        return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, nan), where=counts > 0))
+
+    def class_scores(self) -> dict[str, list[float]]:
+        return {"OC-cost": self.class_costs().sum(axis=1).tolist()}
+
+    def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
+        own = self.corrections
+        weights = widen(np.asarray(weights, dtype=np.float64), own.images)
+        if label is not None:
+            chosen = own.label == self.class_names.index(label)
+            drawn = draw_ratio(weights, own.image[chosen], own.costs[chosen].sum(axis=1), np.ones(int(chosen.sum())))
+        else:
+            drawn = weights @ own.by_image().sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-300)
+            drawn = np.where(weights[:, self.truth.image].any(axis=1), drawn, nan)
+        return np.repeat(np.asarray(drawn)[:, None], len(scores), axis=1)
+
+    def class_table(self) -> Table:
+        """Return one row per class: its cost and the parts of it, and the numbers of objects and predictions."""
+        costs, classes = self.class_costs(), len(self.class_names)
+        truths, preds = (np.bincount(side.label, minlength=classes).tolist() for side in (self.truth, self.pred))
+        shown = [k for k in range(classes) if truths[k] or preds[k]] or list(range(classes))
+        columns: dict[str, Sequence[Any]] = {"OC-cost": [float(costs[k].sum()) for k in shown]}
+        columns |= {part: [float(costs[k, i]) for k in shown] for i, part in enumerate(PARTS)}
+        columns |= {"truths": [truths[k] for k in shown], "preds": [preds[k] for k in shown]}
+        mean: dict[str, Any] = {"OC-cost": self.scores["OC-cost"].value, "truths": sum(truths), "preds": sum(preds)}
+        mean |= dict(zip(PARTS, self.parts.tolist(), strict=True))
+        return Table.of("class", [self.class_names[k] for k in shown], columns, mean=mean)
+
+    def image_table(self) -> Table:
+        """Return one row per image, the highest cost first."""
+        costs = self.corrections.by_image()
+        order = np.argsort(-costs.sum(axis=1), kind="stable").tolist()
+        images = known_images(self.truth, self.pred)
+        columns: dict[str, Sequence[Any]] = {"OC-cost": [float(costs[i].sum()) for i in order]}
+        columns |= {part: [float(costs[i, k]) for i in order] for k, part in enumerate(PARTS)}
+        return Table.of("image", [images.name(i) for i in order], columns)
+
+    def tables(self) -> dict[str, Table]:
+        return {"classes": self.class_table(), "images": self.image_table()}
+
+    def contents(self) -> list[Piece]:
+        value = self.scores["OC-cost"].value
+        return [
+            f"{self.name}   OC-cost {'–' if isnan(value) else f'{value:.4f}'} (lower is better)",
+            self.class_table(),
+            LEGEND,
+            self.signature,
+            *self.notes,
+        ]
+
+    def details(self) -> dict[str, Any]:
+        """Return OC-cost and its parts, of the dataset and per class."""
+        classes = {
+            name: {"OC-cost": float(own.sum()), **dict(zip(PARTS, own.tolist(), strict=True))}
+            for name, own in zip(self.class_names, self.class_costs(), strict=True)
+        }
+        parts = dict(zip(PARTS, self.parts.tolist(), strict=True))
+        return {"OC-cost": self.scores["OC-cost"].value, "parts": parts, "classes": classes}
+
+
+@protocol(
+    CorrectionSettings,
+    best=0.0,
+    examples="""
+verite oc-cost truth.json pred.json --confidence 0.5
+verite oc-cost truth.json a.json b.json --confidence 0.5
+verite oc-cost truth.json pred.json --balance 0.5 --beta 0.6""",
+)
+def oc_cost(truth: Annotations, pred: Annotations, settings: CorrectionSettings) -> CorrectionResults:
+    """OC-cost: what it costs to correct detections into ground truth.
+
+    Objects and predictions of an image are assigned one to one so that the sum of costs is least. A pair costs λ times
+    its localization error, (1 − GIoU) / 2, and 1 − λ times its classification error: (1 − confidence) / 2 if the
+    classes agree, else (1 + confidence) / 2. An extra prediction or a missed object costs β; pairs that cost as much
+    are not formed. The cost of an image is the mean over its pairs, extra predictions and missed objects, and 0 where
+    there is nothing; OC-cost is the mean over images. Every prediction counts, so that a confidence threshold belongs
+    to the detector. Flagged objects (crowd, ignore) are left out, and predictions with at least half of their area in
+    one of them.
+
+    References
+    ----------
+    Otani et al., Optimal Correction Cost for Object Detection Evaluation, CVPR 2022.
+
+    Examples
+    --------
+    >>> import verite as vt
+    >>> truth = vt.Annotations.of(["a", "a"], ["cat", "dog"], [[0, 0, 10, 10], [50, 0, 60, 10]])
+    >>> pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.8])
+    >>> round(vt.oc_cost(truth, pred)["OC-cost"], 4)  # (0.5 · 0.1 + 0.6) / 2
+    0.325
+    """
+    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
+    settings.check_labels(truth.labels.all_names)
+    truth, pred = settings.choose(truth, pred)
+    images = len(known_images(truth, pred))
+    is_ignored = np.zeros(len(truth), dtype=np.bool_)
+    for flag in FLAGS:
+        is_ignored |= truth.flag(flag)
+    if is_ignored.any():
+        pred = pred.where(~lies_inside(truth.where(is_ignored), pred, images))
+        truth = truth.where(~is_ignored)
+    corrections = correct(truth, pred, images, settings.balance, settings.beta)
+    return CorrectionResults(settings, corrections, truth, pred, findings)
+
+
+def lies_inside(regions: Annotations, pred: Annotations, images: int) -> NDArray[np.bool_]:
+    """Return which predictions have at least half of their area in one of these regions of their image."""
+    found = np.zeros(len(pred), dtype=np.bool_)
+    for one, two in pairs_of_images(regions, pred, images):
+        a, b = regions.regions.boxes[one], pred.regions.boxes[two]
+        inside = np.prod(np.maximum(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0), axis=1)
+        area = np.prod(np.maximum(b[:, 2:] - b[:, :2], 0), axis=1)
+        found[two[(2 * inside >= area) & (area > 0)]] = True
+    return found
