@@ -1,6 +1,7 @@
 """How fast is the leaderboard, and do its probabilities hold? Ten detectors of 44,000 and of 500,000 boxes.
 
 benchmarks/leaderboard.py bench-data                 files to table, one evaluation, one replicate, memory
+benchmarks/leaderboard.py --real FOLDER              files to table and analysis: twelve real detectors on COCO val2017
 benchmarks/leaderboard.py bench-data --coverage      how often intervals hold the true difference
 benchmarks/leaderboard.py bench-data --calibration   how often orders survive, against what was predicted
 benchmarks/leaderboard.py bench-data --written       drawn truths against the same written out, at full size
@@ -86,6 +87,24 @@ def measure_speed(folder: Path, draws: int, peers: str | None) -> None:
             wall, spent = time_command(truth_path, paths, draws, *more)
             print(f"{name}, 10 detectors x {draws} draws, {what}: {wall:.1f} s, {spent:.1f} s CPU", flush=True)
         measure_one(truth_path, paths, name, peers)
+
+
+def measure_real(folder: Path, draws: int) -> None:
+    """Leaderboard and `analyse -o` of twelve detectors on val2017 (`truth.json.gz`, `results/*.json.gz`)."""
+    truth = folder / "truth.json.gz"
+    preds = [path for path in sorted((folder / "results").glob("*.json.gz")) if "tensorrt" not in path.name]
+    if not truth.exists() or not preds:
+        raise SystemExit(f"{folder}: expected truth.json.gz and results/*.json.gz, found none")
+    load = os.getloadavg()[0]
+    wall, spent = time_command(truth, preds, draws, "--errors", f"{ERRORS},jitter=0.02x0.1", "--checks", "off")
+    print(f"{len(preds)} real detectors x {draws} simulations, four kinds of errors: {wall:.1f} s, {spent:.1f} s CPU")
+    with tempfile.TemporaryDirectory() as scratch:
+        words = [sys.executable, "-m", "verite", "analyse", str(truth), *map(str, preds), "-o", f"{scratch}/out", "-q"]
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        print(f"analyse -o of the same: {time.monotonic() - start:.1f} s, {spent:.1f} s CPU; load before {load:.1f}")
 
 
 def measure_one(truth_path: Path, paths: list[Path], name: str, peers: str | None) -> None:
@@ -299,6 +318,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("bench-data"))
     parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--real", type=Path, help="folder of COCO val2017 with real detectors, as for work.py")
     parser.add_argument("--peers", help="the Python that has hotcoco")
     parser.add_argument("--coverage", action="store_true")
     parser.add_argument("--calibration", action="store_true")
@@ -307,7 +327,9 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=500)
     parser.add_argument("--worlds", type=int, default=40)
     given = parser.parse_args()
-    if given.coverage:
+    if given.real:
+        measure_real(given.real, given.draws)
+    elif given.coverage:
         measure_coverage(given.folder, given.images, given.sets)
     elif given.calibration:
         for favours in (1.0, 4.0):

@@ -134,6 +134,7 @@ def write_tables(home: Path) -> None:
     (home / "grades.csv").write_text("item,truth,A,B\n1,low,low,middle\n2,high,high,high\n")
     (home / "features.csv").write_text("class,x,y\ncat,0,0\ndog,0,1\ncar,3,4\n")
     (home / "confusion.csv").write_text("class,cat,dog\ncat,8,2\ndog,1,9\n")
+    (home / "weights.csv").write_text("class,weight\nperson,3\n")
     (home / "other.txt").write_text("animal\n  cat\n  dog\nperson\n")
     plan = make_plan(study_candidates(0), pairs=6)
     (home / "study").mkdir(exist_ok=True)

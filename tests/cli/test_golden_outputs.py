@@ -60,6 +60,7 @@ LINES = {
     "convert": "convert demo/truth.json voc --to voc",
     "formats": "formats",
     "demo": "demo tour",
+    "bundle": "bundle demo/truth.json -o challenge",
     "study": "study -m iou -a 'translation(reach=12, step=2)'",
     "metrics": "metrics hausdorff",
     "class-distance": "class-distance scene/kinds.txt",

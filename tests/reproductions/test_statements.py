@@ -122,3 +122,15 @@ def test_without_any_ground_truth_of_the_paper_only_its_tables_are_judged():
     assert "nan" not in " ".join(one.value for one in statements)
     # Section 4.1 speaks of a table, and is judged on any ground truth.
     assert verdict_of(statements, "most metrics do not satisfy the three properties").verdict != "not testable"
+
+
+def test_verdicts_show_the_figures_and_whose_limits_they_are():
+    found = reproduce_gretsi()
+    shown = verdict_of(found.statements, "1 or 16 pixels very strongly").value
+    assert "from" in shown
+    assert "%" in shown
+    # The distance of the centres of a box and of itself moved by d is d.
+    assert verdict_of(found.statements, "RobLoc is linear").value == "off the straight line: 0 %"
+    words = " ".join(str(found).split())
+    assert "The papers give no limits for their words" in words
+    assert "chosen after the curves had been seen" in words

@@ -9,7 +9,7 @@ import pytest
 
 import verite as vt
 from tests.scene.scenes import refused, scene, scored
-from verite.errors import BadParameter
+from verite.errors import BadParameter, ReadError
 from verite.model.annotations import Source
 from verite.scene.score import SceneScoreSettings, ScoreRules, confidence_weight, recognition_score
 
@@ -325,3 +325,38 @@ def test_predictions_without_a_confidence_have_confidence_1():
     found = vt.scene_score(truth, pred, checks="off")
     assert found.confidence.tolist() == [1.0, 0.25]
     assert found.score == 0
+
+
+def test_an_object_of_weight_3_counts_as_three(tmp_path):
+    truth = vt.Annotations.of(["a", "a"], ["person", "bird"], [A, B])
+    pred = vt.Annotations.of(["a"], ["person"], [A], confidence=[1.0])
+
+    def weighted(importance):
+        return vt.scene_score(truth, pred, importance=importance, checks="off").score
+
+    assert weighted(None) == pytest.approx(1 / 2)  # one found exactly, one missed
+    assert weighted([3, 1]) == pytest.approx(1 / 4)
+    assert weighted([1, 3]) == pytest.approx(3 / 4)
+    assert weighted([1, 0]) == 0
+    path = tmp_path / "weights.csv"
+    path.write_text("class,weight\nperson,3\n")
+    assert weighted(path) == pytest.approx(1 / 4)
+    path.write_text("image,class,weight\na,,2\n,bird,6\n")  # empty cells agree with all; the later row replaces
+    assert weighted(path) == pytest.approx(6 / 8)
+    assert "importance" in str(vt.scene_score(truth, pred, importance=path, checks="off").signature)
+    for text, expected in (
+        ("class,weight\ncat,3\n", "an object of the ground truth"),
+        ("class,weight\nperson,heavy\n", "a weight from 0 up"),
+        ("class,weight\nperson,-1\n", "a weight from 0 up"),
+        ("class,weight\nperson\n", "2 cells"),
+        ("person,3\n", "the column weight"),
+        ("", "the column weight"),
+        ("id,weight\n1,3\n", "no ids of annotations"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ReadError, match=expected):
+            weighted(path)
+    with pytest.raises(BadParameter, match="expected 2 weights"):
+        weighted([1, 2, 3])
+    with pytest.raises(BadParameter, match="from 0 up"):
+        weighted([1, -2])

@@ -70,6 +70,7 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("convert", "data", "Convert annotations to another format"),
         ("formats", "help", "List the annotation formats"),
         ("demo", "demo", "Evaluate a small bundled dataset"),
+        ("bundle", "bundle", "Write a scoring program for a challenge"),
     ),
     "Research": (
         ("study", "study", "Measure the properties of a metric"),

@@ -147,6 +147,10 @@ TOUR = (
         "oc-cost harbour/truth.json harbour/hawk.json --confidence 0.5 --quiet",
     ),
     (
+        "Organisers of a challenge get a scoring program.",
+        "bundle harbour/truth.json --score AP50 -o challenge --quiet",
+    ),
+    (
         "A suite evaluates detectors on several datasets and prints macro means.",
         "suite harbour/suite.toml --quiet",
     ),

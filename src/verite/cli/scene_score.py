@@ -91,6 +91,7 @@ Examples:
   verite scene-score a.json b.json c.json --like truth.json    results without ground truth
   verite scene-score truth.json a.json b.json --sweep alpha,threshold
   verite scene-score truth.json pred.json --cost missed=3,spurious=1
+  verite scene-score truth.json pred.json --importance weights.csv
   verite scene-score video.json pred.json --per frame -o results/     score over time
   verite scene-score truth.json pred.json --json | jq .score""",
 )
@@ -114,8 +115,9 @@ def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     settings = settings_given(SceneScoreSettings, given)
     settings["distance"] = class_distances(given["distance"], symmetric=not given["asymmetric"])
     SceneScoreConfig.of(SceneScoreSettings(**settings))
-    if given["image"] and given["cost"]:
-        raise click.UsageError("--image: expected no --cost; the steps of one image are shown without costs")
+    for name in ("cost", "importance"):
+        if given["image"] and given[name]:
+            raise click.UsageError(f"--image: expected no --{name}; the steps of one image are shown without weights")
     if given["sweep"] or given["like"]:
         emit(compare_several(truth, pred, given, settings), given)
         return

@@ -18,7 +18,7 @@ from verite import __version__
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 from verite.reproductions.conventions import UNEXPLAINED, Flip, Place
-from verite.reproductions.statements import Statement, count_verdicts, statement_table, to_dicts
+from verite.reproductions.statements import LIMITS, Statement, count_verdicts, statement_table, to_dicts
 from verite.studies.judging import TICK, PropertyTable, code
 
 # Tables of Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
@@ -234,7 +234,8 @@ class Reproduction(Display):
             self.headline + "\n" + "\n".join(line for remark in self.remarks() for line in wrap(remark, WIDTH)),
         ]
         if self.statements:
-            parts += [f"{count_verdicts(self.statements)}\n\n{self.list_statements()}"]
+            limits = "\n".join(wrap(LIMITS, WIDTH))
+            parts += [f"{count_verdicts(self.statements)}\n{limits}\n\n{self.list_statements()}"]
         return "\n\n".join([*parts, str(self.outcome.signature)])
 
     def list_statements(self) -> str:

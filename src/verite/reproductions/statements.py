@@ -27,8 +27,11 @@ from verite.studies.sweeps import Grid
 
 Floats = NDArray[np.float64]
 Verdict = Literal["holds", "contradicted", "not testable"]
+# The papers give no limits for their words. These are ours, and two of them were chosen after the curves had been seen.
+# One word has one limit in both papers, and the value of every statement shows the figures that it is applied to.
 NEARLY_LINEAR = 0.2  # largest distance from the straight line, as a share of the end value, that "linear" allows
 AT_ONCE = 0.9  # share of the end value that the first step reaches where a metric "judges equally"
+FIRST_STEP = 0.7  # share of the end value that the first step reaches where a metric penalises it "strongly"
 ALMOST_EQUAL = 0.2  # relative difference of both directions that "almost equally" allows
 
 
@@ -63,6 +66,26 @@ def statement_table(statements: Sequence[Statement]) -> Table:
     """Return the statements as a table."""
     rows = tuple((s.where, s.text, s.verdict, s.value) for s in statements)
     return Table(("where", "statement", "verdict", "value"), rows, title="Statements of the paper")
+
+
+LIMITS = (
+    f"The papers give no limits for their words. Ours: linear, at most {100 * NEARLY_LINEAR:.0f} % off the straight "
+    f"line; equally, {100 * AT_ONCE:.0f} %; strongly at once, {100 * FIRST_STEP:.0f} % after the first step; almost "
+    f"equally, {100 * ALMOST_EQUAL:.0f} % apart. Two of them were chosen after the curves had been seen: judge by the "
+    "figures in brackets."
+)
+
+
+def figures_of(values: Mapping[str, float]) -> str:
+    """Return the figures behind a verdict: the range, and the rows at its ends.
+
+    >>> figures_of({"RMS": 0.97, "SNR": 0.91, "KUL": 0.95})
+    'from 91 % (SNR) to 97 % (RMS)'
+    """
+    low, high = (pick(values, key=lambda name: values[name]) for pick in (min, max))
+    if low == high:
+        return f"{100 * values[low]:.0f} %"
+    return f"from {100 * values[low]:.0f} % ({low}) to {100 * values[high]:.0f} % ({high})"
 
 
 def count_verdicts(statements: Sequence[Statement]) -> str:
@@ -312,7 +335,7 @@ def translation_curves(c: JeiCurves) -> Iterator[Statement]:
                        f"1 pixel gets {100 * firsts['RMS']:.0f} % of the maximum")  # fmt: skip
     others = [label for label in AT_ONCE_ROWS if firsts[label] < AT_ONCE]
     yield Statement.of(where, f"{', '.join(AT_ONCE_ROWS)} behave the same way", not others,
-                       f"below {100 * AT_ONCE:.0f} %: {listed(others)}")  # fmt: skip
+                       f"1 pixel gets {figures_of({k: firsts[k] for k in AT_ONCE_ROWS})} of the maximum")  # fmt: skip
     row = cells["FOM"]
     yield Statement.of(where, "FOM is less restrictive, so it is monotonous and continuous",
                        bool(row["monotony"] and row["continuity"]), marks(row))  # fmt: skip
@@ -321,7 +344,7 @@ def translation_curves(c: JeiCurves) -> Iterator[Statement]:
                        f"at most {100 * far:.0f} % off the straight line")  # fmt: skip
     half = c.diagonal("DMoC", "translation")
     share = float(half[12] / half[24])
-    yield Statement.of(where, "DMoC highly penalises only huge translations", share < 0.4,
+    yield Statement.of(where, "DMoC highly penalises only huge translations", share < 0.5,
                        f"half of the translation gets {100 * share:.0f} % of the penalty")  # fmt: skip
     steady = [k for k in (*ODET, *BADDELEY) if cells[k]["monotony"] or cells[k]["continuity"]]
     yield Statement.of(where, "Odet's and Baddeley's metrics are neither continuous nor strictly monotonous",
@@ -333,10 +356,9 @@ def translation_curves(c: JeiCurves) -> Iterator[Statement]:
                     "no size")  # fmt: skip
     gap = properties.gaps(c.curve("HAF1", "small square", "translation"))
     yield Statement.of(where, "HAF1 can be non-continuous if the translation is too high", gap > 0, f"gaps: {gap}")
-    bent = [k for k in c.of_kind("mask", "HEN1", "PAS", "HAF1", "HAM")
-            if bend(c.diagonal(k, "translation")) > 0.3]  # fmt: skip
-    yield Statement.of(where, "the other region-based metrics behave like PAS", not bent,
-                       f"more than 30 % off the straight line: {listed(bent)}")  # fmt: skip
+    bends = {k: bend(c.diagonal(k, "translation")) for k in c.of_kind("mask", "HEN1", "PAS", "HAF1", "HAM")}
+    yield Statement.of(where, "the other region-based metrics behave like PAS", max(bends.values()) <= NEARLY_LINEAR,
+                       f"off the straight line: {figures_of(bends)}, PAS {100 * far:.0f} %")  # fmt: skip
 
 
 def marks(row: Mapping[str, object]) -> str:
@@ -524,9 +546,10 @@ def shifted_boxes(lines: Mapping[str, Floats]) -> Iterator[Statement]:
     largest = {label: max(float(np.abs(line).max()), 1e-300) for label, line in lines.items()}
     uneven = [k for k, line in lines.items() if np.abs(line[0] - line[0][::-1]).max() > 1e-9 * largest[k]]
     yield Statement.of(where, "a translation up or down gets the same value", not uneven, f"not: {listed(uneven)}")
-    slow = [k for k in HASTY if down[k][1] < 0.7 * down[k].max()]
-    yield Statement.of(where, f"{', '.join(HASTY)} penalise 1 or 16 pixels very strongly and alike", not slow,
-                       f"below 70 % after 1 pixel: {listed(slow)}")  # fmt: skip
+    firsts = {k: float(down[k][1] / down[k].max()) for k in HASTY}
+    yield Statement.of(where, f"{', '.join(HASTY)} penalise 1 or 16 pixels very strongly and alike",
+                       min(firsts.values()) >= FIRST_STEP,
+                       f"after 1 pixel {figures_of(firsts)} of the maximum")  # fmt: skip
     pratt = down["Pratt"][1] / down["Pratt"][16]
     yield Statement.of(where, "Pratt's criterion is similar, but relaxes the constraints",
                        pratt < min(down[k][1] / down[k][16] for k in HASTY),
@@ -535,9 +558,9 @@ def shifted_boxes(lines: Mapping[str, Floats]) -> Iterator[Statement]:
     for rows, text in ((("ODI", "UDI", "ND"), "Odet's metrics (ODI, UDI, ND) are linear"),
                        (REGIONS, "region-based metrics are linear, Hen1 aside"),
                        (("RobLoc",), "RobLoc is linear")):  # fmt: skip
-        bent = [f"{k} {100 * bend(down[k]):.0f} %" for k in rows if bend(down[k]) > NEARLY_LINEAR]
-        yield Statement.of(where, text, not bent,
-                           f"more than {100 * NEARLY_LINEAR:.0f} % off the straight line: {listed(bent)}")  # fmt: skip
+        bends = {k: bend(down[k]) for k in rows}
+        yield Statement.of(where, text, max(bends.values()) <= NEARLY_LINEAR,
+                           f"off the straight line: {figures_of(bends)}")  # fmt: skip
     far = bend(down["Hausdorff"])
     yield Statement.of(where, "Hausdorff tolerates a few pixels and penalises larger translations strongly", far > 0.05,
                        f"exactly linear: at most {100 * far:.0f} % off the straight line" if far < 1e-9 else
@@ -559,9 +582,10 @@ def scaled_boxes(lines: Mapping[str, Floats]) -> Iterator[Statement]:
     where = "3, fig. 5"
     up = {k: line[0][16::2] for k, line in lines.items()}  # every second step, at which both sides moved alike
     down = {k: line[0][16::-2] for k, line in lines.items()}
-    slow = [k for k in HASTY if down[k][1] < 0.7 * down[k].max()]
-    yield Statement.of(where, f"{', '.join(HASTY)} penalise small alterations strongly", not slow,
-                       f"below 70 % after the first step: {listed(slow)}")  # fmt: skip
+    firsts = {k: float(down[k][1] / down[k].max()) for k in HASTY}
+    yield Statement.of(where, f"{', '.join(HASTY)} penalise small alterations strongly",
+                       min(firsts.values()) >= FIRST_STEP,
+                       f"after the first step {figures_of(firsts)} of the maximum")  # fmt: skip
 
     def lean(label: str) -> float:
         """Return the penalty of reduction minus that of enlargement, relative to their sum."""
@@ -579,9 +603,10 @@ def scaled_boxes(lines: Mapping[str, Floats]) -> Iterator[Statement]:
     for rows, text in ((("ODI", "UDI", "ND"), "Odet's metrics are linear and symmetric"),
                        (("Hamming", "Martin1", "Vinet", "Hen1", "Hen2"), "Hamming, the first Martin, Vinet and "
                         "Henricsson's metrics are linear and symmetric")):  # fmt: skip
-        off = [f"{k} (bend {100 * max(bend(up[k]), bend(down[k])):.0f} %, lean {lean(k):+.2f})" for k in rows
-               if max(bend(up[k]), bend(down[k])) > NEARLY_LINEAR or abs(lean(k)) > ALMOST_EQUAL]  # fmt: skip
-        yield Statement.of(where, text, not off, f"not: {listed(off)}")
+        bends = {k: max(bend(up[k]), bend(down[k])) for k in rows}
+        leans = {k: abs(lean(k)) for k in rows}
+        yield Statement.of(where, text, max(bends.values()) <= NEARLY_LINEAR and max(leans.values()) <= ALMOST_EQUAL,
+                           f"off the straight line: {figures_of(bends)}; apart: {figures_of(leans)}")  # fmt: skip
     for label in ("Martin2", "Hausdorff"):
         far = max(bend(up[label]), bend(down[label]))
         yield Statement.of(where, f"{label} is symmetric, but not linear",
@@ -614,6 +639,7 @@ def turned_boxes(lines: Mapping[str, Floats]) -> Iterator[Statement]:
                            ", ".join(f"{k}: correlation {a:.2f} with {near}, {b:.2f} with {far}"
                                      for k, (a, b) in values.items()))  # fmt: skip
     shares = {k: min(turned[k][9], turned[k][18]) / turned[k].max() for k in ("Hafiane", "Pascal")}
-    yield Statement.of(where, "Hafiane and Pascal penalise 45° as well as 90°", min(shares.values()) >= 0.7,
+    yield Statement.of(where, "Hafiane and Pascal penalise 45° as well as 90°",
+                       min(shares.values()) >= 1 - ALMOST_EQUAL,
                        ", ".join(f"{k}: the lower of both is {100 * s:.0f} % of the maximum"
                                  for k, s in shares.items()))  # fmt: skip

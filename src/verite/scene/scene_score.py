@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from verite.checks.check import Finding
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, did_you_mean
 from verite.evaluation.bootstrap import draw_ratio
+from verite.evaluation.importance import object_weights
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import above_threshold
 from verite.metrics.localize import check_units
@@ -165,7 +166,8 @@ class SceneScoreResults(Results):
             config.distances.check_covers(side.labels, side.label)
         self.members = SceneObjects(len(self.known), truths.image.astype(np.int64), preds.image.astype(np.int64))
         self.overlap, self.candidates = self.compare(truths, preds)
-        self.scored: ScoredScenes = score_scenes(self.members, self.candidates, config.rules, self.on_ignored)
+        weights = None if settings.importance is None else object_weights(settings.importance, truth)[self.truth_rows]
+        self.scored: ScoredScenes = score_scenes(self.members, self.candidates, config.rules, self.on_ignored, weights)
         signature = config.signature
         super().__init__(
             protocol="interpret",
@@ -317,7 +319,9 @@ class SceneScoreResults(Results):
         """Return bootstrap means of some scores, [draw, score], for weights of the images, [draw, image]."""
         if label is None:
             every = np.arange(len(self.known))
-            parts = [(every, self.scored.score) for score in scores if self[score]]
+            for score in scores:
+                self[score]  # raises for an unknown score
+            parts = [(every, self.scored.score) for _ in scores]
         else:
             parts = [self.rows_of(score, self.class_names.index(label)) for score in scores]
         return np.stack([draw_ratio(weights, image, own, np.ones(len(own))) for image, own in parts], axis=1)

@@ -109,6 +109,12 @@ class SceneScoreSettings(ComparisonSettings):
         default_text="1 each",
         omit_default=True,
     )
+    importance: Option[Any] = FileOrContent(
+        None,
+        "Weights of ground-truth objects: a table with the column weight and image, class or id; others have 1.",
+        metavar="FILE",
+        omit_default=True,
+    )
 
 
 def martin(p: Pairs) -> Array:
