@@ -25,6 +25,15 @@ from typing import Any
 IS_COMMAND_LINE: ContextVar[bool] = ContextVar("is_command_line", default=False)
 
 
+def spell_option(name: str, value: str) -> str:
+    """Return how a setting is given: an option on the command line, a keyword argument in Python.
+
+    >>> spell_option("missing", "worst")
+    'missing="worst"'
+    """
+    return f"--{name.replace('_', '-')} {value}" if IS_COMMAND_LINE.get() else f'{name}="{value}"'
+
+
 def give_sizes(argument: str = "") -> str:
     """What to do where the size of an image is missing: options on the command line, arguments in Python.
 

@@ -148,12 +148,19 @@ CUT = "V308"  # predictions cut at a confidence threshold: noted wherever AP is 
 
 
 def describe_cuts(findings: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return one line per confidence threshold at which predictions were cut; `findings` are by detector."""
+    """Return one line per confidence threshold at which predictions were cut; `findings` are by detector.
+
+    Thresholds of more than three detectors are summed up in one line: all warnings name each on its own.
+    """
     names: dict[str, list[str]] = {}
     for name, found in findings.items():
         for finding in found:
             if finding.code == CUT:
                 names.setdefault(finding.message, []).append(name)
+    count = sum(map(len, names.values()))
+    if count > 3:
+        who = f"all {count}" if count == len(findings) else f"{count} of {len(findings)}"
+        return [f"{CUT} {who} detectors have no predictions below a confidence threshold, which lowers their AP"]
     return [
         f"{CUT} {': '.join(part for part in (', '.join(said), message) if part)}" for message, said in names.items()
     ]
