@@ -58,6 +58,33 @@ def test_the_map_of_lvis_has_the_classes_of_coco() -> None:
     assert dict(table.ids)[90] == "toothbrush"
 
 
+def test_the_map_of_open_images_has_the_classes_of_coco() -> None:
+    lvis, table = ClassMap.of("lvis-coco"), ClassMap.of("openimages-coco")
+    assert dict(table.ids) == dict(lvis.ids)  # COCO's 80 classes and their ids
+    # Names and ids of Open Images' list of boxable classes.
+    for name, id, to in (("Woman", "/m/03bt1vf", "person"), ("Flying disc", "/m/02wmf", "frisbee"),
+                         ("Cattle", "/m/01xq0k1", "cow"), ("Computer mouse", "/m/020lf", "mouse"),
+                         ("Mouse", "/m/04rmv", ""), ("Tree", "/m/07j7r", "")):  # fmt: skip
+        assert table.find(name) == table.find(id) == to
+
+
+def test_coco_predictions_are_compared_with_open_images(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # A woman and a mouse (the animal), which COCO lacks; the detector finds a person, id 1, and a computer mouse, 74.
+    truth = write(
+        tmp_path / "boxes.csv",
+        "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside\n"
+        "a,xclick,/m/03bt1vf,1,0.1,0.3,0.1,0.5,0,0,0,0,0\na,xclick,/m/04rmv,1,0.6,0.8,0.6,0.8,0,0,0,0,0\n",
+    )
+    boxes = {1: [10, 10, 20, 40], 74: [60, 60, 20, 20]}
+    rows = [{"image_id": "a", "category_id": id, "bbox": box, "score": 0.9} for id, box in boxes.items()]
+    pred = write(tmp_path / "pred.json", json.dumps(rows))
+    words = ["coco", str(truth), str(pred), "--map", "openimages-coco", "--image-size", "100,100", "--json", "--checks"]
+    assert run([*words, "off"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["classes"]["person"]["AP"] == pytest.approx(1)
+    assert found["AP"] == pytest.approx(1)
+
+
 @pytest.mark.skipif(not REAL.exists(), reason="needs COCO val2017 and LVIS's 100 images of it in ../shared/real")
 @pytest.mark.thorough
 def test_lvis_reverses_the_order_of_two_detectors(capsys: pytest.CaptureFixture[str]) -> None:

@@ -95,7 +95,7 @@ def test_a_lead_without_an_interval_is_a_number_alone() -> None:
     found = vt.score_leaderboard({"old": cases, "new": cases + 0.125 + cases % 0.25 - np.mean(cases % 0.25)}, draws=20)
     assert found.board.gaps[0] is not None
     assert np.isnan(found.board.gaps[0][1])
-    assert " 0.1250 " in str(found)  # the mean of what was added
+    assert " 0.1250\n" in str(found)  # the mean of what was added
     assert "nan" not in str(found)
 
 
@@ -212,3 +212,36 @@ def test_clusters_of_unequal_size_count_as_fewer() -> None:
     scores = CaseScores(("a", "b"), [str(i) for i in range(25)], rng.random((25, 2)), [str(i) for i in patients])
     board = rank_scores(scores, ScoreSettings(draws=100)).board
     assert (board.units, board.effective_units) == (6, 2)
+
+
+def test_lower_scores_are_better_where_the_score_is_an_error(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    near = rng.random(20) + 1
+    distances = {"near": near, "far": near + 0.5}
+    assert vt.score_leaderboard(distances, score="HD95", draws=50).names == ("near", "far")
+    assert vt.score_leaderboard(distances, score="Dice", draws=50).names == ("far", "near")
+    assert vt.score_leaderboard(distances, score="HD95", better="higher", draws=50).names == ("far", "near")
+    truth = vt.Annotations.of([str(i) for i in range(8)], ["cat"] * 8, [[0, 0, 10, 10]] * 8)
+    good, bad = (vt.Annotations.of([str(i) for i in range(n)], ["cat"] * n, [[0, 0, 10, 10]] * n) for n in (8, 3))
+    results = [vt.scene_score(truth, pred, name=name, checks="off") for name, pred in (("bad", bad), ("good", good))]
+    found = vt.score_leaderboard(results, draws=50)
+    assert found.names == ("good", "bad")
+    assert "lower is better" in found.to_text()
+    for one in results:  # the table that `verite scene-score -o` writes
+        (tmp_path / f"{one.name}.csv").write_text(one.tables()["images"].to_csv())
+    assert vt.score_leaderboard([tmp_path / "bad.csv", tmp_path / "good.csv"], draws=50).names == ("good", "bad")
+
+
+def test_the_folder_of_a_table_has_a_page(tmp_path: Path) -> None:
+    values, unit = random_scores()
+    rows = [f"{i},p{unit[i]},{a},{b},{c}" for i, (a, b, c) in enumerate(values.tolist())]
+    (tmp_path / "scores.csv").write_text("case,patient,<b>new,old,older\n" + "\n".join(rows) + "\n")
+    arguments = [str(tmp_path / "scores.csv"), "--cluster", "patient", "--draws", "100", "-o", str(tmp_path / "out")]
+    assert run(["leaderboard", *arguments, "-q"]) == 0
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "the lead is significant" in page
+    assert "<b>new" not in page  # names are escaped
+    stored = page.split('id="verite-leaderboard">')[1].split("</script>")[0]
+    document = json.loads(stored)
+    assert document["detectors"][0]["name"] == "<b>new"
+    assert "script-src" not in page.split("</head>")[0]  # no script may run

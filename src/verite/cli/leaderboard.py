@@ -189,9 +189,12 @@ def rank_tables(paths: tuple[str, ...], given: Given) -> None:
     settings = ScoreSettings(**settings_given(ScoreSettings, given))
     board = rank_scores(read_scores(paths[0] if len(paths) == 1 else paths, settings), settings)
     if given["output"]:
-        with fill_folder(Path(given["output"])) as home:
+        from verite.reporting.report.score_report import render_score_report
+
+        with fill_folder(Path(given["output"]), overwrite=given["overwrite"]) as home:
             write_atomically(home / "leaderboard.json", board.to_json(indent=1) + "\n")
             write_atomically(home / "leaderboard.md", board.to_markdown())
+            write_atomically(home / "report.html", render_score_report(board))
             for name, table in board.tables().items():
                 keep_table(home / f"{name}.csv", table, given)
             if wants_plots(given):

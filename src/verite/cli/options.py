@@ -427,7 +427,9 @@ class OutputSettings(Settings):
     style: Option[str] = Choice(
         "text", "Style of the printed tables; csv prints the main table.", STYLES, section="Output"
     )
-    legend: Option[bool] = Flag(False, "Explain columns and terms below the tables.", section="Output")
+    legend: Option[bool] = Flag(
+        False, "Explain columns and terms below the tables, and show details.", section="Output"
+    )
     csv_safe: Option[bool] = Flag(
         False, "Quote CSV cells that spreadsheets would compute (=1+1).", section="Output", is_rare=True
     )

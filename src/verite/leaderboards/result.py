@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isnan, nan
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from verite import __version__
 from verite.arrays import np
 from verite.leaderboards.audit import AuditRow, audit_table
 from verite.model.results import describe_cuts, digest_for, to_json
-from verite.model.tables import ABSENT, Display, Part, Table
+from verite.model.tables import ABSENT, Display, Legend, Part, Table
 from verite.statistics.half_samples import ALL
 from verite.statistics.intervals import MIN_RESAMPLES, difference_interval, wilson
 from verite.statistics.multiple_comparisons import TIE, compare_all_pairs, format_group
@@ -43,7 +43,7 @@ NOT_COVERED = (
     "all of this is conditional on the model; not covered: errors that favour one detector unless --bias-toward states "
     "it, other annotation guidelines, images of another kind"
 )
-POOL = "candidates for missing objects are unmatched detections, which favours the detectors in the table"
+POOL = "Candidates for missing objects are unmatched detections, which favours the detectors in the table"
 
 
 @dataclass(frozen=True, eq=False)
@@ -483,41 +483,63 @@ class Leaderboard(Display):
         return found
 
     def shown_table(self, metric: str) -> Table:
-        """Return the printed table of a score."""
+        """Return the printed table of a score: of several sources of uncertainty, the shares under all of them."""
         board, ranks = self.boards[metric], range(len(self.boards[metric].names))
-        columns: dict[str, list[Any]] = {"place": [str(i + 1) for i in ranks], metric: board.scores.tolist()}
+        columns: dict[str, list[Any]] = {"place": [str(i + 1) for i in ranks]}
         if not board.samples:
-            return Table.of("detector", list(board.names), columns)
+            return Table.of("detector", list(board.names), columns | {metric: board.scores.tolist()})
+        if board.images is not None:
+            sets = [places or (0, 0) for places in board.places]
+            columns["place"] = [
+                f"{i + 1}" if low == high else f"{i + 1} ({low}–{high})" for i, (low, high) in enumerate(sets)
+            ]
+        columns[metric] = board.scores.tolist()
         if self.shows_intervals:
             first = board.intervals[0]
             if first.images == first.measured_on:
-                columns[f"{metric} ±"] = [f"{(one.high - one.low) / 2:.4f}" for one in board.intervals]
+                halves = [(one.high - one.low) / 2 for one in board.intervals]
+                columns[metric] = [
+                    f"{score:.4f} ± {half:.4f}" for score, half in zip(board.scores, halves, strict=True)
+                ]
             else:
                 many = "all images" if first.images == ALL else f"{first.images:,} images"
                 columns[f"{metric} on {many}"] = [
                     f"{one.value:.4f} ± {(one.high - one.low) / 2:.4f}" for one in board.intervals
                 ]
-        elif board.images is not None:
-            columns["sd"] = [sd for sd, _ in board.spread]
         leads = []
         for gap in board.gaps:
             value, low, high = gap or (nan, nan, nan)
             shown = f"{value:.4f}" if isnan(low) else f"{value:.4f} [{low:+.4f}, {high:+.4f}]"
             leads.append(ABSENT if gap is None else shown)
         columns[f"lead ({100 * self.settings.level:g} %)"] = leads
-        for head, shares in self.share_columns(board, "annotations").items():
-            count = DRAWS if head == "P(first) images" else board.count
-            columns[head] = [format_share(share, count) for share in shares]
-        if board.images is not None:
-            sets = [places or (0, 0) for places in board.places]
-            columns["places"] = [f"{low}" if low == high else f"{low}–{high}" for low, high in sets]
+        source = list(board.samples)[-1]  # both, if there are two
+        first_in, kept_in = ("P(first)", "P(keeps)") if source == "errors" else ("first in", "kept in")
+        columns[first_in] = [format_share(board.p_first(i)[source], board.count) for i in ranks]
+        if board.p_first_images[0] is not None:
+            columns["P(first)"] = [format_share(share, DRAWS) for share in board.p_first_images]
+        columns[kept_in] = [format_share(board.p_keeps(i)[source], board.count) for i in ranks]
         columns["flip"] = [self.flip_of(metric, i) for i in ranks]
+        return Table.of("detector", list(board.names), columns)
+
+    def source_table(self, metric: str) -> Table | None:
+        """Return the shares by source of uncertainty, standard deviation, Γ and own boxes; None if there is no more."""
+        board, ranks = self.boards[metric], range(len(self.boards[metric].names))
+        columns: dict[str, list[Any]] = {}
+        if board.images is not None:
+            columns["sd"] = [sd for sd, _ in board.spread]
+        if len(board.samples) > 1:
+            for head, shares in self.share_columns(board, "annotations").items():
+                if head != "P(first) images":
+                    columns[head] = [format_share(share, board.count) for share in shares]
         if self.errors.mean("spurious"):
             gammas = [self.gamma_of(metric, i) for i in ranks]
             columns["Γ"] = [ABSENT if g is None else f"{g:.2f}" if g < 100 else f"{g:.0f}" for g in gammas]
         if self.pooling and metric == self.metric:
             columns["own boxes"] = [f"{self.pooling[name]:+.4f}" for name in board.names]
-        return Table.of("detector", list(board.names), columns)
+        if not columns:
+            return None
+        names = list(board.names)
+        return replace(Table.of("detector", names, columns, title=f"{metric} by source of uncertainty"), is_detail=True)
 
     def contents(self) -> list[Part]:
         """Everything that is printed, from top to bottom."""
@@ -526,6 +548,8 @@ class Leaderboard(Display):
             table = self.shown_table(metric)
             parts.append(Table(table.head, table.rows, title=metric) if len(self.boards) > 1 else table)
             parts += self.describe_ranking(board)
+            if board.samples and (details := self.source_table(metric)) is not None:
+                parts.append(details)
         for more in (self.gold, self.plan):
             parts += more.contents() if more is not None else []
         cuts = describe_cuts({name: [found for whose, found in self.findings if whose == name] for name in self.names})
@@ -543,11 +567,15 @@ class Leaderboard(Display):
         )
         lines = [tied, f"whole ranking kept: {whole}"]
         lines += [f"tied in every simulation: {one} and {two}" for one, two in board.copies]
-        lines += [
-            f"warning: in the mean under {SOURCES[source]}, {second} ranks above {first}: the ranking by score is not "
-            "the likeliest one"
-            for source, first, second in board.turned
+        turned: dict[tuple[str, str], list[str]] = {}
+        for source, first, second in board.turned:
+            turned.setdefault((first, second), []).append(source)
+        reversals = [
+            f"{second} above {first} ({', '.join(SOURCES[source] for source in sources)})"
+            for (first, second), sources in turned.items()
         ]
+        if reversals:
+            lines.append(f"warning: the ranking by score is not the likeliest one; in the mean, {'; '.join(reversals)}")
         for i, first in enumerate(board.names[:-1]):
             odds, gamma = self.odds_of(board.metric, i), self.gamma_of(board.metric, i)
             if odds is None:
@@ -566,29 +594,14 @@ class Leaderboard(Display):
 
     @property
     def notes(self) -> list[str]:
-        """The legend of the printed table, and the assumptions."""
-        if not self.board.samples:
+        """What was simulated, assumed and not covered, with the legend of the tables."""
+        board = self.board
+        if not board.samples:
             return []
         draws = self.settings.draws
         simulated = "simulation" if draws == 1 else "simulations"
-        notes = [
-            f"{draws:,} {simulated}, sources of uncertainty: {', '.join(self.board.sources)}; they show how stable the "
-            "ranking is and do not estimate true scores"
-        ]
-        if "errors" in self.board.samples:
-            notes.append(
-                "P(first), P(keeps): probability that a detector is first, and keeps its rank, given the model"
-            )
-        if self.board.images is not None:
-            notes.append(
-                "first in, kept in: share of resamples, no probability: the leader on these images was probably lucky"
-            )
-            if self.board.p_first_images[0] is not None:
-                notes.append(
-                    "P(first) images: probability to be first on all images, if these detectors are as alike as their "
-                    "scores suggest (hierarchical shrinkage)"
-                )
-        if "errors" in self.board.samples:
+        notes = [f"{draws:,} {simulated}, sources of uncertainty: {', '.join(board.sources)}"]
+        if "errors" in board.samples:
             notes.append(f"assumed: {self.errors.assumption}")
             if self.simulation is not None and len(self.simulation.verdicts):
                 count = len(self.simulation.verdicts)
@@ -600,39 +613,64 @@ class Leaderboard(Display):
                 f"P(first) of {self.names[0]} under annotation errors depends on how many missing objects are "
                 f"detectable (--detectable): {known}"
             )
-        if self.board.images is not None:
-            notes.append(
-                "lead over the next detector and places (ranks that cannot be excluded, all at once; Mogstad et al.) "
-                "are from the bootstrap of images"
-            )
-            notes.append(self.interval_legend())
+        if board.images is not None:
+            notes += [f"no interval around {self.metric}: {self.no_interval}"] * (not self.shows_intervals)
             notes += [f"no interval of a lead: expected at least {MIN_RESAMPLES} draws"] * (draws < MIN_RESAMPLES)
-            units = self.board.units
-            if self.board.is_grouped and units is not None and units < ENOUGH_GROUPS:
+            if board.is_grouped and board.units is not None and board.units < ENOUGH_GROUPS:
                 notes.append(
-                    f"warning: {units} groups of images: with fewer than {ENOUGH_GROUPS}, intervals, places and ties "
-                    "are approximate"
+                    f"warning: {board.units} groups of images: with fewer than {ENOUGH_GROUPS}, intervals, places and "
+                    "ties are approximate"
                 )
-        if self.influence:
-            notes.append(self.influence_legend())
         if self.vanishing is not None and self.vanishing >= 0.05:
             notes.append(
                 f"on average {self.vanishing:.1f} classes are in no image of a resample and do not count there"
             )
+        return [*notes, NOT_COVERED, *self.legend()]
+
+    def legend(self) -> list[Legend]:
+        """Return the explanations of the columns."""
+        board = self.board
+        lines = ["Simulations show how stable the ranking is; they do not estimate true scores."]
+        if board.images is not None:
+            lines.append(
+                "place: rank by score, and in parentheses the ranks that cannot be excluded, for all detectors at once "
+                "(Mogstad et al.). lead: difference to the next detector. Both are from the bootstrap of images."
+            )
+            lines += [self.interval_legend()] * self.shows_intervals
+            lines.append(
+                "first in, kept in: share of simulations in which a detector is first, and in which it keeps its rank "
+                "toward its neighbours. Over resampled images this is no probability: the leader on these images was "
+                "probably lucky."
+            )
+            if board.p_first_images[0] is not None:
+                lines.append(
+                    "P(first): probability to be first on all images, if these detectors are as alike as their scores "
+                    "suggest (hierarchical shrinkage)."
+                )
+        if "errors" in board.samples:
+            heads = (
+                ["P(first)", "P(keeps)"]
+                if len(board.samples) == 1
+                else ["P(first) annotations", "P(keeps) annotations"]
+            )
+            lines.append(
+                f"{', '.join(heads)}: probability that a detector is first, and that it keeps its rank, under the "
+                "assumed annotation errors."
+            )
+        if self.influence:
+            lines.append(self.influence_legend())
         if self.pool is not None and self.settings.missing_from == "pool":
-            notes.append(f"{POOL} (own boxes: how much each gains)" if self.pooling else POOL)
-        return [*notes, NOT_COVERED]
+            lines.append(f"{POOL} (own boxes: how much each gains)." if self.pooling else f"{POOL}.")
+        return [Legend(line) for line in lines]
 
     def interval_legend(self) -> str:
-        """The legend of the interval around the score, or why there is none."""
-        if not self.shows_intervals:
-            return f"no interval around {self.metric}: {self.no_interval}"
+        """The legend of the interval around the score."""
         one = self.board.intervals[0]
         largest = max(interval.excess for interval in self.board.intervals)
-        legend = f"{100 * one.level:g} % confidence interval of the score, by random halves of the images"
+        legend = f"±: {100 * one.level:g} % confidence interval of the score, by random halves of the images"
         if one.images == one.measured_on:
-            legend = f"±: {legend}, for other test sets of {one.measured_on:,} images"
-        return f"{legend}; {self.metric} of {one.measured_on:,} images lies above that of more by up to {largest:.4f}"
+            legend += f", for other test sets of {one.measured_on:,} images"
+        return f"{legend}. {self.metric} of {one.measured_on:,} images lies above that of more by up to {largest:.4f}."
 
     def influence_legend(self) -> str:
         """The legend of the columns flip and Γ."""
@@ -641,12 +679,12 @@ class Leaderboard(Display):
             legend += " (–: none found, or the two are tied)"
         if self.errors.mean("spurious"):
             legend += (
-                "; Γ: odds by which spurious annotations must favour this detector until the two are tied (first "
+                ". Γ: odds by which spurious annotations must favour this detector until the two are tied (first "
                 "order, spurious annotations only)"
             )
             if any(None in found.gamma[:-1] for found in self.influence.values()):
                 legend += " (–: no odds do, or the two are tied)"
-        return legend
+        return f"{legend}."
 
     def board_dict(self, metric: str) -> dict[str, Any]:
         """Return the documented keys about one score."""

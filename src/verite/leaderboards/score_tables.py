@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -20,12 +20,12 @@ import numpy as np
 
 from verite import __version__
 from verite.csv_files import read_csv
-from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
+from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt, spell_option
 from verite.files import find_path
 from verite.leaderboards.result import Board
 from verite.model.comparison import check_comparable, distinct_names
 from verite.model.results import Results, to_json
-from verite.model.tables import Display, Part, Table
+from verite.model.tables import Display, Legend, Part, Table
 from verite.settings import Choice, Count, Number, Option, Setting, Settings, Whole
 from verite.signature import Signature
 from verite.statistics.intervals import check_level
@@ -37,13 +37,19 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-Better = Literal["higher", "lower"]
+Better = Literal["auto", "higher", "lower"]
 Average = Literal["mean", "rank"]
 Missing = Literal["stop", "worst", "drop"]
 # Columns that are recognised by their names; the first is that of messages.
 CASE_COLUMNS = ("case", "image", "item", "volume", "file", "id", "name")
 SYSTEM_COLUMNS = ("system", "detector", "algorithm", "model", "method", "team")
-SCORE_COLUMNS = ("score", "value", "F1", "PQ", "mIoU", "Dice", "AP", "iou", "accuracy")
+SCORE_COLUMNS = ("score", "value", "F1", "PQ", "mIoU", "Dice", "AP", "iou", "accuracy", "right")
+# Scores of which lower ones are better, beside those of verite's own metrics; without digits and signs.
+ERROR_SCORES = frozenset(
+    ("hausdorff", "hd", "hausdorffdistance", "assd", "asd", "msd", "masd", "mae", "mse", "rmse", "error", "errors",
+     "loss", "distance", "missrate", "lamr", "volumedifference", "rvd", "avd")
+)  # fmt: skip
+SCENE_SCORE_COLUMNS = frozenset(("score", "matches", "missed", "spurious"))  # of images.csv of `verite scene-score`
 OBJECT_COLUMN = "truth"  # of objects.csv: the ground-truth object of an image
 BOX_COLUMNS = ("x", "y", "x1", "xmin", "left", "bbox", "box", "label", "category", "PredictionString")
 TASK_STREAM = 40  # of random numbers
@@ -62,7 +68,9 @@ class ScoreSettings(Settings):
     task: Option[str | None] = Setting(
         None, "Column of tasks in a table of scores, which all count alike.", metavar="COLUMN"
     )
-    better: Option[Better] = Choice("higher", "Which scores of a table are better.", Better)
+    better: Option[Better] = Choice(
+        "auto", "Which scores of a table are better: auto is lower for known errors and distances.", Better
+    )
     average: Option[Average] = Choice("mean", "Order systems of a table by the mean score or the mean rank.", Average)
     missing: Option[Missing] = Choice(
         "stop", "Cases without a score of some system: stop, worst (the worst score), drop (the case).", Missing
@@ -97,6 +105,8 @@ class CaseScores:
         The name of the score.
     path : str
         The file or files, for messages.
+    is_error : bool
+        Whether lower scores are better, as far as the name of the score tells.
     """
 
     systems: tuple[str, ...]
@@ -106,6 +116,7 @@ class CaseScores:
     tasks: list[str] | None = None
     score: str = "score"
     path: str = "scores"
+    is_error: bool = False
 
     def fill(self, missing: Missing, *, higher: bool) -> CaseScores:
         """Return the scores without gaps: with the worst score of the table, or without the cases that have gaps.
@@ -124,22 +135,21 @@ class CaseScores:
             return self
         if missing == "stop":
             row, column = (int(found[0]) for found in np.nonzero(gaps))
+            worst, drop = (spell_option("missing", way) for way in ("worst", "drop"))
             raise DataError(
                 f"{self.path}: expected a score of every system for every case, found none of {self.systems[column]!r} "
-                f"for {self.cases[row]!r} ({int(gaps.sum()):,} are absent); missing: worst or drop"
+                f"for {self.cases[row]!r} ({int(gaps.sum()):,} are absent); {worst} counts the worst score, "
+                f"{drop} leaves such cases out"
             )
         if missing == "worst":
-            worst = float(np.nanmin(self.values) if higher else np.nanmax(self.values))
-            return CaseScores(
-                self.systems, self.cases, np.where(gaps, worst, self.values), self.clusters, self.tasks, self.score,
-                self.path,
-            )  # fmt: skip
+            lowest = float(np.nanmin(self.values) if higher else np.nanmax(self.values))
+            return replace(self, values=np.where(gaps, lowest, self.values))
         kept = np.flatnonzero(~gaps.any(axis=1)).tolist()
         if not kept:
             raise DataError(f"{self.path}: expected cases with a score of every system, found none")
         clusters, tasks = (None if part is None else [part[i] for i in kept] for part in (self.clusters, self.tasks))
         cases = [self.cases[i] for i in kept]
-        return CaseScores(self.systems, cases, self.values[kept], clusters, tasks, self.score, self.path)
+        return replace(self, cases=cases, values=self.values[kept], clusters=clusters, tasks=tasks)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -236,11 +246,10 @@ class ScoreLeaderboard(Display):
             leads.append("–" if gap is None else shown)
         sets = [places or (0, 0) for places in board.places]
         columns: dict[str, list[Any]] = {
-            "place": [str(i + 1) for i in range(len(board.names))],
+            "place": [f"{i + 1}" if low == high else f"{i + 1} ({low}–{high})" for i, (low, high) in enumerate(sets)],
             self.metric: (self.sign * board.scores).tolist(),
             "sd": [sd for sd, _ in board.spread],
             f"lead ({level})": leads,
-            "places": [f"{low}" if low == high else f"{low}–{high}" for low, high in sets],
         }
         parts: list[Part] = [Table.of("system", list(board.names), columns)]
         groups = "; ".join(format_group(group, board.names) for group in board.groups)
@@ -249,13 +258,19 @@ class ScoreLeaderboard(Display):
             table = self.significance_table()
             parts.append(Table(table.head, table.rows, title=f"significance ({level}, all pairs at once)"))
         what = "clusters" if self.scores.clusters is not None else "cases"
-        sentence = f"{len(self.scores.cases):,} cases"
+        sentence = f"{self.settings.better} is better; {len(self.scores.cases):,} cases"
         sentence += f" in {self.units:,} clusters" if self.scores.clusters is not None else ""
         if self.scores.tasks is not None:
             sentence += f", {len(set(self.scores.tasks))} tasks that count alike"
         parts.append(f"{sentence}; {self.settings.draws:,} bootstrap resamples of {what}, intervals by Student's t")
         if self.units < ENOUGH_GROUPS:
             parts.append(f"warning: {self.units} {what}: with fewer than {ENOUGH_GROUPS}, intervals are approximate")
+        parts.append(
+            Legend(
+                "place: rank, and in parentheses the ranks that cannot be excluded, for all systems at once. lead: "
+                "difference to the next system. sd: standard deviation over the resamples."
+            )
+        )
         return [*parts, self.signature]
 
     @property
@@ -308,7 +323,7 @@ def score_leaderboard(
     score: str | None = None,
     cluster: str | None = None,
     task: str | None = None,
-    better: Better = "higher",
+    better: Better = "auto",
     average: Average = "mean",
     missing: Missing = "stop",
     draws: int = 1000,
@@ -329,8 +344,9 @@ def score_leaderboard(
         The column of units that belong together, such as patients: these are resampled.
     task : str, optional
         The column of tasks. Tasks count alike, and are strata of the resampling.
-    better : {"higher", "lower"}, default "higher"
-        Which scores are better.
+    better : {"auto", "higher", "lower"}, default "auto"
+        Which scores are better: "auto" is lower for the scene score and for known errors and distances (Hausdorff,
+        ASSD, MAE, miss rate and others), else higher. The printed text says which.
     average : {"mean", "rank"}, default "mean"
         Order by the mean score, or by the mean rank within cases (with tasks, standardised by the number of systems).
     missing : {"stop", "worst", "drop"}, default "stop"
@@ -373,6 +389,8 @@ def rank_scores(scores: CaseScores, settings: ScoreSettings) -> ScoreLeaderboard
         raise DataError(f"{scores.path}: expected at least two systems, found {len(scores.systems)}")
     if not len(scores.cases):
         raise DataError(f"{scores.path}: expected cases, found none")
+    if settings.better == "auto":
+        settings = settings.change(better="lower" if scores.is_error else "higher")
     full = scores.fill(settings.missing, higher=settings.better == "higher")
     oriented = full.values if settings.better == "higher" else -full.values
     tasks = full.tasks or ["" for _ in full.cases]
@@ -458,7 +476,26 @@ def scores_of_columns(given: Mapping[Any, Any], settings: ScoreSettings) -> Case
         raise BadParameter(f"scores: expected as many scores of every system, found {lengths}")
     values = np.stack(columns, axis=1) if columns else np.zeros((0, 0))
     cases = [str(i) for i in range(len(values))]
-    return CaseScores(tuple(map(str, given)), cases, values, score=settings.score or "score")
+    score = settings.score or "score"
+    return CaseScores(tuple(map(str, given)), cases, values, score=score, is_error=is_error_score(score))
+
+
+def is_error_score(name: str, columns: Iterable[str] = ()) -> bool:
+    """Return whether lower values of a score are better, by its name and the other columns of its table.
+
+    >>> [is_error_score(name) for name in ("HD95", "Hausdorff distance", "Dice", "gce", "iou")]
+    [True, True, False, True, False]
+    >>> is_error_score("score", ["image", "score", "truths", "preds", "matches", "missed", "spurious"])
+    True
+    """
+    from verite.metrics.catalogue import ALIASES, load_builtin, metric
+
+    if name == "score" and set(columns) >= SCENE_SCORE_COLUMNS:
+        return True
+    if re.sub("[^a-z]", "", name.casefold().removeprefix("mean ")) in ERROR_SCORES:
+        return True
+    load_builtin()
+    return name.casefold() in ALIASES and metric(name).better == "lower"
 
 
 def find_column(head: Sequence[str], wanted: str | None, usual: Sequence[str], what: str, path: Any) -> str | None:
@@ -539,6 +576,7 @@ def read_table(path: Any, settings: ScoreSettings) -> CaseScores:
     return CaseScores(
         tuple(names), [name for _, name in keys], values, facts.get("cluster"), facts.get("task"),
         settings.score or score or "score", str(place),
+        is_error_score(settings.score or score or "score", head if system is not None else ()),
     )  # fmt: skip
 
 
@@ -554,9 +592,11 @@ def join_tables(paths: Sequence[Path], settings: ScoreSettings) -> CaseScores:
     rows: dict[tuple[str, str], dict[str, float]] = {}
     clusters: dict[tuple[str, str], str] = {}
     score = settings.score
+    head: tuple[str, ...] = ()
     for path, name in zip(paths, systems, strict=True):
         place = find_path(path)
         table = read_csv(place, "a header such as image,F1")
+        head = tuple(table.head)
         case = find_column(table.head, settings.case, CASE_COLUMNS, "case", place)
         score = find_column(table.head, score, SCORE_COLUMNS, "score", place)
         cluster = find_column(table.head, settings.cluster, (), "cluster", place)
@@ -584,6 +624,7 @@ def join_tables(paths: Sequence[Path], settings: ScoreSettings) -> CaseScores:
         tuple(systems), [name for _, name in rows], values.reshape(len(rows), len(systems)),
         [clusters[key] for key in rows] if clusters else None,
         [task for task, _ in rows] if settings.task else None, score or "score", ", ".join(map(str, paths)),
+        is_error_score(score or "score", head),
     )  # fmt: skip
 
 
@@ -612,4 +653,5 @@ def scores_of_results(results: Mapping[str, Results], settings: ScoreSettings) -
     values = np.stack(columns, axis=1)
     kept = np.flatnonzero(~np.isnan(values).all(axis=1))
     cases = [images.name(int(i)) for i in kept]
-    return CaseScores(tuple(map(str, results)), cases, values[kept], score=score, path="results")
+    is_error = given[0].is_error(score)
+    return CaseScores(tuple(map(str, results)), cases, values[kept], score=score, path="results", is_error=is_error)

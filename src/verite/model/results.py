@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite import __version__
 from verite.arrays import np
-from verite.errors import BadParameter, UnknownMetric, did_you_mean, excerpt
+from verite.errors import BadParameter, UnknownMetric, did_you_mean, excerpt, spell_option
 from verite.files import without_suffix
 from verite.hooks import hook
 from verite.model.annotations import Annotations
@@ -148,12 +148,19 @@ CUT = "V308"  # predictions cut at a confidence threshold: noted wherever AP is 
 
 
 def describe_cuts(findings: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return one line per confidence threshold at which predictions were cut; `findings` are by detector."""
+    """Return one line per confidence threshold at which predictions were cut; `findings` are by detector.
+
+    Thresholds of more than three detectors are summed up in one line: all warnings name each on its own.
+    """
     names: dict[str, list[str]] = {}
     for name, found in findings.items():
         for finding in found:
             if finding.code == CUT:
                 names.setdefault(finding.message, []).append(name)
+    count = sum(map(len, names.values()))
+    if count > 3:
+        who = f"all {count}" if count == len(findings) else f"{count} of {len(findings)}"
+        return [f"{CUT} {who} detectors have no predictions below a confidence threshold, which lowers their AP"]
     return [
         f"{CUT} {': '.join(part for part in (', '.join(said), message) if part)}" for message, said in names.items()
     ]
@@ -484,7 +491,9 @@ class Results(Display):
             found.append("the truth has no objects: there is nothing to be found")
         is_rotated = any(side.source.format == "dota" or side.source.has_angles for side in (self.truth, self.pred))
         if is_rotated and self.protocol in ("coco", "voc") and self.words is BOXES:
-            found.append("boxes are rotated; the upright ones around them were compared, see --on rotated")
+            found.append(
+                f"boxes are rotated; the upright ones around them were compared, see {spell_option('on', 'rotated')}"
+            )
         if self.findings:
             cut = describe_cuts({"": self.findings})
             count = len(self.findings) - len(cut)

@@ -57,17 +57,24 @@ class Display:
         width
             Columns of the terminal: wider lines are wrapped, wider tables printed in groups of columns.
         legend
-            Whether to explain columns and terms, too; else one line says how to get that.
+            Whether to explain columns and terms and to show tables of details, too; else one line says how to get that.
         """
         if type(self).__str__ is not Display.__str__:  # a layout of its own, such as a metric card
             return str(self)
         from verite.model.styles import render, text_style
 
         parts = list(self.contents())
-        if not legend and (explained := [part for part in parts if isinstance(part, Legend)]):
+        is_detail = [isinstance(part, Legend) or (isinstance(part, Table) and part.is_detail) for part in parts]
+        if not legend and any(is_detail):
             hint = "--legend" if IS_COMMAND_LINE.get() else "to_text(legend=True)"
-            parts[parts.index(explained[0])] = Aside(f"columns and terms: {hint}")
-            parts = [part for part in parts if not isinstance(part, Legend)]
+            what = (
+                "columns, terms and details"
+                if any(isinstance(part, Table) and part.is_detail for part in parts)
+                else "columns and terms"
+            )
+            last = max(at for at, hidden in enumerate(is_detail) if hidden)
+            parts[last], is_detail[last] = Aside(f"{what}: {hint}"), False
+            parts = [part for part, hidden in zip(parts, is_detail, strict=True) if not hidden]
         return render(parts, text_style(width))
 
     def __str__(self) -> str:
@@ -186,6 +193,8 @@ class Bar(float):
 class Table(Display):
     """A header and rows; the first column is text, the others numbers. A `mean` row comes last, below a rule.
 
+    Text shows a table with `is_detail` on request only (`--legend`), other styles always.
+
     >>> Table.of("class", ["cat", "dog"], {"AP": [0.5, float("nan")], "truths": [3, 0]})
     class      AP  truths
     ─────  ──────  ──────
@@ -197,6 +206,7 @@ class Table(Display):
     rows: tuple[tuple[Any, ...], ...]
     mean: tuple[Any, ...] | None = None
     title: str = ""
+    is_detail: bool = False
 
     @classmethod
     def of(

@@ -319,7 +319,9 @@ class SceneScoreResults(Results):
         """Return bootstrap means of some scores, [draw, score], for weights of the images, [draw, image]."""
         if label is None:
             every = np.arange(len(self.known))
-            parts = [(every, self.scored.score) for score in scores if self[score]]
+            for score in scores:
+                self[score]  # raises for an unknown score
+            parts = [(every, self.scored.score) for _ in scores]
         else:
             parts = [self.rows_of(score, self.class_names.index(label)) for score in scores]
         return np.stack([draw_ratio(weights, image, own, np.ones(len(own))) for image, own in parts], axis=1)

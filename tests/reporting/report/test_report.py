@@ -315,3 +315,18 @@ def test_a_report_with_invalid_settings_is_refused(tmp_path, settings):
     (tmp_path / "a.html").write_text(f'<script type="application/json" id="verite">{data}</script>')
     with pytest.raises(vt.ReadError, match=r"a\.html"):
         report_settings(tmp_path / "a.html")
+
+
+def test_lower_is_better_in_a_report_of_miss_rates(tmp_path):
+    truth = vt.Annotations.of([str(i) for i in range(6)], ["person"] * 6, [[0, 0, 50, 100]] * 6)
+    few, all_found = (
+        vt.Annotations.of([str(i) for i in range(n)], ["person"] * n, [[0, 0, 50, 100]] * n, confidence=[0.9] * n)
+        for n in (2, 6)
+    )
+    path = vt.report(
+        truth, {"worse": few, "better": all_found}, tmp_path / "r.html", protocol="miss-rate", checks="off"
+    )
+    assert [one["name"] for one in vt.read_report(path)["systems"]] == ["better", "worse"]
+    page = path.read_text(encoding="utf-8")
+    heading = re.sub("<[^>]+>", "", page.split("<h1")[1].split("</h1>")[0].split(">", 1)[1])
+    assert heading.startswith("better leads worse by 0.667")  # 1/3 detected at every rate: 2/3 missed

@@ -482,7 +482,9 @@ class ReportDocument:
     changed, settings
         Settings of protocol and analysis that are not the defaults, and settings of the report.
     truth, detectors
-        Ground truth, and detectors by falling score.
+        Ground truth, and detectors, the best first.
+    is_error
+        Whether the first score is an error: lower is better.
     ranking
         Reliability of the ranking; None for one detector.
     findings, is_checked
@@ -502,6 +504,7 @@ class ReportDocument:
         "ranking": "leaderboard",
         "image_mode": None,
         "sections": None,
+        "is_error": None,
     }
 
     report: int  # revision of the document
@@ -522,6 +525,7 @@ class ReportDocument:
     command: str
     check: str
     sections: Mapping[str, Any]
+    is_error: bool = False
 
     @property
     def score(self) -> str:

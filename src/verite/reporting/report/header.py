@@ -85,7 +85,7 @@ def summarise(document: ReportDocument) -> Markup:
             return sentence(found, ".")
         listed = list_all([f"{ERROR_NOUNS.get(kind, kind)} ({number(cost)})" for kind, cost in costs])
         return sentence(found, "; ", listed, f" cost most {key}.")
-    gap = first.headline - others[0].headline
+    gap = (first.headline - others[0].headline) * (-1 if document.is_error else 1)
     if not gap >= 0.0005:
         tied = [detector_name(one.name) for one in document.detectors if abs(one.headline - first.headline) < 0.0005]
         if len(tied) > MOST_BESIDE:

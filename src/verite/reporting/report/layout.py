@@ -273,43 +273,17 @@ def assemble_page(
         Embedded images, JSON document and packed objects.
     """
     detectors = document.detectors
-    # The signature is printed on every sheet.
-    spelled = "".join(one if one.isascii() and one.isalnum() else f"\\{ord(one):x} " for one in detectors[0].signature)
-    colours = {"fill": SCORE_COLOUR} | {short: ERROR_COLOURS[kind] for kind, short in COLOUR_CLASSES.items()}
-    palette = "".join(f"--{key}:light-dark({one.light},{one.dark});" for key, one in colours.items())
-    style = f':root{{{palette}}}{read_resource("report.css")}@page{{@bottom-left{{content:"{spelled}"}}}}'
     source = "".join(read_resource(f"script/{file}.js") for file in SCRIPTS)
     script = "\n".join(line for line in map(str.strip, source.splitlines()) if line and not line.startswith("//"))
-    policy = (
-        f"default-src 'none'; script-src {digest(script)}; style-src {digest(style)}; img-src 'self' data:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    top = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="generator", content="verite"),
-        element("title", document.title),
-        element("style", Markup(style)),
-    )
-    mark = element(
-        "svg",
-        element("rect", x=2, y=2, width=13, height=13, rx=1, class_="mark-truth"),
-        element("rect", x=7, y=7, width=13, height=13, rx=1, class_="mark-pred"),
-        width=22,
-        height=22,
-        viewBox="0 0 22 22",
-        aria_hidden="true",
-    )
+    top = page_head(document.title, detectors[0].signature, script)
     footer = element("p", "Created by verite. Every number is in the data of the report: verite.read_report(path).")
     body = element(
         "body",
         element("a", "Skip to the summary", class_="skip", href="#main"),
         element(
             "div",
-            element("header", element("div", mark, "verite ", element("span", "report"), class_="brand")),
-            navigation(document, sections),
+            page_brand("report"),
+            navigation(sections),
             element("main", choose_pair(document), header, *contents, id="main"),
             element("footer", footer, class_="end"),
             class_="shell",
@@ -324,7 +298,44 @@ def assemble_page(
     return f"<!doctype html>\n{element('html', top, body, lang='en')}\n"
 
 
-def navigation(document: ReportDocument, sections: Sequence[DrawnSection]) -> Markup:
+def page_head(title: str, signature: str, script: str = "") -> Markup:
+    """Return the head of a page: title, style, and a policy that allows only this style and script."""
+    # The signature is printed on every sheet.
+    spelled = "".join(one if one.isascii() and one.isalnum() else f"\\{ord(one):x} " for one in signature)
+    colours = {"fill": SCORE_COLOUR} | {short: ERROR_COLOURS[kind] for kind, short in COLOUR_CLASSES.items()}
+    palette = "".join(f"--{key}:light-dark({one.light},{one.dark});" for key, one in colours.items())
+    style = f':root{{{palette}}}{read_resource("report.css")}@page{{@bottom-left{{content:"{spelled}"}}}}'
+    allowed = f"script-src {digest(script)}; " if script else ""
+    policy = (
+        f"default-src 'none'; {allowed}style-src {digest(style)}; img-src 'self' data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=policy),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="generator", content="verite"),
+        element("title", title),
+        element("style", Markup(style)),
+    )
+
+
+def page_brand(kind: str) -> Markup:
+    """Return the first line of a page: the mark of verite, and what kind of page it is."""
+    mark = element(
+        "svg",
+        element("rect", x=2, y=2, width=13, height=13, rx=1, class_="mark-truth"),
+        element("rect", x=7, y=7, width=13, height=13, rx=1, class_="mark-pred"),
+        width=22,
+        height=22,
+        viewBox="0 0 22 22",
+        aria_hidden="true",
+    )
+    return element("header", element("div", mark, "verite ", element("span", kind), class_="brand"))
+
+
+def navigation(sections: Sequence[DrawnSection]) -> Markup:
     """Return the list of contents."""
     links = element("ol", *(element("li", element("a", section.title, href=f"#{section.id}")) for section in sections))
     return element("nav", element("div", links), class_="side", aria_label="Sections")

@@ -147,11 +147,6 @@ def report(
     """
     if not isinstance(protocol, str) or protocol not in REGISTRY:
         raise BadParameter(f"protocol: expected one of {', '.join(REGISTRY)}, found {protocol!r}")
-    if protocol == "miss-rate":
-        raise BadParameter(
-            "protocol: expected one whose scores are better the higher they are, found 'miss-rate'; the report of coco "
-            "has the log-average miss rate among its operating points"
-        )
     images = None if images is None else path_of(images, "images")
     if card is not None:
         from verite.reporting.report.card import card_format
@@ -314,7 +309,9 @@ def render_report(
     """
     Comparison([one.results for one in detectors])  # raises NotComparable
     shown_images = ReportImages(detectors[0].results.truth, images, settings.pictures, output, settings.picture_budget)
-    ranked = sorted(detectors, key=lambda d: -np.nan_to_num(next(iter(d.results.scores.values())).value, nan=-1.0))
+    headline = next(iter(detectors[0].results.scores))
+    sign = 1.0 if detectors[0].results.is_error(headline) else -1.0
+    ranked = sorted(detectors, key=lambda d: np.nan_to_num(sign * d.results.scores[headline].value, nan=np.inf))
     stated = {key: value for key, value in (changed or {}).items() if key not in NOT_STATED}
     document = build_document(tuple(ranked), shown_images, settings, stated)
     if card is not None:
@@ -377,7 +374,7 @@ def build_document(
     Parameters
     ----------
     detectors
-        Detectors by falling score.
+        Detectors, the best first.
     images
         Where images are linked to.
     settings
@@ -431,6 +428,7 @@ def build_document(
             command=" ".join([command, *map(shlex.quote, as_options(settings.changed)), "-o report.html"]),
             check=f"{command} --check report.html",
             sections=sections,
+            is_error=first.results.is_error(next(iter(first.results.scores))),
         )
     )
 

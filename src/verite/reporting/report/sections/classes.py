@@ -111,7 +111,8 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ClassesData:
     data = results.class_table()
     keep = [i for i, word in enumerate(data.head) if word not in ("best F1", "at confidence")]
     rows = [[row[i] for i in keep] for row in data.rows]
-    rows.sort(key=lambda row: (not is_known(row[1]), row[1] if is_known(row[1]) else 0.0))
+    sign = -1.0 if results.is_error(next(iter(results.scores))) else 1.0
+    rows.sort(key=lambda row: (not is_known(row[1]), sign * row[1] if is_known(row[1]) else 0.0))
     shown = rows[: rows_per_detector(inputs)]
     best = dict(zip(detector.counts.names, detector.counts.best_thresholds, strict=True))
     cost = olrp = None
@@ -198,6 +199,8 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Classes
     filter_box = element("p", element("label", "Filter classes ", box), class_="row js", hidden="")
     if not known:
         about = "Predictions of each class."
+    elif document.is_error:
+        about = "Highest first; best-F1 threshold: the confidence with the best F1 of the class."
     elif (low := sum(row[1] < 0.5 * (one.headline or 0) for row in known)) > 1:
         about = f"{count_of(low, 'class', 'classes')} of {len(known)} are below half of the mean."
     else:
@@ -218,15 +221,15 @@ def summarise(document: ReportDocument, known: Sequence[list[Any]]) -> Markup:
     """Return the weakest and the strongest class; `known` are the rows with a score."""
     if not known:
         return sentence("No class has ground truth, so no class has a score.")
-    worst, best = min(known, key=lambda row: row[1]), max(known, key=lambda row: row[1])
-    word = document.score
+    low, high = min(known, key=lambda row: row[1]), max(known, key=lambda row: row[1])
+    word, (worst, best) = document.score, (high, low) if document.is_error else (low, high)
     if len(known) == 1:
         return sentence("The only class, ", name(worst[0]), f", is at {word} {number(worst[1])}.")
-    if best[1] - worst[1] < 0.0005:
+    if high[1] - low[1] < 0.0005:
         return sentence(f"All classes have the same {word}, {number(worst[1])}.")
-    if best[1] - worst[1] < 0.1:
-        span = f"All classes are within 0.1: {word} from {number(worst[1])} ("
-        return sentence(span, name(worst[0]), f") to {number(best[1])} (", name(best[0]), ").")
+    if high[1] - low[1] < 0.1:
+        span = f"All classes are within 0.1: {word} from {number(low[1])} ("
+        return sentence(span, name(low[0]), f") to {number(high[1])} (", name(high[0]), ").")
     weak = f" is the weakest class at {word} {number(worst[1])}, "
     return sentence(name(worst[0]), weak, name(best[0]), f" the strongest at {number(best[1])}.")
 
@@ -246,7 +249,11 @@ def class_table(document: ReportDocument, i: int, data: ClassesData) -> Markup:
     if costs:
         heads.append(column(f"{words[0]} and cost of errors", "l nosort"))
     heads += [
-        column(COUNTS.get(word, word), **({"aria_sort": "ascending"} if k == 0 else {})) for k, word in enumerate(words)
+        column(
+            COUNTS.get(word, word),
+            **({"aria_sort": "descending" if document.is_error else "ascending"} if k == 0 else {}),
+        )
+        for k, word in enumerate(words)
     ]
     heads += [column(word, "at js", hidden="") for word in ("TP", "FP")]
     heads += [column("best-F1 threshold"), *([column("oLRP")] if classes.oLRP else [])]

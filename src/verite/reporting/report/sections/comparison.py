@@ -239,7 +239,7 @@ def render(document: ReportDocument, images: ReportImages, pair: tuple[int, int]
         element("div", *(element("div", block) for block in blocks if block is not None), class_="two"),
         only_strips(mine, first, second),
         class_differences(document, mine, first, second, data),
-        score_differences(mine, first, second),
+        score_differences(mine, first, second, is_error=document.is_error),
         render_outcomes(mine, first, second),
     )
 
@@ -247,22 +247,25 @@ def render(document: ReportDocument, images: ReportImages, pair: tuple[int, int]
 def summarise(document: ReportDocument, pair: Pair, first: Detector, second: Detector) -> Markup:
     """Return which one is ahead and by how much, and which one detects more objects."""
     gap = pair.differences.get(document.score, Difference(None))
-    value = gap.value or 0.0
+    value = (gap.value or 0.0) * (-1 if document.is_error else 1)
     lead = sentence(
         detector_name(first.name), f" is {number(value)}\u00a0{document.score} ahead of ", detector_name(second.name)
     )
-    if not value >= 0.0005:
+    is_tied = not value >= 0.0005
+    if is_tied:
         lead = sentence(
             detector_name(first.name), " and ", detector_name(second.name), f" are tied in {document.score}"
         )
     elif is_known(gap.low):
         word = "" if gap.is_significant else ", not significant"
-        lead = sentence(lead, f" [{number(gap.low)}, {number(gap.high)}]{word}")
+        low, high = (-gap.high, -gap.low) if document.is_error and is_known(gap.high) else (gap.low, gap.high)
+        lead = sentence(lead, f" [{number(low)}, {number(high)}]{word}")
     more = pair.detections.second_only - pair.detections.first_only
     if more > 0:
         return sentence(lead, ", but ", detector_name(second.name), f" detects {count_of(more, 'more object')}.")
     if more < 0:
-        return sentence(lead, f" and detects {count_of(-more, 'more object')}.")
+        lead = sentence(lead, "; ", detector_name(first.name)) if is_tied else sentence(lead, " and")
+        return sentence(lead, f" detects {count_of(-more, 'more object')}.")
     return sentence(lead, "; both detect the same number of objects.")
 
 
@@ -341,12 +344,13 @@ def class_differences(
     known.sort(key=lambda one: (-abs(one[1].value or 0), one[0]))
     places = {label: k for k, label in enumerate(document.truth.class_names)}
     has_interval = any(is_known(one.low) for _, one in known)
-    better = sum(one.is_significant and (one.value or 0) > 0 for _, one in known)
-    worse = sum(one.is_significant and (one.value or 0) < 0 for _, one in known)
+    sign = -1 if document.is_error else 1
+    better = sum(one.is_significant and sign * (one.value or 0) > 0 for _, one in known)
+    worse = sum(one.is_significant and sign * (one.value or 0) < 0 for _, one in known)
     rows, values = [], []
     for label, one in known:
         scores = [data.class_scores[label][i] for i in (pair.first, pair.second)]
-        colour = "g" if has_interval and not one.is_significant else "w" if (one.value or 0) < 0 else ""
+        colour = "g" if has_interval and not one.is_significant else "w" if sign * (one.value or 0) < 0 else ""
         numbers = [*scores, one.value, *((one.low, one.high) if has_interval else ())]
         thousandths = [f"{value:.3f}".replace(".", "") if is_known(value) else "-" for value in numbers]
         values.append(" ".join([str(places.get(label, -1)), colour or "-", *thousandths]))
@@ -377,7 +381,7 @@ def class_differences(
     )
 
 
-def score_differences(pair: Pair, first: Detector, second: Detector) -> Markup:
+def score_differences(pair: Pair, first: Detector, second: Detector, *, is_error: bool) -> Markup:
     """Render the difference of every score, with a bar of its 95 % confidence interval; grey if it includes 0."""
     known = [(key, one) for key, one in pair.differences.items() if one.value is not None]
     if not known:
@@ -387,7 +391,9 @@ def score_differences(pair: Pair, first: Detector, second: Detector) -> Markup:
     rows = []
     for key, one in known:
         value, nan = one.value or 0.0, float("nan")
-        colour = "g" if has_interval and not one.is_significant else "w" if value < 0 else ""
+        colour = (
+            "g" if has_interval and not one.is_significant else "w" if (value > 0 if is_error else value < 0) else ""
+        )
         ends = (one.low, one.high) if is_known(one.low) and is_known(one.high) else (nan, nan)
         cells = [th(key), td(interval(value, *ends, (-1.05 * reach, 1.05 * reach), colour), kind="wide")]
         cells += [td(number(at.scores[key])) for at in (first, second)] + [td(signed(value))]
