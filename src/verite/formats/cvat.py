@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import UNLABELLED, ReadError, excerpt
+from verite.errors import UNLABELLED, ReadError, excerpt, spell_option
 from verite.files import write_atomically
 from verite.formats.format import Format, Options, PathProbe, check_name, flags_by_row
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
@@ -307,7 +307,9 @@ def write(annotations: Annotations, path: Path) -> None:
     if not images.sized:
         unsized = int(np.argmin(np.minimum(images.widths, images.heights)))
         found = f"none for {images.name(unsized)!r}"
-        raise ReadError(path, expected="the size of every image", found=found, remedy="give --images FOLDER")
+        raise ReadError(
+            path, expected="the size of every image", found=found, remedy=f"give {spell_option('images', 'FOLDER')}"
+        )
     check_mask_frames(annotations, path)
     shapes: list[list[str]] = [[] for _ in range(len(images))]
     corners, flags = annotations.regions.boxes.tolist(), flags_by_row(annotations)

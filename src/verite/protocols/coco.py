@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, did_you_mean, give_sizes, one_line
+from verite.errors import BadParameter, DataError, did_you_mean, give_sizes, one_line, spell_option
 from verite.evaluation.evaluation import RECALLS, Evaluation, Rules
 from verite.evaluation.points import (
     DIAGONAL,
@@ -527,18 +527,21 @@ class CocoResults(MeanResults):
         found: list[str] = []
         regions = self.pred.columns.regions
         if self.settings.on == "box" and not regions.has_all_boxes:
-            hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see --on mask"
+            hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see "
+            hint += spell_option("on", "mask")
             if regions.has_only_boxes:
-                hint = "predictions have keypoints and no boxes: boxes are those around the points; see --on keypoints"
+                hint = "predictions have keypoints and no boxes: boxes are those around the points; see "
+                hint += spell_option("on", "keypoints")
             found.append(hint)
         found += explain_low_score(self)
         # Objects that their file flags as ignored, a flag that COCO itself does not honour.
         count = int(self.truth.flag("ignore").sum()) if "ignore" in self.truth.columns.flag_names else 0
         if count and self.settings.ignored == "explicit":
-            option = "; --ignored count counts them" if self.PROTOCOL == "coco" else ""
-            found.append(f"{count:,} objects are marked as ignored and were ignored{option}")
+            hint = f"; {spell_option('ignored', 'count')} counts them" if self.PROTOCOL == "coco" else ""
+            found.append(f"{count:,} objects are marked as ignored and were ignored{hint}")
         elif count and self.settings.ignored != "drop":
-            found.append(f"{count:,} objects are marked as ignored and were counted; --ignored explicit ignores them")
+            hint = f"{spell_option('ignored', 'explicit')} ignores them"
+            found.append(f"{count:,} objects are marked as ignored and were counted; {hint}")
         if self.distances is not None:
             found.append(distance_sentence(self.distances[0], self.settings.max_distance, self.settings.pixel_size))
         return [*found, *super().notes]
