@@ -23,6 +23,8 @@ from verite.leaderboards.leaderboard import leaderboard as leaderboard
 from verite.leaderboards.result import Leaderboard as Leaderboard
 from verite.leaderboards.score_tables import ScoreLeaderboard as ScoreLeaderboard
 from verite.leaderboards.score_tables import score_leaderboard as score_leaderboard
+from verite.leaderboards.track_leaderboard import TrackErrors as TrackErrors
+from verite.leaderboards.track_leaderboard import TrackLeaderboard as TrackLeaderboard
 from verite.metrics.catalogue import localization as localization
 from verite.metrics.catalogue import metric as metric
 from verite.metrics.localize import localize as localize

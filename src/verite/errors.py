@@ -25,15 +25,6 @@ from typing import Any
 IS_COMMAND_LINE: ContextVar[bool] = ContextVar("is_command_line", default=False)
 
 
-def spell_option(name: str, value: str) -> str:
-    """Return how a setting is given: an option on the command line, a keyword argument in Python.
-
-    >>> spell_option("missing", "worst")
-    'missing="worst"'
-    """
-    return f"--{name.replace('_', '-')} {value}" if IS_COMMAND_LINE.get() else f'{name}="{value}"'
-
-
 def give_sizes(argument: str = "") -> str:
     """What to do where the size of an image is missing: options on the command line, arguments in Python.
 
@@ -48,6 +39,34 @@ def give_sizes(argument: str = "") -> str:
         return "give --image-size WIDTH,HEIGHT or --images FOLDER"
     first = f"{argument}, or " if argument else ""
     return f"give {first}image_size=(WIDTH, HEIGHT) or images=FOLDER to verite.read"
+
+
+def spell_option(name: str, value: object = None) -> str:
+    """Return an option of the command line, or in Python the argument of that name.
+
+    Lower-case values are words of a choice, quoted in Python; upper-case ones stand for what a user gives.
+
+    >>> spell_option("max_dets", "N"), spell_option("on", "mask"), spell_option("map")
+    ('max_dets=N', 'on="mask"', 'map=')
+    >>> token = IS_COMMAND_LINE.set(True)
+    >>> spell_option("max_dets", "N"), spell_option("on", "mask"), spell_option("map")
+    ('--max-dets N', '--on mask', '--map')
+    >>> IS_COMMAND_LINE.reset(token)
+    """
+    if IS_COMMAND_LINE.get():
+        return f"--{name.replace('_', '-')}" + ("" if value is None else f" {value}")
+    is_word = isinstance(value, str) and value != value.upper()
+    return f"{name}=" + ("" if value is None else f'"{value}"' if is_word else f"{value}")
+
+
+def to_format(name: str) -> str:
+    """Return how to choose a format to write: `--to coco`, in Python `format="coco"`."""
+    return f"--to {name}" if IS_COMMAND_LINE.get() else f'format="{name}"'
+
+
+def fix_file() -> str:
+    """Return how to write a corrected copy of a file, which the command line alone does."""
+    return "verite inspect FILE --fix OUT" + ("" if IS_COMMAND_LINE.get() else " on the command line")
 
 
 def ignore_classes() -> str:

@@ -58,6 +58,12 @@ def write_inputs(home: Path) -> None:
     boxes = [f"{frame},{i},{40 * i % 1000},{frame % 400},30,60,1,1,1" for frame in range(1, 3001) for i in range(1, 21)]
     (home / "gt.txt").write_text("\n".join(boxes))
     (home / "tracks.txt").write_text("\n".join(line[:-6] + ",0.9,-1,-1,-1" for line in boxes))
+    for folder in ("videos", "tracker"):  # six sequences of 200 frames
+        (home / folder).mkdir()
+        for name in "abcdef":
+            kept = [line for line in boxes if int(line.split(",", 1)[0]) <= 200]
+            ending = ",1,1,1" if folder == "videos" else ",0.9,-1,-1,-1"
+            (home / folder / f"{name}.txt").write_text("\n".join(line[:-6] + ending for line in kept))
     links = [f"https://example.org/{kind}/1_cat0_IoU0.{iou}.png" for kind, iou in (("large", 7), ("small", 5))]
     head = "WorkerId,Input.imageLink1,Input.imageLink2,Answer.detection1.1,Answer.detection2.2"
     votes = [f"{i % 40},{','.join(links)},{'true,false' if i % 3 else 'false,true'}" for i in range(4000)]
@@ -92,6 +98,7 @@ COMMANDS: tuple[tuple[float, str], ...] = (
     (2.0, "leaderboard truth.json pred.json pred.json --errors missing=0.05"),
     (2.0, "leaderboard truth.json pred.json pred.json --gold gold.json"),
     (2.0, "leaderboard scores.csv --draws 200000"),
+    (2.0, "leaderboard videos tracker tracker -m HOTA --resample sequence --errors missing=0.05,swapped=0.05"),
     (0.8, "agree truth.json other.json"),
     (1.5, "sweep truth.json conf=0.1.json conf=0.5.json"),
     (1.5, "judge make --from-study -o judged"),

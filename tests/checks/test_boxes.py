@@ -72,7 +72,7 @@ def test_corners_read_as_sizes_are_not_to_be_clipped():
 
     misread = found(corners)
     assert "V114" not in misread
-    assert "--truth-boxes xyxy" in misread["V109"].remedy
+    assert 'boxes="xyxy"' in misread["V109"].remedy
     assert "clip" not in misread["V109"].remedy
     # One box whose width is below its left edge cannot be corners: these are sizes, and boxes too large.
     corners[5, 2] = 100
@@ -82,6 +82,15 @@ def test_corners_read_as_sizes_are_not_to_be_clipped():
 def test_predictions_that_nobody_clipped_have_a_part_in_their_image():
     boxes = inside(20)
     boxes[:] = [999, 10, 1500, 90]
+    assert findings(boxes)["V109"].severity == "note"
+
+
+def test_large_predictions_that_leave_in_part_are_not_lost():
+    # 4 of 20 lie entirely outside, more than a tenth; with six more that leave in part it is unclipped boxes that do.
+    boxes = inside(20)
+    boxes[:4] = [1000, 10, 1900, 700]
+    assert findings(boxes)["V109"].severity == "warning"
+    boxes[4:10] = [600, 10, 1500, 700]
     assert findings(boxes)["V109"].severity == "note"
 
 
@@ -96,6 +105,12 @@ def test_three_images_rotated_are_named():
     assert found["V108"].examples[0] == "0.jpg: 400 x 300, box to 150, 390"
     assert "V109" not in found  # it follows
     assert "V108" not in findings(lying(2), is_truth=True, sizes=(400, 300))
+
+
+def test_predictions_of_one_place_in_many_frames_are_no_rotated_images():
+    assert "V108" not in findings(lying(3), sizes=(400, 300))
+    places = np.array([[50, 200, 150, 390], [160, 340, 290, 395], [10, 330, 40, 390]], dtype=np.float64)
+    assert findings(places, sizes=(400, 300))["V108"].count == 3
 
 
 def test_images_with_a_box_that_fits_neither_way_are_not_turned():

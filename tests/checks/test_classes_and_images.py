@@ -78,7 +78,7 @@ def test_of_more_than_six_classes_the_rest_is_counted():
 
 def test_numbers_for_names_want_a_list_of_names():
     named, numbered = (SimpleNamespace(labels=Labels(names)) for names in (["cat", "7"], ["6", "7"]))
-    assert "--names" in classes.advice_on_classes(["1", "2"], named, is_all=True)
+    assert "names=FILE" in classes.advice_on_classes(["1", "2"], named, is_all=True)
     assert classes.advice_on_classes(["1", "2"], numbered, is_all=True) == "the ground truth has '6', '7'"
     assert classes.advice_on_classes(["1", "dog"], named, is_all=False) == "the ground truth has 'cat', '7'"
 

@@ -238,6 +238,22 @@ def test_random_healthy_sets_raise_no_alarm(kind):
         assert examine_all(truth, pred) == [], (seed, data.recall)
 
 
+# Healthy sets that raised a false alarm once: large unclipped predictions (V109), one to four predictions (V203, V117),
+# an object that moves through a video (V101), two predictions each in three of 16 images (V214), and one unclipped
+# object in many frames (V108).
+@pytest.mark.parametrize(
+    ("seed", "number", "kind"),
+    [
+        (7401, 34, "huge"), (7403, 6, "huge"), (7404, 37, "centred"), (99177, 31, "huge"),
+        (7402, 39, "ordinary"), (7404, 2, "huge"), (7404, 29, "huge"), (6, 32, "ordinary"),
+        (7403, 13, "video"), (7404, 14, "perspective"), (7404, 19, "still"),
+    ],
+)  # fmt: skip
+def test_sets_that_raised_a_false_alarm_raise_none(seed, number, kind):
+    data = draw_set(np.random.default_rng((seed, number, KINDS.index(kind))), kind)
+    assert examine_all(*Files.of(data, "xywh").read()) == []
+
+
 @pytest.mark.parametrize("name", ADVERSARIES)
 def test_odd_data_and_bad_detectors_raise_no_alarm(name):
     for seed in range(5):

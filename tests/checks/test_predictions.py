@@ -132,6 +132,23 @@ def test_hard_images_are_without_predictions_together():
     assert unlooked(396, 1000).count("many_unpredicted") == 0
 
 
+def test_a_few_predicted_images_say_little_about_the_others():
+    """Six predictions, two in each of three images: 16 e^(-6/16) = 11.0 images of 16 would be without by chance."""
+    few = unlooked(13, 16)
+    assert few.expected_unpredicted == pytest.approx(16 * np.exp(-6 / 16))
+    assert not few.count("many_unpredicted")
+    many = unlooked(13, 16, per_image=40, found=40)  # 120 predictions in three images: 16 e^(-7.5) = 0.009
+    assert many.count("many_unpredicted") == 13
+
+
+@pytest.mark.parametrize(("count", "severity"), [(4, "note"), (5, "warning")])
+def test_five_predictions_of_classes_without_objects_are_a_warning(count, severity):
+    truth = [(f"{i}", "cat", 0, 0, 50, 50) for i in range(10)]
+    pred = [(f"{i}", "dog", 20, 20, 70, 70, 0.9 - i / 20) for i in range(count)]
+    found = [f for f in examine_pair(*sides(pair(truth, pred)), notes=True) if f.code == "V203"]
+    assert [f.severity for f in found] == [severity]
+
+
 def test_truth_with_confidences_is_a_warning(tmp_path):
     """The same file twice has AP 1, and says so."""
     rows = [("a", "cat", 0, 0, 50, 50, 0.9)]

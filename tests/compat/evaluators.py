@@ -1,8 +1,8 @@
 """Do the evaluators of others find the same on verite? ``python -m tests.compat.evaluators FOLDER`` asks those there.
 
 Below FOLDER are their sources, unchanged, each under the name of its repository. Their files are run on the same random
-sets with pycocotools and with verite under its name: what they print, log and return must be equal to the last bit.
-What they import of frameworks is stood in for.
+sets with pycocotools and faster-coco-eval, and with verite under their names: what they print, log and return must be
+equal to the last bit. What they import of frameworks is stood in for.
 """
 
 from __future__ import annotations
@@ -102,6 +102,10 @@ CLIENTS = {
                       {"rfdetr.datasets.coco_eval": "rfdetr/datasets/coco_eval.py"}, ("rfdetr", "supervision"),
                       {"rfdetr.util.misc": ALONE, "supervision": {"xyxy_to_xywh": lambda b: np.concatenate(
                           [b[:, :2], b[:, 2:] - b[:, :2]], 1)}}, {"max_dets": 50}),
+    "rf-detr from 1.10": Client("rf-detr", "rfdetr.evaluation.coco_eval", drives.drive_rfdetr,
+                                {"rfdetr.evaluation.coco_eval": "rfdetr/evaluation/coco_eval.py"}, ("rfdetr",),
+                                {"rfdetr.utilities.distributed": ALONE,
+                                 "rfdetr.utilities.logger": {"get_logger": drives.Logger}}),
     "torchvision's reference": Client("vision", "coco_eval", drives.drive_detr,
                                       {"coco_eval": "references/detection/coco_eval.py"}, ("utils",),
                                       {"utils": ALONE}),
@@ -180,6 +184,7 @@ def run_all(folder: Path, package: str, out: Path) -> None:
         import verite.compat
 
         verite.compat.install_as_pycocotools()
+        verite.compat.install_as_faster_coco_eval()
     import transformers.utils
 
     # A script of tomorrow on today's package, without what it trains on.
@@ -188,7 +193,7 @@ def run_all(folder: Path, package: str, out: Path) -> None:
     logging.disable(logging.WARNING)
     found: dict[str, Any] = {}
     for name, client in CLIENTS.items():
-        if not (folder / client.repository).exists():
+        if not all((folder / client.repository / file).is_file() for file in client.files.values()):
             continue
         try:
             found[name] = run_client(client, folder)
@@ -212,7 +217,7 @@ def compare_all(folder: Path) -> bool:
     is_same = True
     for name, client in CLIENTS.items():
         if name not in ours:
-            print(f"{name}: no {client.repository} in {folder}")
+            print(f"{name}: no such version of {client.repository} in {folder}")
             continue
         try:
             for side in (theirs, ours):

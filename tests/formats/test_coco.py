@@ -262,7 +262,9 @@ def test_results_of_images_without_ids_are_written_with_their_names(tmp_path):
 
 def test_results_are_not_written_with_made_up_class_ids(tmp_path):
     pred = vt.Annotations.of(["a"], ["boat"], [[1, 2, 3, 4]], confidence=[0.5])
-    with pytest.raises(vt.ReadError, match="expected classes with ids, found names only; take them from a truth"):
+    with pytest.raises(
+        vt.ReadError, match="expected classes with ids, found names only; take them from a ground truth with like=TRUTH"
+    ):
         vt.write(pred, tmp_path / "a.json", "coco-results")
     assert not list(tmp_path.iterdir())
 

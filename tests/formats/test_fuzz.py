@@ -18,7 +18,7 @@ TARGETS = [
     ("coco_results", "good", "results.json"),
     ("cvat", "good", "annotations.xml"),
     ("coco_folder", "good", "_annotations.coco.json"),
-    ("cvat", "video", "annotations.xml"),
+    ("cvat_video", "good", "annotations.xml"),
     ("data_yaml", "good", "data.yaml"),
     ("json_lines", "good", "results.jsonl"),
     ("kitti", "good", "000000.txt"),

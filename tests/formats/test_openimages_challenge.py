@@ -130,7 +130,7 @@ def test_masks_of_another_size_are_refused(tmp_path):
 
 def test_truth_without_masks_is_no_truth_for_masks(tmp_path):
     truth = vt.read(written(tmp_path, BOXES), image_size=(4, 4))
-    with pytest.raises(vt.DataError, match="expected masks, found boxes alone; compare them with --on box"):
+    with pytest.raises(vt.DataError, match='expected masks, found boxes alone; compare them with on="box"'):
         vt.openimages(truth, truth, on="mask", checks="off")
 
 

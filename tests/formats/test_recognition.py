@@ -15,7 +15,7 @@ from verite.formats.format import PathProbe
 FILES = {
     **dict.fromkeys(("coco", "coco_results", "coco_rotated", "datumaro", "json_lines", "label_studio"), "*/*"),
     **dict.fromkeys(("lvis", "parquet", "results_object", "via"), "*/*"),
-    **dict.fromkeys(("by_image", "image_lines"), "*/*"),
+    **dict.fromkeys(("by_image", "image_lines", "youtube_vis"), "*/*"),
     **dict.fromkeys(("azure_ml", "createml", "kaggle", "labelbox", "sagemaker", "scalabel"), "*/*"),
     "data_yaml": "*/*.yaml",
     "vision_language": "models/*",  # the answers of one model each; good/ is a folder of files per image

@@ -155,6 +155,7 @@ def test_most_formats_are_asked_the_same():
     assert {format.name for format in WRITTEN} - {format.name for format in COMMON} == {
         "cityscapes",
         "coco-rotated",
+        "cvat-video",
         "dota",
         "kitti-tracking",
         "lvis",

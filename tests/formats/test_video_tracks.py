@@ -83,10 +83,13 @@ def test_missing_track_ids_are_named(tmp_path: Path) -> None:
     assert "V502" in {finding.code for finding in vt.inspect(truth).findings}
 
 
-@pytest.mark.parametrize("format", ["coco", "table", "mot", "kitti-tracking"])
+@pytest.mark.parametrize("format", ["coco", "table", "mot", "kitti-tracking", "datumaro"])
 def test_tracks_survive_writing_and_reading(tmp_path: Path, format: str) -> None:
     truth = vt.read(coco_vid())
-    place = tmp_path / {"coco": "out.json", "table": "out.csv"}.get(format, "out")
+    if format == "datumaro":  # it has no videos but those in the names of items
+        names = [f"{v}/{f:06d}" for v, f in FRAMES]
+        truth = vt.Annotations.of(names, ["car"] * 5, [[x, y, x + w, y + h] for x, y, w, h in BOXES], track=TRACKS)
+    place = tmp_path / {"coco": "out.json", "table": "out.csv", "datumaro": "out.json"}.get(format, "out")
     vt.write(truth, place, format)
     found = vt.read(place)
     shift = 1 if format == "mot" else 0  # MOT counts frames from 1
@@ -103,7 +106,7 @@ def test_predictions_are_written_as_mot_with_confidences(tmp_path: Path) -> None
 
 def test_annotations_without_tracks_cannot_be_written_as_tracks(tmp_path: Path) -> None:
     truth = vt.Annotations.of(["a/1"], ["pedestrian"], [[0, 0, 5, 5]])
-    for format in ("mot", "mots", "kitti-tracking"):
+    for format in ("mot", "mots", "kitti-tracking", "cvat-video"):
         with pytest.raises(vt.ReadError, match="track ids"):
             vt.write(truth, tmp_path / format, format)
 
@@ -233,3 +236,49 @@ def test_lines_of_rare_spellings_are_read_like_others(tmp_path: Path) -> None:
     one, two = (vt.read(tmp_path / name / "gt" / "gt.txt", format="mot") for name in ("plain", "rare"))
     assert one.regions.boxes.tolist() == two.regions.boxes.tolist()
     assert [one.track.tolist(), one.ignore.tolist()] == [two.track.tolist(), two.ignore.tolist()]  # type: ignore[union-attr]
+
+
+def test_youtube_vis_results_beside_their_ground_truth() -> None:
+    """By hand: the boat's masks have IoU 1 and 12 / 20, the gull's 1 and 1; the third frame of the boat is empty."""
+    truth = vt.read(sample("youtube_vis", "good", "truth.json"))
+    pred = vt.read(sample("youtube_vis", "good", "results.json"), like=truth)
+    assert [truth.images.name(i) for i in range(3)] == ["quay/00000.jpg", "quay/00005.jpg", "quay/00010.jpg"]
+    assert facts(pred)[0] == ("quay", 0, 0, [0, 0, 4, 4])
+    assert truth.flag("crowd").tolist() == [False] * 4 + [True] * 2
+    found = vt.track(truth, pred, on="mask", checks="off")
+    assert found["MOTA"] == 1
+    assert found["MOTP"] == pytest.approx((1 + 0.6 + 1 + 1) / 4)
+    assert found["IDF1"] == 1
+
+
+def test_youtube_vis_results_alone_have_numbers() -> None:
+    pred = vt.read(sample("youtube_vis", "good", "results.json"))
+    assert pred.images.sequences is not None
+    assert pred.images.sequences.names == ("3",)
+    assert pred.labels.all_names == ("1", "4")
+    assert pred.confidence is not None
+    assert pred.confidence.tolist() == [0.9, 0.9, 0.5, 0.5]
+
+
+def test_cvat_video_is_written_with_pauses(tmp_path: Path) -> None:
+    """Track 7 pauses in a frame, track 9 ends early: neither may be interpolated or prolonged when read."""
+    rows = [(1, 7, 10), (2, 7, 12), (4, 7, 16), (1, 9, 50), (2, 9, 50)]
+    truth = vt.Annotations.of(
+        [f"v/{f:06d}" for f, _, _ in rows], ["car", "car", "car", "bus", "bus"],
+        [[x, 10, x + 20, 40] for *_, x in rows], track=[t for _, t, _ in rows],
+        sizes={f"v/{f:06d}": (200, 100) for f in range(1, 5)},
+    )  # fmt: skip
+    assert "track id" not in vt.write(truth, tmp_path / "v.xml", "cvat-video")
+    found = vt.read(tmp_path / "v.xml")
+    assert found.source.format == "cvat-video"
+    # MOT's frames count from 1, CVAT's from 0.
+    assert facts(found) == sorted(("frame", f - 1, t, [x, 10, 20, 30]) for f, t, x in rows)
+    assert [found.labels.name(i) for i in found.label] == ["car"] * 3 + ["bus"] * 2
+    text = (tmp_path / "v.xml").read_text()
+    assert "<size>4</size>" in text
+    assert text.count('outside="1"') == 2  # after frame 1 of track 7 and of track 9; frame 3 is the last
+
+
+def test_cvat_video_holds_one_sequence(tmp_path: Path) -> None:
+    with pytest.raises(vt.ReadError, match="expected one sequence, found 2"):
+        vt.write(vt.read(coco_vid()), tmp_path / "v.xml", "cvat-video")

@@ -79,7 +79,7 @@ def test_soft_masks_need_a_threshold():
     assert found([0.25, 0.5], 0.5) == [False, True]
     assert found(np.array([0, 100, 200], np.uint8), 0.5) == [False, True, True]  # of the largest value
     for odd in ([0.5], [np.nan], [np.inf], ["x"]):
-        assert "expected whole numbers, found others; give --mask-threshold" in refused(found, odd)
+        assert "expected whole numbers, found others; give mask_threshold=" in refused(found, odd)
 
 
 def test_spacings_of_volumes_are_rounded_to_six_digits(tmp_path):

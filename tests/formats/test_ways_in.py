@@ -109,7 +109,7 @@ def test_the_root_of_cityscapes_has_splits(tmp_path):
 
 def test_predictions_on_unknown_images_are_dropped_where_that_is_asked():
     truth = vt.read(TRUTH)
-    with pytest.raises(vt.DataError, match="unknown_images='drop'"):
+    with pytest.raises(vt.DataError, match='unknown_images="drop"'):
         vt.coco(truth, vt.read(FOUND, like=truth))
     pred = vt.read(FOUND, like=truth, unknown_images="drop")
     assert pred.source.notes == ("1 predictions on 1 images that the ground truth does not have were dropped",)

@@ -61,6 +61,10 @@ def test_a_resample_of_sequences_is_the_total_of_their_counts(results: dict[str,
 def test_blocks_and_none(results: dict[str, vt.TrackResults]) -> None:
     board = rank_trackers(results, ["HOTA"], resample="blocks:5", draws=20)
     assert board.units == 12
+    assert "intervals of HOTA from blocks are too short" in board.to_text(1000)
+    assert "too short" not in rank_trackers(results, ["MOTA"], resample="blocks:5", draws=20).to_text(1000)
+    assert "first in (blocks)" in board.shown("HOTA").head
+    assert "first in (sequences)" in rank_trackers(results, ["HOTA"], draws=20).shown("HOTA").head
     assert not rank_trackers(results, ["HOTA"], resample="none", draws=20).board.samples
     one = {
         name: vt.track(*(side.where(side.image < FRAMES) for side in (r.truth, r.pred)), checks="off")

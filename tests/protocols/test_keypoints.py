@@ -189,7 +189,7 @@ def test_a_truth_without_a_labelled_point_neither_rewards_nor_punishes() -> None
 
 def test_sigmas_come_from_the_option_the_truth_or_a_known_skeleton(tmp_path: Path) -> None:
     truth, results = one_pose([10, 10, 2], [20, 10, 1])
-    with pytest.raises(DataError, match=r"class 'person': expected sigmas, or 17 keypoints .* give --sigmas FILE"):
+    with pytest.raises(DataError, match=r"class 'person': expected sigmas, or 17 keypoints .* give sigmas=FILE"):
         overlap_of(truth, results)
     file = tmp_path / "sigmas.txt"
     file.write_text("[0.05]\n")

@@ -139,7 +139,7 @@ def test_who_compares_upright_boxes_of_turned_ones_is_told(tmp_path: Path) -> No
     }
     truth = vt.read(document)
     pred = vt.read([{"image_id": 1, "category_id": 1, "bbox": [50, 40, 20, 10, 30.0], "score": 0.9}], like=truth)
-    hint = "boxes are rotated; the upright ones around them were compared, see --on rotated"
+    hint = 'boxes are rotated; the upright ones around them were compared, see on="rotated"'
     for protocol in (vt.coco, vt.voc):
         assert hint in protocol(truth, pred).notes
         assert hint not in protocol(truth, pred, on="rotated").notes

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import verite as vt
 from tests.oracles.tracking import track_metrics
+from verite.cli import verite as command
 from verite.errors import DataError
 from verite.protocols.track import track
 
@@ -170,7 +172,7 @@ def test_tracks_of_cvat_and_visdrone_are_read(tmp_path: Path) -> None:
     (tmp_path / "pred" / "v.txt").write_text("\n".join(found))
     cvat = vt.read(tmp_path / "truth.xml")
     assert cvat.track is not None
-    assert cvat.track.tolist() == [0, 0, 0, 1, 1, 1]
+    assert cvat.track.tolist() == [1, 1, 1, 2, 2, 2]
     results = track(tmp_path / "gt", tmp_path / "pred", checks="off")
     assert results["MOTA"] == pytest.approx(5 / 6)
     assert results["IDF1"] == pytest.approx(10 / 11)
@@ -189,3 +191,57 @@ def test_a_bootstrap_takes_whole_sequences() -> None:
     assert drawn[1].tolist() == pytest.approx([results[name].value for name in ("MOTA", "IDF1")])
     with pytest.raises(vt.BadParameter, match="sequences"):
         results.draw_scores(["MOTA"], np.array([[1.0, 2, 0, 0]]))
+
+
+def two_sequences(*, confidence: bool = False) -> vt.Annotations:
+    """Sequence b is twice as long as a, and has a track more."""
+    rows = [("a", f, 1) for f in range(4)] + [("b", f, t) for f in range(8) for t in (1, 2)]
+    rows = [row for i, row in enumerate(rows) if not (confidence and i % 5 == 3)]
+    return vt.Annotations.of(
+        [f"{s}/{f:06d}" for s, f, _ in rows], ["car"] * len(rows),
+        [[30 * t, f, 30 * t + 20, f + 20] for _, f, t in rows],
+        track=[t + (confidence and f > 5) for _, f, t in rows],
+        confidence=[0.9] * len(rows) if confidence else None,
+    )  # fmt: skip
+
+
+def test_the_command_saves_plots(tmp_path: Path) -> None:
+    data = Path(vt.__file__).parent / "data" / "tracks"
+    out = tmp_path / "out"
+    words = ["track", str(data / "gt.txt"), str(data / "mole.txt"), "-q", "-o", str(out)]
+    assert CliRunner().invoke(command, words).exit_code == 0
+    assert {path.name for path in out.glob("*.png")} == {"hota.png", "switches.png", "tracks-gt.png"}
+
+
+def test_switches_over_time_are_within_the_axes() -> None:
+    """The line ends in the last frame at the number of switches."""
+    truth = moving({1: [(f, 0) for f in range(1, 31)]})
+    pred = moving({f // 10: [(g, 0) for g in range(f, f + 10)] for f in (1, 11, 21)}, 1.0)
+    axes = vt.plot(track(truth, pred, checks="off"), "switches")
+    (line,) = axes.lines
+    assert (line.get_xdata()[-1], line.get_ydata()[-1]) == (30, 2)
+    assert axes.get_xlim()[1] >= 30
+    assert axes.get_ylim()[1] >= 2
+
+
+def test_coco_per_sequence_is_each_sequence_alone() -> None:
+    truth, pred = two_sequences(), two_sequences(confidence=True)
+    results = vt.coco(truth, pred, per="sequence", checks="off")
+    table = results.sequence_table()
+    assert table.head == ("sequence", "AP", "AP50", "AP75", "AR100", "frames", "truths", "preds")
+    for name, *row in table.rows:
+        alone = [side.where(np.array([side.images.name(i)[0] == name for i in side.image])) for side in (truth, pred)]
+        expected = vt.coco(*alone, checks="off")
+        assert row[:4] == pytest.approx([expected[key].value for key in ("AP", "AP50", "AP75", "AR100")])
+        assert row[4:] == [{"a": 4, "b": 8}[name], len(alone[0]), len(alone[1])]
+    assert set(results.to_dict()["sequences"]) == {"a", "b"}
+    cat = vt.Annotations.of(["cat"], ["cat"], [[0, 0, 5, 5]])
+    single = vt.coco(cat, cat, per="sequence", checks="off")
+    with pytest.raises(DataError, match="SEQUENCE/NUMBER"):
+        single.sequence_table()
+
+
+def test_images_are_grouped_by_their_sequence() -> None:
+    from verite.leaderboards.bootstrap import image_groups
+
+    assert image_groups(two_sequences(), "sequence", "resample").tolist() == ["a"] * 4 + ["b"] * 8

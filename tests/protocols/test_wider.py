@@ -123,7 +123,7 @@ def test_lists_may_be_a_table_of_face_numbers(folder: Path) -> None:
 def test_without_lists_all_faces_are_one_subset(folder: Path) -> None:
     results = vt.wider(folder / "wider_face_val.mat", folder / "pred")
     assert list(results) == ["AP"]
-    assert any("--lists FOLDER" in note for note in results.file_notes)
+    assert any("lists=FOLDER" in note for note in results.file_notes)
 
 
 def test_a_missing_or_broken_list_is_said(folder: Path) -> None:

@@ -65,3 +65,16 @@ def test_images_that_are_no_frames_are_named() -> None:
     truth = vt.Annotations.of(["cat.jpg"], ["cat"], [[0, 0, 5, 5]])
     with pytest.raises(vt.DataError, match="expected frames named SEQUENCE/NUMBER"):
         FrameScores.of(vt.scene_score(truth, truth, checks="off"))
+
+
+def test_numbered_images_without_videos_are_named(tmp_path: Path) -> None:
+    names = ["street-001.jpg", "street-017.jpg", "pier-002.jpg"]
+    single = vt.Annotations.of(names, ["cat"] * 3, [[0, 0, 5, 5]] * 3)
+    found = FrameScores.of(vt.scene_score(single, single, checks="off"))
+    assert not found.is_stated
+    (warning,) = found.warnings
+    assert "3 images are taken as frames of 2 sequences ('street', 'pier')" in warning
+    assert warning.split()[0] in found.to_text()
+    assert found.to_dict()["is_stated"] is False
+    truth, pred = video(tmp_path)
+    assert not FrameScores.of(vt.scene_score(truth, pred, checks="off")).warnings

@@ -18,7 +18,7 @@ from verite.checks.readings import NAMES, SCALED, Reading, are_like_corners, cod
 from verite.checks.regions import COMPARED, agree, nearest, shape_bounds
 from verite.checks.sample import EDGE, Pair, Sample, Side, are_read_by_default
 from verite.checks.values import count_boxes, found_boxes, image_name, spell_box
-from verite.errors import IS_COMMAND_LINE
+from verite.errors import IS_COMMAND_LINE, fix_file
 from verite.model.annotations import FIVE_NUMBERS, Annotations
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
@@ -29,9 +29,13 @@ SIDE_WORDS: dict[SideName, str] = {"truth": "ground truth", "pred": "predictions
 
 FEWEST_LINES = 20  # boxes per side before both sides are said to be corners
 
-FEW_LINES = 3  # different ground-truth boxes before both box formats are said to fit ...
+FEW_LINES = 3  # different ground-truth boxes, and predictions, before both box formats are said to fit ...
 
 MOST_LINES = 200  # ... of the first so many
+
+CLEARLY_ALONG = 0.8  # rank correlation that shows corners whatever their size
+
+NARROW = 0.15  # share of boxes whose second point exceeds the first by less than a quarter, if they are corners
 
 FARTHER = 1.25  # boxes read as x, y, w, h that reach this many times as far as corners leave the image
 
@@ -166,14 +170,18 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
     """Find corners (x1, y1, x2, y2) on both sides that are read by default as left, top, width, height (V101).
 
     If both sides are misread in the same way, IoU cannot show it and AP is wrong without a warning. The second point
-    then exceeds the first in every box. If it also correlates with the first, over many boxes, these are corners: an
-    error. Otherwise both formats fit: a warning, where boxes read as width and height reach much farther than corners.
+    then exceeds the first in every box. If it also correlates with the first, over many boxes, either clearly or with
+    little distance in a good part of them, these are corners: an error. Otherwise both formats fit: a warning, if the
+    points correlate or if boxes read as width and height reach much farther than corners.
     """
     sides = (truth, pred)
     if not are_read_by_default(*sides) or any(s.unit != "px" or s.regions.kept != "xywh" for s in sides):
         return
-    is_certain = min(map(len, sides)) >= FEWEST_LINES and all(are_like_corners(s.regions.values, ALONG) for s in sides)
-    if not is_certain and not fit_both_readings(truth, pred):
+    are_alike = min(map(len, sides)) >= FEWEST_LINES and all(are_like_corners(s.regions.values, ALONG) for s in sides)
+    is_certain = are_alike and all(
+        share_of_narrow(s.regions.values) >= NARROW or are_like_corners(s.regions.values, CLEARLY_ALONG) for s in sides
+    )
+    if not are_alike and not fit_both_readings(truth, pred):
         return
     lines = len(truth) + len(pred)
     what = "lines" if truth.source.format == pred.source.format == "text" else "boxes"
@@ -195,12 +203,22 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
     )
 
 
+def share_of_narrow(values: Floats) -> float:
+    """Return the share of boxes whose second point exceeds the first by less than a quarter, in x or in y.
+
+    Such corners are of objects far from the origin, as are found in most images. Widths and heights of large objects
+    in the middle of images of many sizes exceed their left and top as well, and correlate with them, but not so.
+    """
+    first, second = values[:, :2], values[:, 2:]
+    return float(((second > first) & (second < FARTHER * first)).any(axis=1).mean())
+
+
 def fit_both_readings(truth: Annotations, pred: Annotations) -> bool:
     """Whether all boxes of both sides may be corners, and reach much farther when read as left, top, width, height.
 
     Where image sizes are known, boxes outside the image show the format (V114) instead.
     """
-    if truth.images.sized or len(truth) < FEW_LINES or not len(pred):
+    if truth.images.sized or min(len(truth), len(pred)) < FEW_LINES:
         return False
     values = np.concatenate([truth.regions.values, pred.regions.values])
     first, second = values[:, :2], values[:, 2:]
@@ -212,12 +230,16 @@ def fit_both_readings(truth: Annotations, pred: Annotations) -> bool:
 
 
 def count_different(corners: Floats, image: Ints) -> int:
-    """Count objects that are not the same one in another frame: of boxes with IoU ≥ 0.5 in other images, the first."""
+    """Count objects that are not the same one in another frame: of boxes with IoU ≥ 0.5 in other images, the first.
+
+    A box that has such an IoU with one of the image before is the same object too, however far it has moved since.
+    """
     overlaps = _core.box_iou(np.ascontiguousarray(corners), np.ascontiguousarray(corners)) >= FOUND
     is_same = overlaps & (image[:, None] != image[None, :])
+    is_moved = (overlaps & (image[:, None] == image[None, :] + 1)).any(axis=1)
     kept: list[int] = []
     for i in range(len(corners)):
-        if not is_same[i, kept].any():
+        if not is_moved[i] and not is_same[i, kept].any():
             kept.append(i)
     return len(kept)
 
@@ -234,19 +256,23 @@ AMODAL = ("mot",)  # formats whose boxes go on beyond the image by design
 
 LOST = 0.1  # share of predictions that may lie entirely outside: not all detectors clip their boxes
 
+MOSTLY_LOST = 0.5  # share of the predictions leaving their image that lie entirely outside, where images are wrong
+
 TURNED_IMAGES = 3  # images whose boxes fit only the rotated image, before the orientation is in question
 
 
 def find_outside(side: Side) -> Iterator[Finding]:
     """Find boxes that leave their image by more than 10 % of its side (V109).
 
-    A warning for any ground-truth box; for predictions only if more than 10 % lie entirely outside, else a note.
+    A warning for any ground-truth box. For predictions only if more than 10 % lie entirely outside, and most of those
+    that leave the image do: boxes that a detector did not clip leave it in part. Else a note.
     """
     tally, beyond = side.tally("outside"), side.count("beyond")
+    are_lost = beyond > LOST * len(side) and beyond > MOSTLY_LOST * tally.count
     lost = f", {beyond:,} of them entirely" if beyond else ""
     message = f"{count_boxes(side, tally, 'leave')} the image by more than 10 % of its side{lost}"
-    severity: Severity = "warning" if side.is_truth or beyond > LOST * len(side) else "note"
-    remedy = "clip them to their images (verite inspect FILE --fix OUT), or check the image names and sizes"
+    severity: Severity = "warning" if side.is_truth or are_lost else "note"
+    remedy = f"clip them to their images ({fix_file()}), or check the image names and sizes"
     regions = side.annotations.regions
     if side.annotations.source.format in AMODAL or tally.count < RARE * len(side):
         severity = "note"
@@ -255,9 +281,10 @@ def find_outside(side: Side) -> Iterator[Finding]:
     if tally.count >= max(FEWEST_OUTSIDE, BEYOND * len(side)) and regions.kept == "xywh":
         values = np.asarray(regions.values)
         if np.all(values[:, 2:] > values[:, :2]):
+            corners = Fix(side.name, (("boxes", "xyxy"),))
             remedy = (
                 f"are these {Reading('xyxy').words}? the second point exceeds the first in all {len(side):,} boxes; "
-                f"if so, add --{side.name}-boxes xyxy"
+                f"if so, add {corners.as_options() if IS_COMMAND_LINE.get() else corners.as_python()}"
             )
     yield found_boxes(side, "V109", severity, message, tally, remedy)
 
@@ -290,7 +317,10 @@ def find_impossible_layout(side: Side) -> Iterator[Finding]:
 
 
 def find_turned_images(side: Side) -> Iterator[Finding]:
-    """Find images rotated by 90°: boxes leave them as they are, and fit if width and height are swapped (V108)."""
+    """Find images rotated by 90°: boxes leave them as they are, and fit if width and height are swapped (V108).
+
+    Predictions must do so in several places: an unclipped prediction of one object leaves many frames of a video alike.
+    """
     images, sizes, boxes = side.annotations.image, image_sizes(side), side.annotations.regions.boxes
     leaves, fits = leave(boxes, sizes), ~leave(boxes, sizes[:, ::-1])
     wrong = np.unique(images[leaves & (sizes > 0).all(axis=1)])
@@ -298,6 +328,11 @@ def find_turned_images(side: Side) -> Iterator[Finding]:
         return
     rows = np.flatnonzero(leaves)
     rows = rows[np.unique(images[rows], return_index=True)[1]]
+    if (
+        not side.is_truth
+        and count_different(boxes[rows[:MOST_LINES]], images[rows[:MOST_LINES]].astype(np.int64)) < TURNED_IMAGES
+    ):
+        return
     examples = [
         f"{image_name(side.annotations, row)}: {sizes[row, 0]:g} x {sizes[row, 1]:g}, box to "
         f"{boxes[row, 2]:g}, {boxes[row, 3]:g}"

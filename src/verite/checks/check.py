@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
 
-from verite.errors import IS_COMMAND_LINE, DataError, DataWarning, did_you_mean, one_line
+from verite.errors import IS_COMMAND_LINE, DataError, DataWarning, did_you_mean, one_line, spell_option
 
 SideName = Literal["truth", "pred"]
 
@@ -153,7 +153,9 @@ def stop_on_errors(findings: Sequence[Finding], paths: Mapping[str, str], *, is_
     elif is_strict:
         text = f"{errors[0]} ({more}--strict makes warnings errors, verite inspect lists all findings)"
     else:
-        text = f"{errors[0]} ({more}verite inspect lists all findings, --checks warn evaluates anyway)"
+        text = (
+            f"{errors[0]} ({more}verite inspect lists all findings, {spell_option('checks', 'warn')} evaluates anyway)"
+        )
     stop = DataError(one_line(f"{where}{text}"))
     stop.findings = tuple(findings)
     raise stop

@@ -15,7 +15,7 @@ from verite.arrays import np
 from verite.checks.check import EXAMPLES, Finding, Fix, near_word
 from verite.checks.evidence import FEWEST, ODDS, Hypothesis, best_pairs, find_overlapping
 from verite.checks.sample import Pair, Sample, Side, fold, speaks_by_id
-from verite.errors import excerpt, ignore_classes
+from verite.errors import excerpt, ignore_classes, spell_option
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ DIGITS = 9  # of a class id
 
 UNKNOWN = -(10**DIGITS)  # an id that no shift makes a known one
 
+FEWEST_PREDICTIONS = 5  # of known classes without objects, before classes are in question
+
 SHOWN = 6  # class names that a message lists
 
 SHARE = 0.15  # of the overlapping pairs that must agree in class under another mapping ...
@@ -166,14 +168,17 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
 
 
 def find_no_common_class(truth: Annotations, pred: Annotations) -> Iterator[Finding]:
-    """Find predictions of known classes of which no object is, so that none can be a true positive (V203)."""
+    """Find predictions of known classes of which no object is, so that none can be a true positive (V203).
+
+    A note for fewer than five predictions, which may all be wrong by chance; V309 then names the classes beside the AP.
+    """
     asked, given = (_core.mark_used(side.label, len(truth.labels)) for side in (truth, pred))
     if not len(truth) or not len(pred) or (asked & given).any():
         return
     names = [[truth.labels.name(int(i)) for i in np.flatnonzero(used)] for used in (given, asked)]
     yield Finding(
         "V203",
-        "warning",
+        "warning" if len(pred) >= FEWEST_PREDICTIONS else "note",
         f"no prediction has the class of any object: predictions have {list_names(names[0])}, objects have "
         f"{list_names(names[1])}",
         len(pred),
@@ -188,7 +193,7 @@ def advice_on_classes(names: Sequence[str], truth: Annotations, *, is_all: bool)
     if len(names) == 1 and is_all and len(truth.labels) > 1:
         return f"{listed}; if the detector is class-agnostic, {ignore_classes()}"
     if all(name.isdecimal() for name in names) and not all(name.isdecimal() for name in truth.labels.all_names):
-        return "these are class numbers: give the class names with --names"
+        return f"these are class numbers: give the class names with {spell_option('names', 'FILE')}"
     return listed
 
 

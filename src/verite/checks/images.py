@@ -15,7 +15,7 @@ from verite.checks.boxes import percent
 from verite.checks.check import EXAMPLES, Finding, Fix, near_word
 from verite.checks.evidence import FEWEST, FOUND, Hypothesis, best_overlaps, most_possible, overlaps_under
 from verite.checks.sample import IMAGES, NATS, Pair, Sample, group_objects, speaks_by_id, usable_rows
-from verite.errors import VeriteError, excerpt
+from verite.errors import VeriteError, excerpt, spell_option
 from verite.hooks import hook
 from verite.model.annotations import Annotations
 
@@ -104,8 +104,8 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             f"have, e.g. {excerpt(names[0])}" + (f", nearest {excerpt(near)}" if near else ""),
             count,
             tuple(excerpt(name) for name in names),
-            "name images as the ground truth does, or drop these predictions: --unknown-images drop "
-            "(unknown_images='drop' in Python)",
+            "name images as the ground truth does, or drop these predictions: "
+            f"{spell_option('unknown_images', 'drop')}",
         )
 
 

@@ -25,6 +25,7 @@ from verite.checks.evidence import (
 from verite.checks.readings import Reading
 from verite.checks.sample import NATS, Pair, Sample, Side, surprise
 from verite.checks.values import image_name, object_name, spell_box
+from verite.errors import spell_option
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
 from verite.model.regions import POLYGON
@@ -234,6 +235,6 @@ def find_masks_that_are_boxes(side: Side) -> Iterator[Finding]:
         f"{count:,} of {len(rows):,} polygons are the rectangles of their boxes: mask metrics measure boxes",
         count,
         tuple(object_name(side, int(row)) for row in rows[:EXAMPLES]),
-        "evaluate boxes (--on box), or annotate the outlines",
+        f"evaluate boxes ({spell_option('on', 'box')}), or annotate the outlines",
         side.name,
     )

@@ -17,7 +17,7 @@ from verite.checks.check import EXAMPLES, Finding
 from verite.checks.evidence import Hypothesis, find_overlapping, relative_to_images
 from verite.checks.sample import Pair, Side
 from verite.checks.values import confidence_examples
-from verite.errors import excerpt
+from verite.errors import excerpt, spell_option
 from verite.hooks import hook
 from verite.model.annotations import Annotations
 from verite.model.outcomes import RIGHT
@@ -169,7 +169,7 @@ def find_many_unpredicted(pair: Pair) -> Iterator[Finding]:
         "V214",
         "warning",
         f"{count:,} of {pair.fit['asked']:,} images with objects have no prediction; "
-        f"{pair.fit['expected']:.0f} would be expected from the number of predictions",
+        f"{pair.expected_unpredicted:.0f} would be expected from the number of predictions",
         count,
         tuple(pair.truth.images.name(i) for i in images),
         "was the detector run on all images of this split?",
@@ -218,7 +218,7 @@ def find_too_many(side: Side) -> Iterator[Finding]:
             f"{annotations.images.name(cell // labels)}: {count:,} of {annotations.labels.name(cell % labels)}"
             for count, cell in places
         ),
-        "no action needed, or raise --max-dets",
+        f"no action needed, or raise {spell_option('max_dets', 'N')}",
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import log, sqrt
+from math import exp, log, sqrt
 from typing import TYPE_CHECKING, Any
 
 from verite import _core
@@ -46,6 +46,8 @@ def imbalance(more: int, less: int) -> float:
 EDGE = 0.1  # share of the image's side by which a box may leave the image
 
 MANY = 0.1  # share of images with objects that may have no prediction
+
+FEWEST_PREDICTED = 5  # images with predictions from which the number without any is estimated
 
 TWICE = 2.0  # times the number expected by chance: images without predictions are not independent
 
@@ -159,8 +161,8 @@ class Pair:
         truth, pred, fit = self.truth, self.pred, self.fit
         (_, truth_labels, truth_images), (objects, labels, images) = truth.counts, pred.counts
         unpredicted = fit["unpredicted"][0]
-        least = max(MANY * fit["asked"], TWICE * fit["expected"])
-        is_rare = unpredicted <= least or surprise(unpredicted, fit["expected"]) < NATS
+        expected = self.expected_unpredicted
+        is_rare = unpredicted <= max(MANY * fit["asked"], TWICE * expected) or surprise(unpredicted, expected) < NATS
         is_exchanged = truth.columns.has_confidence and not pred.columns.has_confidence
         has_poses = truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints
         return {
@@ -186,6 +188,18 @@ class Pair:
             "tracks": truth.columns.track is not None and pred.columns.track is not None,
             "rotated": truth.source.has_angles or pred.source.has_angles,
         }
+
+    @cached_property
+    def expected_unpredicted(self) -> float:
+        """The number of images with objects expected to have no prediction.
+
+        Estimated from the predictions of the images that have some. Where these are fewer than five, not below what as
+        many predictions spread over all images at random leave: two each in three images say nothing about the others.
+        """
+        asked, expected = self.fit["asked"], float(self.fit["expected"])
+        if asked - self.fit["unpredicted"][0] >= FEWEST_PREDICTED:
+            return expected
+        return max(expected, asked * exp(-len(self.pred) / asked)) if asked else expected
 
     @cached_property
     def mirrored(self) -> tuple[int, int]:
@@ -232,11 +246,12 @@ def are_unsuppressed(fit: dict[str, Any]) -> bool:
 def are_unreached(fit: dict[str, Any], count: int) -> bool:
     """Whether so many objects lie beyond the reach of all predictions that some would reach them (V117).
 
-    With a share q of the objects there, n predictions stay before it by chance with probability (1 - q)^n.
+    With a share q of the objects there, n predictions stay before it by chance with probability (1 - q)^n. A share
+    above 0.9 counts as 0.9, so that some predictions are needed.
     """
     share = fit["beyond_reach"] / max(fit["objects"], 1)
     is_many = fit["beyond_reach"] >= FEWEST_GAINED and share >= BEYOND
-    return bool(is_many and -count * log(max(1e-9, 1 - share)) >= NATS)
+    return bool(is_many and -count * log(max(0.1, 1 - share)) >= NATS)
 
 
 def may_be_mixed(fit: dict[str, Any]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from verite.checks.check import EXAMPLES, Finding, Severity, every_check
 from verite.checks.sample import Side, Tally
+from verite.errors import spell_option
 from verite.model.annotations import Annotations
 
 
@@ -23,7 +24,7 @@ def find_annotators(side: Side) -> Iterator[Finding]:
         f"objects: {found.images:,} images have several annotators, so an object may count once per annotator"
     )
     name = found.counts[0][0]
-    fix = f"evaluate against one annotator: --annotator {found.key}={name} (annotator='{found.key}={name}' in Python)"
+    fix = f"evaluate against one annotator: {spell_option('annotator', f'{found.key}={name}')}"
     yield Finding("V223", "warning", message, found.images, tuple(counts[:EXAMPLES]), fix, "truth")
 
 
@@ -72,7 +73,14 @@ def find_zero_sizes(side: Side) -> Iterator[Finding]:
     message = f"{count_boxes(side, tally)} zero width or height and cannot be matched"
     is_rare = tally.count < RARE * len(side)
     severity: Severity = "warning" if (side.is_truth and not is_rare) or tally.count > FEW * len(side) else "note"
-    yield found_boxes(side, "V110", severity, message, tally, "remove them, or correct the export; points: --on point")
+    yield found_boxes(
+        side,
+        "V110",
+        severity,
+        message,
+        tally,
+        f"remove them, or correct the export; points: {spell_option('on', 'point')}",
+    )
 
 
 def find_odd_areas(side: Side) -> Iterator[Finding]:

@@ -70,7 +70,7 @@ class CurveSettings(Settings):
 def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     """Return the command of a protocol: two sides, its settings, and the options that all commands share."""
     curves = (CurveSettings,) if "curves" in protocol.settings.declared else ()
-    plots = (PlotSettings,) if curves or protocol.verb in ("coco", "lvis", "semantic") else ()
+    plots = (PlotSettings,) if curves or protocol.verb in ("coco", "lvis", "semantic", "track") else ()
     own = (protocol.settings, FolderSettings, UncertaintySettings, *curves, *plots)
     is_needed = protocol.verb not in USUAL_FOLDERS
     sides = [

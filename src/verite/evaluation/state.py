@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from verite import _core
-from verite.errors import IS_COMMAND_LINE, DataError, NotComparable, VeriteError
+from verite.errors import IS_COMMAND_LINE, DataError, NotComparable, VeriteError, spell_option
 
 if TYPE_CHECKING:
     from verite.checks import Finding
@@ -63,7 +63,7 @@ class PartialMetadata:
                 if sigmas.setdefault(name, values) != values:
                     raise NotComparable(
                         f"parts: expected the same sigmas of class {name!r}, found {spell(sigmas[name])} and "
-                        f"{spell(values)}; give --sigmas"
+                        f"{spell(values)}; give {spell_option('sigmas', 'FILE')}"
                     )
             for said in own.findings:
                 key = said[1].code, said[1].side

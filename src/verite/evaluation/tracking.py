@@ -156,6 +156,23 @@ class SequenceCounts:
             SizeCounts(*sums("size", SizeCounts, 0.0)),
         )
 
+    def flatten(self) -> Floats:
+        """Return all counts as one row, for weighted sums over many resamples; `from_row` is the inverse."""
+        parts = (self.hota, self.clear, self.identity, self.size)
+        return np.concatenate([np.atleast_1d(getattr(part, f.name)) for part in parts for f in fields(part)])
+
+    @classmethod
+    def from_row(cls, row: Floats) -> SequenceCounts:
+        """Return the counts that `flatten` has made one row of."""
+        hota = len(fields(HotaCounts)) * ALPHAS
+        rest, clear, identity = row[hota:].tolist(), len(fields(ClearCounts)), len(fields(IdentityCounts))
+        return cls(
+            HotaCounts(*row[:hota].reshape(-1, ALPHAS)),
+            ClearCounts(*rest[:clear]),
+            IdentityCounts(*rest[clear : clear + identity]),
+            SizeCounts(*rest[clear + identity :]),
+        )
+
 
 def count_sequence(sequence: TrackedSequence, threshold: float = 0.5) -> SequenceCounts:
     """Evaluate one sequence.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, ReadError, excerpt
+from verite.errors import BadParameter, ReadError, excerpt, spell_option
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
@@ -151,7 +151,7 @@ def map_classes(annotations: Annotations, chosen: ClassMap | None, truth: Annota
     if chosen is not None:
         changed = sum(int(n) for n, a, b in zip(counts, names, targets, strict=True) if b and a != b)
         ignored = int(counts[~is_kept].sum())
-        notes.append(f"classes mapped by --map: {changed:,} objects renamed, {ignored:,} ignored")
+        notes.append(f"classes mapped by {spell_option('map')}: {changed:,} objects renamed, {ignored:,} ignored")
     elif any(a != b for a, b in zip(names, targets, strict=True)):
         changed = sum(int(n) for n, a, b in zip(counts, names, targets, strict=True) if a != b)
         first = next((a, b) for a, b in zip(names, targets, strict=True) if a != b)
@@ -188,7 +188,8 @@ def list_unmapped(counts: Mapping[str | None, int]) -> list[str]:
     if not counts:
         return []
     names = "1 class name" if len(counts) == 1 else f"{len(counts):,} class names"
-    return [f"{names} that the ground truth does not have: {list_counts(counts)}; --map FILE gives them a class"]
+    fix = f"{spell_option('map', 'FILE')} gives them a class"
+    return [f"{names} that the ground truth does not have: {list_counts(counts)}; {fix}"]
 
 
 def list_counts(counts: Mapping[str | None, int]) -> str:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from verite import _core
-from verite.errors import ReadError, is_listing
+from verite.errors import ReadError, is_listing, spell_option, to_format
 from verite.files import read_bytes, translate_core_errors, write_atomically
 from verite.formats import coco
 from verite.formats import coco as coco_file
@@ -179,11 +179,15 @@ def records_of(annotations: Annotations, path: Path) -> list[dict[str, Any]]:
     """
     if annotations.confidence is None and len(annotations):
         raise ReadError(
-            path, expected="predictions", found="objects without confidence", remedy="write truth with --to coco"
+            path,
+            expected="predictions",
+            found="objects without confidence",
+            remedy=f"write ground truth with {to_format('coco')}",
         )
     if annotations.labels.ids is None and len(annotations):
         # Counting them would make up numbers that mean other classes in the truth.
-        remedy = "take them from a truth with --like TRUTH, or write --to coco, which holds names"
+        like = spell_option("like", "TRUTH")
+        remedy = f"take them from a ground truth with {like}, or write {to_format('coco')}, which holds names"
         raise ReadError(path, expected="classes with ids", found="names only", remedy=remedy)
     from verite.formats.coco import ids_or_count, records
 

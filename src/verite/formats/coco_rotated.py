@@ -14,7 +14,7 @@ from typing import Any
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import ReadError
+from verite.errors import ReadError, to_format
 from verite.formats import coco, lvis, panoptic
 from verite.formats.format import Format, Options, PathProbe
 from verite.formats.shards import choose_split, image_key
@@ -113,7 +113,7 @@ def write(annotations: Annotations, path: Path) -> None:
 
 def refuse(path: Path, found: str) -> ReadError:
     """Return the error for shapes that are no rotated boxes."""
-    remedy = "write --to dota or --to coco, which hold corners"
+    remedy = f"write {to_format('dota')} or {to_format('coco')}, which hold corners"
     return ReadError(path, expected="rotated boxes (rectangles)", found=found, remedy=remedy)
 
 

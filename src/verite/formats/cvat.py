@@ -2,7 +2,8 @@
 
 A rotated box is read as the polygon of its four corners. Points, lines, ellipses, cuboids, skeletons, tags and shapes
 without a label (V207) are skipped and counted in the notes. The frames of a video are images named `frame_000000`,
-and their objects have the numbers of their tracks.
+and their objects have the ids of their tracks. CVAT for video is a format of its own (`cvat-video`): tracks are written
+as it, one video per file.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import UNLABELLED, ReadError, excerpt
+from verite.errors import UNLABELLED, ReadError, excerpt, spell_option
 from verite.files import write_atomically
 from verite.formats.format import Format, Options, PathProbe, check_name, flags_by_row
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
@@ -25,6 +26,7 @@ from verite.formats.text_lines import to_numbers
 from verite.formats.xml import Element, check_writable, parse, to_whole
 from verite.model.annotations import Annotations
 from verite.model.regions import MASK, POLYGON
+from verite.model.sequences import Sequences
 
 Ints = NDArray[np.int64]
 
@@ -135,13 +137,21 @@ def read(path: Path, options: Options) -> Annotations:
         size, count = video_size(root)
         for frame in range(count):
             rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])
-        for number, track in enumerate(root.all("track")):
+        numbers = track_numbers(root)
+        for number, track in zip(numbers, root.all("track"), strict=True):
             with rows.errors:
                 add_track(rows, track, size, number)
         rows.remark("tracks, one image per frame", count=sum(1 for _ in root.all("track")))
     if not rows.images:
         raise ReadError(root.where, expected="at least one <image> or <track> in <annotations>", found="none")
-    return rows.annotations("cvat", layout="xyxy")
+    return rows.annotations("cvat" if root.find("track") is None else "cvat-video", layout="xyxy")
+
+
+def track_numbers(root: Element) -> list[int]:
+    """Return the ids of the tracks; their positions where some track has no whole number, or two have the same."""
+    ids = [track.attributes.get("id", "") for track in root.all("track")]
+    is_numbered = all(word.isdecimal() and len(word) <= 18 for word in ids) and len(set(map(int, ids))) == len(ids)
+    return [int(word) for word in ids] if is_numbered else list(range(len(ids)))
 
 
 def add_image(rows: Rows, image: Element) -> None:
@@ -297,7 +307,9 @@ def write(annotations: Annotations, path: Path) -> None:
     if not images.sized:
         unsized = int(np.argmin(np.minimum(images.widths, images.heights)))
         found = f"none for {images.name(unsized)!r}"
-        raise ReadError(path, expected="the size of every image", found=found, remedy="give --images FOLDER")
+        raise ReadError(
+            path, expected="the size of every image", found=found, remedy=f"give {spell_option('images', 'FOLDER')}"
+        )
     check_mask_frames(annotations, path)
     shapes: list[list[str]] = [[] for _ in range(len(images))]
     corners, flags = annotations.regions.boxes.tolist(), flags_by_row(annotations)
@@ -324,16 +336,32 @@ def check_mask_frames(annotations: Annotations, path: Path) -> None:
         raise ReadError(path, expected=f"a mask of its image's height and width, {height} x {width}", found=found)
 
 
-def meta_text(names: tuple[str, ...]) -> str:
+def meta_text(names: tuple[str, ...], frames: int | None = None, size: tuple[int, int] = (0, 0)) -> str:
+    """The section <meta>: classes and their attributes; of a video also the number of frames, width and height."""
     attribute = "<attribute><name>{}</name><mutable>False</mutable><input_type>checkbox</input_type></attribute>"
     attributes = "".join(attribute.format(flag) for flag in CVAT_FLAGS)
     labels = [f"<label><name>{escape(name)}</name><attributes>{attributes}</attributes></label>" for name in names]
     lines = "".join(f"        {label}\n" for label in labels)
-    return f"  <meta>\n    <task>\n      <labels>\n{lines}      </labels>\n    </task>\n  </meta>\n"
+    video = ""
+    if frames is not None:
+        sides = f"<width>{size[0]}</width><height>{size[1]}</height>"
+        video = f"      <size>{frames}</size>\n      <original_size>{sides}</original_size>\n"
+    return f"  <meta>\n    <task>\n{video}      <labels>\n{lines}      </labels>\n    </task>\n  </meta>\n"
 
 
-def shape_text(annotations: Annotations, row: int, box: list[float], flags: list[str]) -> str:
-    """A shape; what CVAT has no shape for, a polygon of several rings, is written as its box."""
+def shape_text(
+    annotations: Annotations,
+    row: int,
+    box: list[float],
+    flags: list[str],
+    frame: int | None = None,
+    *,
+    is_outside: bool = False,
+) -> str:
+    """A shape; what CVAT has no shape for, a polygon of several rings, is written as its box.
+
+    With a frame it is a keyframe of a track, which has the class; `is_outside` says that the object is not there.
+    """
     regions = annotations.regions
     kind = regions.kinds[row]
     if kind == MASK and regions.runs is not None:
@@ -349,7 +377,71 @@ def shape_text(annotations: Annotations, row: int, box: list[float], flags: list
     attributes = [f'      <attribute name="{flag}">true</attribute>\n' for flag in CVAT_FLAGS if flag in flags]
     occluded = int("occluded" in flags)
     start = f'    <{tag} label={label} source="manual" occluded="{occluded}" {shape} z_order="0">\n'
+    if frame is not None:
+        when = f'frame="{frame}" keyframe="1" outside="{int(is_outside)}"'
+        start = f'    <{tag} {when} occluded="{occluded}" {shape} z_order="0">\n'
     return "".join([start, *attributes, f"    </{tag}>\n"])
+
+
+def recognise_video(probe: PathProbe) -> str | None:
+    """Return why a path is CVAT for video: its XML has tracks and no images."""
+    files = probe.with_suffix(".xml")
+    if len(files) != 1:
+        return None
+    start = PathProbe(files[0]).head
+    if not re.search(r"<annotations[\s>]", start) or re.search(r"<image\s", start):
+        return None
+    return "an XML file with <annotations> and <track>" if re.search(r"<track[\s>]", start) else None
+
+
+def write_video(annotations: Annotations, path: Path) -> None:
+    """Write the tracks of one sequence as CVAT for video; frames that count from 1 are counted from 0.
+
+    Every object is a keyframe. Where a track ends or pauses, the next frame says that it is outside.
+
+    Raises
+    ------
+    ReadError
+        If objects have no track ids, there are several sequences, or sizes differ or are unknown.
+    """
+    need_pixels(annotations, path)
+    images, names, track = annotations.images, annotations.labels.all_names, annotations.track
+    check_writable(path, "class names", names)
+    if track is None or (len(track) and int(track.min()) < 0):
+        found = "none" if track is None else "some without"
+        raise ReadError(path, expected="objects with track ids", found=found, remedy="choose another format")
+    at = Sequences.of(images, path)
+    if len(at.names) != 1:
+        remedy = "a CVAT video is one sequence: write them one by one"
+        raise ReadError(path, expected="one sequence", found=str(len(at.names)), remedy=remedy)
+    sizes = {(int(w), int(h)) for w, h in zip(images.widths, images.heights, strict=True)}
+    if len(sizes) != 1 or 0 in min(sizes):
+        found = f"{len(sizes)} sizes" if len(sizes) > 1 else "none"
+        raise ReadError(path, expected="one size of all frames", found=found, remedy="give --images FOLDER")
+    check_mask_frames(annotations, path)
+    lowest = int(at.frame.min())
+    frames = at.frame - (1 if lowest == 1 else 0)
+    if lowest < 0:
+        raise ReadError(path, expected="frames from 0", found=str(lowest))
+    count = int(frames.max()) + 1
+    corners, flags = annotations.regions.boxes.tolist(), flags_by_row(annotations)
+    text = [
+        '<?xml version="1.0" encoding="utf-8"?>\n<annotations>\n  <version>1.1</version>\n',
+        meta_text(names, count, min(sizes)),
+    ]
+    rows = np.lexsort((frames[annotations.image], annotations.label, track))
+    breaks = np.flatnonzero(np.any(np.diff([track[rows], annotations.label[rows]], axis=1), axis=0)) + 1
+    for mine in np.split(rows, breaks) if len(rows) else ():
+        label = quoteattr(annotations.labels.name(int(annotations.label[mine[0]])))
+        text.append(f'  <track id="{int(track[mine[0]])}" label={label} source="manual">\n')
+        at_frame = frames[annotations.image[mine]].tolist()
+        for i, (row, frame) in enumerate(zip(mine.tolist(), at_frame, strict=True)):
+            following = at_frame[i + 1] if i + 1 < len(at_frame) else count
+            text.append(shape_text(annotations, row, corners[row], flags[row], frame))
+            if following != frame + 1:
+                text.append(shape_text(annotations, row, corners[row], flags[row], frame + 1, is_outside=True))
+        text.append("  </track>\n")
+    write_atomically(path, "".join([*text, "</annotations>\n"]))
 
 
 PRESERVES = frozenset(
@@ -378,6 +470,19 @@ FORMAT = Format(
     write=write,
     preserves=PRESERVES,
     requires=frozenset({"image size"}),
+    suffixes=(".xml",),
+    sides=("truth",),
+)
+
+VIDEO = Format(
+    name="cvat-video",
+    title="CVAT XML for video",
+    about="one video per file: the boxes, polygons and masks of tracks frame by frame, interpolated between keyframes",
+    recognise=recognise_video,
+    read=read,
+    write=write_video,
+    preserves=(PRESERVES - {"image folder or suffix", "image name", "unused class id"}) | {"track id"},
+    requires=frozenset({"image size", "tracks"}),
     suffixes=(".xml",),
     sides=("truth",),
 )

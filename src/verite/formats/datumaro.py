@@ -1,7 +1,11 @@
-"""Datumaro JSON: recognised by its mapping of categories, where COCO has a list."""
+"""Datumaro JSON: recognised by its mapping of categories, where COCO has a list.
+
+Confidences and track ids are the attributes `score` and `track_id`, as CVAT's exports have them.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -9,11 +13,16 @@ from typing import Any
 import msgspec
 
 from verite.errors import UNLABELLED, ReadError, excerpt
-from verite.formats.format import Format, Options, PathProbe
+from verite.files import write_atomically
+from verite.formats.format import Format, Options, PathProbe, flags_by_row
 from verite.formats.json_documents import decode
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
 from verite.formats.rows import Rows
+from verite.formats.sizes import need_pixels
 from verite.model.annotations import Annotations
+from verite.model.images import stem
+from verite.model.regions import MASK, POLYGON
+from verite.model.results import to_json
 
 FLAGS = {"is_crowd": "crowd", "difficult": "difficult", "occluded": "occluded", "truncated": "truncated"}
 
@@ -45,7 +54,10 @@ class DatumaroShape(msgspec.Struct):
 
     @property
     def score(self) -> float | None:
+        """The attribute `score`; nan where it is null, None where there is none."""
         found = self.attributes.get("score")
+        if found is None and "score" in self.attributes:
+            return math.nan
         return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
     @property
@@ -139,11 +151,71 @@ def recognise(probe: PathProbe) -> str | None:
     return "a JSON object with a map of categories" if start.startswith("{") and is_mapped else None
 
 
+def write(annotations: Annotations, path: Path) -> None:
+    """Write one JSON file; the confidence is the attribute `score`, the track `track_id`, as CVAT writes them.
+
+    A polygon of several rings is written as its box: Datumaro's polygons have one ring.
+    """
+    need_pixels(annotations, path)
+    images, labels, regions, track = annotations.images, annotations.labels, annotations.regions, annotations.track
+    corners, flags = regions.boxes.tolist(), flags_by_row(annotations)
+    shapes: list[list[dict[str, Any]]] = [[] for _ in range(len(images))]
+    keys = {flag: key for key, flag in FLAGS.items()}
+    for row, image in enumerate(annotations.image.tolist()):
+        attributes: dict[str, Any] = {keys[flag]: True for flag in flags[row] if flag in keys}
+        if annotations.confidence is not None:
+            score = float(annotations.confidence[row])
+            attributes["score"] = None if math.isnan(score) else score  # null: a prediction without a score
+        if track is not None and track[row] >= 0:
+            attributes["track_id"] = int(track[row])
+        left, top, right, bottom = corners[row]
+        kind = regions.kinds[row]
+        if kind == MASK and regions.runs is not None:
+            size = regions.runs.sizes[row].tolist()
+            shape: dict[str, Any] = {"type": "mask", "rle": {"counts": regions.runs[row].tolist(), "size": size}}
+        elif kind == POLYGON and regions.polygons is not None and len(regions.polygons[row]) == 1:
+            shape = {"type": "polygon", "points": regions.polygons[row][0].ravel().tolist()}
+        else:
+            shape = {"type": "bbox", "bbox": [left, top, right - left, bottom - top]}
+        shapes[image].append(
+            {"id": row, "group": 0, "label_id": int(annotations.label[row]), "attributes": attributes, **shape}
+        )
+    items = []
+    for i, own in enumerate(shapes):
+        name = images.name(i)
+        picture: dict[str, Any] = {"path": name}
+        if images.widths[i] > 0:
+            picture["size"] = [int(images.heights[i]), int(images.widths[i])]
+        items.append({"id": stem(name), "annotations": own, "image": picture})
+    names = [{"name": name, "parent": "", "attributes": []} for name in labels.all_names]
+    document = {"info": {}, "categories": {"label": {"labels": names, "attributes": []}}, "items": items}
+    write_atomically(path, to_json(document) + "\n")
+
+
 FORMAT = Format(
     name="datumaro",
     title="Datumaro JSON",
     about="items with boxes, polygons and masks, as Datumaro and CVAT export them",
     recognise=recognise,
     read=read_items,
+    write=write,
+    preserves=frozenset(
+        {
+            "class name",
+            "class order",
+            "confidence",
+            "empty image",
+            "image folder or suffix",
+            "image name",
+            "image size",
+            "mask",
+            "polygon",
+            "track id",
+            "unused class",
+            "unused class id",
+            *FLAGS.values(),
+        }
+    ),
+    requires=frozenset({"boxes from left to right"}),
     suffixes=(".json",),
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import ErrorCollector, ReadError, is_listing
+from verite.errors import ErrorCollector, ReadError, is_listing, to_format
 from verite.formats import coco
 from verite.formats.coco import open_coco
 from verite.formats.format import Format, Options, PathProbe, tail_of
@@ -105,7 +105,7 @@ def write(annotations: Annotations, path: Path) -> None:
     groups = annotations.labels.groups
     if groups is None or not set(groups) <= set(FREQUENCIES) or annotations.verdicts is None:
         found = "no frequencies of classes or no classes of whole images"
-        raise ReadError(path, expected="an LVIS truth", found=found, remedy="write it with --to coco")
+        raise ReadError(path, expected="an LVIS truth", found=found, remedy=f"write it with {to_format('coco')}")
     document = document_of(annotations, path)
     class_ids = [category["id"] for category in document["categories"]]
     for key, kind in LISTS.items():

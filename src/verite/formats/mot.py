@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
-from verite.errors import ErrorCollector, ReadError, excerpt
+from verite.errors import ErrorCollector, ReadError, excerpt, spell_option, to_format
 from verite.files import folder_atomically, read_lines, read_text, write_atomically
 from verite.formats.format import Format, Options, PathProbe, head_of
 from verite.formats.polygons import bounds_of_runs, check_mask_size, parse_runs
@@ -288,7 +288,7 @@ def write(annotations: Annotations, path: Path) -> None:
     if confidence is None and any(names[i] in unknown for i in used):
         found = excerpt(next(names[i] for i in used if names[i] in unknown))
         raise ReadError(path, expected="classes of MOTChallenge (pedestrian, car …)", found=found,
-                        remedy="map it with --map FILE, or choose another format")  # fmt: skip
+                        remedy=f"map it with {spell_option('map', 'FILE')}, or choose another format")  # fmt: skip
     if confidence is not None and len(used) > 1:
         found = f"{len(used)} classes"
         raise ReadError(path, expected="predictions of one class", found=found, remedy="choose another format")
@@ -416,12 +416,17 @@ def write_mots(annotations: Annotations, path: Path) -> None:
     lines: list[list[tuple[int, str]]] = [[] for _ in sequences.names]
     for row in range(len(annotations)):
         if regions.runs is None or regions.kinds[row] != MASK:
-            raise ReadError(path, expected="a mask of each object", found="boxes", remedy="write MOT text: --to mot")
+            raise ReadError(
+                path, expected="a mask of each object", found="boxes", remedy=f"write MOT text: {to_format('mot')}"
+            )
         is_ignored = bool(annotations.ignored[row])
         label = names[annotations.label[row]]
         if not is_ignored and label not in numbers:
             raise ReadError(
-                path, expected="cars and pedestrians", found=excerpt(label), remedy="map it with --map FILE"
+                path,
+                expected="cars and pedestrians",
+                found=excerpt(label),
+                remedy=f"map it with {spell_option('map', 'FILE')}",
             )
         number = MOTS_IGNORED if is_ignored else numbers[label]
         key = int(track[row])

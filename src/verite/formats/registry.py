@@ -34,6 +34,7 @@ REGISTRY = {
     "mmdet": "verite.formats.mmdet",
     "cityscapes-polygons": "verite.formats.cityscapes_polygons",
     "panoptic": "verite.formats.panoptic",
+    "youtube-vis": "verite.formats.youtube_vis",
     "lvis": "verite.formats.lvis",
     "datumaro": "verite.formats.datumaro",
     "coco-rotated": "verite.formats.coco_rotated",
@@ -46,6 +47,7 @@ REGISTRY = {
     "label-studio": "verite.formats.label_studio",
     "via": "verite.formats.via",
     "labelme": "verite.formats.labelme",
+    "cvat-video": "verite.formats.cvat:VIDEO",
     "cvat": "verite.formats.cvat",
     "labelme-xml": "verite.formats.labelme_xml",
     "voc": "verite.formats.voc",
@@ -91,6 +93,7 @@ MARKS = {
     "by-image": ('"boxes"', '"bbox"'),
     "mmdet": ('"bboxes"', '"scores"'),
     "cityscapes-polygons": ("imgHeight",),
+    "youtube-vis": ('"segmentations"', '"bboxes"', '"file_names"'),
     "vision-language": ("box_2d", "<loc", 'g": [', 'G": [', 'g": "', 'G": "'),  # or images as keys of empty answers
 }
 

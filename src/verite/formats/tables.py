@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
+from verite.errors import BadParameter, ErrorCollector, ReadError, did_you_mean, excerpt, is_listing, spell_option
 from verite.formats.annotators import annotators_of_columns, choose_annotator, with_annotators
 from verite.formats.format import HALF_PAIR, Options, check_name, check_names
 from verite.formats.polygons import check_mask_size, check_ring, parse_runs
@@ -359,7 +359,8 @@ class ColumnRows:
         kept = np.flatnonzero(~self.are_bare())
         found = self.take(kept).objects(options, format, images, image[kept])
         if (box_columns(self.columns) or ("",))[0] == "point":
-            note = "objects are points, boxes without width and height; --on point compares them by their distance"
+            compare = f"{spell_option('on', 'point')} compares them by their distance"
+            note = f"objects are points, boxes without width and height; {compare}"
             found = found.with_source(replace(found.source, notes=(*found.source.notes, note)))
         if not any(key in self.columns for key in LABEL):
             name, option = found.labels.name(0), options.spell("class_name", "NAME")

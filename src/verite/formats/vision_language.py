@@ -167,7 +167,8 @@ def decide_unit(rows: Rows, options: Options) -> tuple[str, str]:
             rows.path,
             expected="image sizes, to tell pixels from thousandths",
             found="none",
-            remedy=f"say it with {option} or {options.spell('coords', 'abs')}, or give the ground truth or --images",
+            remedy=f"say it with {option} or {options.spell('coords', 'abs')}, or give the ground truth or "
+            f"{options.spell('images', 'FOLDER')}",
         )
     return "abs", f"too few boxes to tell, {count:,}; {option} if they are thousandths"
 

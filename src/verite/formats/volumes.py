@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, ReadError, excerpt
+from verite.errors import BadParameter, DataError, ReadError, excerpt, spell_option
 from verite.files import check_file, find_path, read_bytes
 from verite.formats.sizes import check_claim, open_image
 from verite.limits import limit
@@ -241,7 +241,12 @@ def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing, NDArray[np.float64]]
     except Exception as error:  # whatever a broken file makes of it
         raise ReadError(place, expected="a NIfTI volume", found=str(error)[:200] or "none") from None
     if len(zooms) < 3 or not all(0 < float(zoom) < 1e9 for zoom in zooms):
-        raise ReadError(place, expected="a spacing above 0 in the header", found=f"{zooms}", remedy="give --spacing")
+        raise ReadError(
+            place,
+            expected="a spacing above 0 in the header",
+            found=f"{zooms}",
+            remedy=f"give {spell_option('spacing', 'Z,Y,X')}",
+        )
     return values, Spacing(tuple(round(float(zoom), 6) for zoom in zooms)), affine
 
 
@@ -293,5 +298,10 @@ def whole_numbers(place: Path, values: NDArray[Any], threshold: float | None) ->
     if values.dtype.kind in "biu":
         return values
     if values.dtype.kind != "f" or not np.isfinite(values).all() or (values != np.rint(values)).any():
-        raise ReadError(place, expected="whole numbers", found="others", remedy="give --mask-threshold for a soft mask")
+        raise ReadError(
+            place,
+            expected="whole numbers",
+            found="others",
+            remedy=f"give {spell_option('mask_threshold', 'T')} for a soft mask",
+        )
     return np.asarray(values.astype(np.int64))

@@ -65,7 +65,8 @@ def image_groups(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
     truth
         The ground truth.
     given
-        A key of the image records of a COCO file, `FILE.csv:COLUMN` with a column `image`, or one value per image.
+        A key of the image records of a COCO file, `FILE.csv:COLUMN` with a column `image`, "sequence" for the video of
+        each frame, or one value per image.
     purpose
         The argument that messages name: resample or shared.
     """
@@ -92,6 +93,11 @@ def image_groups(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
         return np.array([by_image[i] for i in range(size)])
     records = read_image_records(truth.source)
     known = sorted({key for record in records.values() for key in record})
+    if given not in known and given == "sequence":
+        from verite.model.sequences import Sequences
+
+        at = Sequences.of(truth.images, truth.source.path or "truth")
+        return np.array(at.names)[at.sequence]
     if given not in known:
         special = "image, label" if purpose == "shared" else "images"
         raise BadParameter(

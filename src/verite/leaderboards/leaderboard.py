@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from verite.annotation_errors.detection import Detection
-from verite.errors import BadParameter, DataError, did_you_mean, excerpt
+from verite.errors import BadParameter, DataError, did_you_mean, excerpt, spell_option
 from verite.evaluation.evaluation import Simulations
 from verite.evaluation.points import MaxDistanceSetting, PixelSize, check_distance
 from verite.evaluation.results import MeanResults
@@ -480,7 +480,9 @@ class LeaderboardSimulation:
             near = did_you_mean(self.errors.favours[0], names)
             raise BadParameter(f"favours: expected one of {', '.join(names)}, found {self.errors.favours[0]!r}{near}")
         if self.errors.mean("jitter") and settings.on != "box":
-            raise BadParameter(f"jitter: expected --on box, found {settings.on}: only boxes can be displaced")
+            raise BadParameter(
+                f"jitter: expected {spell_option('on', 'box')}, found {settings.on}: only boxes can be displaced"
+            )
         self.pool = self.find_pool() if self.has_errors else None
         self.ground_truths = self.simulate_ground_truths() if self.has_errors else None
 

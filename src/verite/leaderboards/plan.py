@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.errors import BadParameter
+from verite.errors import BadParameter, spell_option
 from verite.evaluation.evaluation import Changes
 from verite.leaderboards.candidates import sort_annotations
 from verite.leaderboards.influence import MAX_CANDIDATES, removal_influence
@@ -156,7 +156,7 @@ def make_plan(
         if not 0 < value < 1:
             raise BadParameter(f"{name}: expected a number between 0 and 1, found {value:g}")
     if board.images is None or board.units is None or len(board.images) < 2:
-        raise BadParameter("plan: expected a bootstrap of images, found --resample none")
+        raise BadParameter(f"plan: expected a bootstrap of images, found {spell_option('resample', 'none')}")
     ranked = [simulation.results[i] for i in board.order]
     pairs = []
     for i in range(len(board.names) - 1):

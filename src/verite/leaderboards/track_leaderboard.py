@@ -9,14 +9,14 @@ tracks that match no object), and swapped ids (two tracks exchange their ids fro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from verite import __version__
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt
-from verite.evaluation.tracking import SequenceCounts, TrackedSequence, count_sequence, summarise
+from verite.evaluation.tracking import SequenceCounts, SizeCounts, TrackedSequence, count_sequence, summarise
 from verite.leaderboards.result import Board
 from verite.model.comparison import check_comparable
 from verite.model.results import to_json
@@ -24,7 +24,7 @@ from verite.model.tables import Display, Part, Table
 from verite.protocols.track import ERRORS, SCORES, TrackResults, box_pairs, mask_similarity
 from verite.signature import Signature
 from verite.statistics.multiple_comparisons import format_group
-from verite.statistics.resampling import ENOUGH_GROUPS, MIN_GROUPS, SampledUnits, generator
+from verite.statistics.resampling import ENOUGH_GROUPS, MIN_GROUPS, SampledUnits, effective_number, generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 KINDS = ("missing", "spurious", "swapped")  # annotation errors of tracks
 TRACK_STREAM = 41  # of random numbers
+ASSOCIATED = ("HOTA", "AssA", "IDF1", "IDP", "IDR", "MT", "PT", "ML")  # scores of whole tracks, which blocks cut
 UNMATCHED = 0.5  # share of a predicted track's frames without an object, from which it is a candidate
 
 
@@ -59,7 +60,8 @@ class TrackErrors:
 
     Examples
     --------
-    >>> TrackErrors.parse("missing=0.05,swapped=0.02")
+    >>> import verite as vt
+    >>> vt.TrackErrors.parse("missing=0.05,swapped=0.02")
     TrackErrors(missing=0.05, spurious=0.0, swapped=0.02)
     """
 
@@ -339,6 +341,11 @@ class TrackLeaderboard(Display):
         }  # fmt: skip
         return Signature("leaderboard", tuple((key, str(value)) for key, value in facts.items()))
 
+    @property
+    def unit(self) -> str:
+        """What is resampled: sequences or blocks."""
+        return "blocks" if self.resample.startswith("blocks") else "sequences"
+
     def sign(self, metric: str) -> float:
         """Return -1 for scores of which less is better."""
         return -1.0 if metric in ERRORS else 1.0
@@ -370,7 +377,7 @@ class TrackLeaderboard(Display):
     def shown(self, metric: str) -> Table:
         """Return the printed table of a score."""
         board, sign = self.boards[metric], self.sign(metric)
-        words = {"images": "first in (sequences)", "errors": "first in (annotations)", "both": "first in (both)"}
+        words = {"images": f"first in ({self.unit})", "errors": "first in (annotations)", "both": "first in (both)"}
         leads = []
         for gap in board.gaps:
             value, low, high = gap or (np.nan, np.nan, np.nan)
@@ -398,6 +405,12 @@ class TrackLeaderboard(Display):
                 )
         if what == "blocks of frames" and self.resample != "none":
             parts.append("tracks are cut at the ends of blocks: spreads are those of blocks, around the whole scores")
+            cut = [metric for metric in self.boards if metric in ASSOCIATED]
+            if cut:
+                parts.append(
+                    f"warning: intervals of {', '.join(cut)} from blocks are too short, since association runs over "
+                    "many blocks; resample sequences where there are five or more"
+                )
         if not self.errors.is_none:
             parts.append(f"simulated annotation errors of tracks: {self.errors}")
         return [*parts, self.signature]
@@ -492,17 +505,17 @@ def rank_trackers(
         raise DataError("leaderboard: expected tracks, found none")
     unit_of = units_of(given[0], given, parts) if length is None else None
     iou = given[0].settings.iou
-    whole = [
-        [part.evaluate(i, part.track, part.track < part.annotated, iou) for i in range(len(given))] for part in parts
-    ]
+    whole = stack_counts(
+        [[part.evaluate(i, part.track, part.track < part.annotated, iou) for i in range(len(given))] for part in parts]
+    )
     samples: dict[str, list[Floats]] = {}
     scores = scores_of(whole, None, metrics)
     weights, blocks, block_scores, units = None, None, scores, len(set(unit_of or ()))
     if length is not None and length > 0:
         cut = [block for part in parts for block in cut_blocks(part, length)]
-        blocks = [
-            [b.evaluate(i, b.track, np.ones(len(b.track), np.bool_), iou) for i in range(len(given))] for b in cut
-        ]
+        blocks = stack_counts(
+            [[b.evaluate(i, b.track, np.ones(len(b.track), np.bool_), iou) for i in range(len(given))] for b in cut]
+        )
         block_scores, units = scores_of(blocks, None, metrics), len(cut)
     if resample != "none":
         if units < MIN_GROUPS:
@@ -513,7 +526,7 @@ def rank_trackers(
             )
         weights = SampledUnits(np.arange(units), units).bootstrap(draws, seed)
         rows = weights if unit_of is None else weights[:, unit_of]
-        base = blocks if blocks is not None else whole
+        base = whole if blocks is None else blocks
         samples["images"] = [scores_of(base, row, metrics) - block_scores + scores for row in rows]
     if not errors.is_none:
         samples["errors"], samples["both"] = [], []
@@ -523,19 +536,25 @@ def rank_trackers(
             for part in parts:
                 track, kept = part.simulate(errors, rng)
                 changed.append([part.evaluate(i, track, kept, iou) for i in range(len(given))])
-            moved = scores_of(changed, None, metrics)
+            simulated = stack_counts(changed)
+            moved = scores_of(simulated, None, metrics)
             samples["errors"].append(moved)
             if weights is not None and unit_of is not None:
-                samples["both"].append(scores_of(changed, weights[draw, unit_of], metrics))
+                samples["both"].append(scores_of(simulated, weights[draw, unit_of], metrics))
             elif weights is not None:
                 samples["both"].append(samples["images"][draw] + moved - scores)
         if weights is None:
             del samples["both"]
+    # Sequences of unequal size: Student's t with Kish's effective number of units by their objects.
+    objects = (whole if blocks is None else blocks)[0, :, -len(fields(SizeCounts))]
+    effective = effective_number(np.bincount(unit_of or np.arange(len(objects)), objects)) if units else None
     boards = {}
     for k, metric in enumerate(metrics):
         sign = -1.0 if metric in ERRORS else 1.0
         drawn = {source: sign * np.stack(found)[:, :, k] for source, found in samples.items()}
-        boards[metric] = Board(metric, names, sign * scores[:, k], drawn, level, units or None, is_grouped=True)
+        boards[metric] = Board(
+            metric, names, sign * scores[:, k], drawn, level, units or None, is_grouped=True, effective_units=effective
+        )
     return TrackLeaderboard(boards, errors, resample, units, draws, seed, level, given[0].signature)
 
 
@@ -569,11 +588,13 @@ def units_of(first: TrackResults, given: Sequence[TrackResults], parts: Sequence
     return [numbers[sequence] for sequence in found]
 
 
-def scores_of(counts: Sequence[Sequence[SequenceCounts]], weights: Floats | None, metrics: Sequence[str]) -> Floats:
+def stack_counts(counts: Sequence[Sequence[SequenceCounts]]) -> Floats:
+    """Return the counts [part][tracker] as an array [tracker, part, count]."""
+    return np.array([[one.flatten() for one in part] for part in counts]).transpose(1, 0, 2)
+
+
+def scores_of(stacked: Floats, weights: Floats | None, metrics: Sequence[str]) -> Floats:
     """Return the scores of every tracker over weighted parts, shape (trackers, metrics)."""
-    factors = None if weights is None else [float(w) for w in weights]
-    rows = []
-    for i in range(len(counts[0])):
-        found = summarise(SequenceCounts.total([part[i] for part in counts], factors))
-        rows.append([found[metric] for metric in metrics])
-    return np.array(rows)
+    totals = stacked.sum(axis=1) if weights is None else (stacked * weights[None, :, None]).sum(axis=1)
+    found = [summarise(SequenceCounts.from_row(row)) for row in totals]
+    return np.array([[one[metric] for metric in metrics] for one in found])

@@ -11,7 +11,7 @@ import numpy as np
 
 from verite.checks.predictions import no_predictions
 from verite.checks.regions import describe_inverted, is_inverted, name_disjoint_values, name_missing_files
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, spell_option
 from verite.formats.format import Options, class_names
 from verite.formats.volumes import pair_cases, read_volume
 from verite.metrics.localize import MASK_IMAGES, LocalizationResults, LocalizeSettings, Measured, match_objects
@@ -169,7 +169,10 @@ def common_spacing(cases: Sequence[MeasuredCase]) -> Spacing | None:
     units = {spacing.unit if spacing is not None else None for spacing in known}
     if len(units) > 1:
         without = next(case.name for case in cases if case.spacing is None)
-        raise DataError(f"{without}: expected a spacing as of other cases, found none; give --spacing for all")
+        raise DataError(
+            f"{without}: expected a spacing as of other cases, found none; "
+            f"give {spell_option('spacing', 'Z,Y,X')} for all"
+        )
     return Spacing((), str(units.pop()))
 
 

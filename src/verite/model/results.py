@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite import __version__
 from verite.arrays import np
-from verite.errors import BadParameter, UnknownMetric, did_you_mean, excerpt
+from verite.errors import BadParameter, UnknownMetric, did_you_mean, excerpt, spell_option
 from verite.files import without_suffix
 from verite.hooks import hook
 from verite.model.annotations import Annotations
@@ -491,7 +491,9 @@ class Results(Display):
             found.append("the truth has no objects: there is nothing to be found")
         is_rotated = any(side.source.format == "dota" or side.source.has_angles for side in (self.truth, self.pred))
         if is_rotated and self.protocol in ("coco", "voc") and self.words is BOXES:
-            found.append("boxes are rotated; the upright ones around them were compared, see --on rotated")
+            found.append(
+                f"boxes are rotated; the upright ones around them were compared, see {spell_option('on', 'rotated')}"
+            )
         if self.findings:
             cut = describe_cuts({"": self.findings})
             count = len(self.findings) - len(cut)

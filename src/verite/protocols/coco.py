@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, did_you_mean, give_sizes, one_line
+from verite.errors import BadParameter, DataError, did_you_mean, give_sizes, one_line, spell_option
 from verite.evaluation.evaluation import RECALLS, Evaluation, Rules
 from verite.evaluation.points import (
     DIAGONAL,
@@ -92,7 +92,7 @@ def masks_of(side: Annotations, threads: int) -> RLEMasks:
         raise DataError(f"{side.source.path or 'annotations'}: {error}") from None
 
 
-Per = Literal["class", "threshold", "image"]
+Per = Literal["class", "threshold", "image", "sequence"]
 
 Ignored = Literal["crowd", "explicit", "count", "drop"]
 
@@ -527,18 +527,21 @@ class CocoResults(MeanResults):
         found: list[str] = []
         regions = self.pred.columns.regions
         if self.settings.on == "box" and not regions.has_all_boxes:
-            hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see --on mask"
+            hint = "predictions have masks and no boxes: areas are those of the masks, as in pycocotools; see "
+            hint += spell_option("on", "mask")
             if regions.has_only_boxes:
-                hint = "predictions have keypoints and no boxes: boxes are those around the points; see --on keypoints"
+                hint = "predictions have keypoints and no boxes: boxes are those around the points; see "
+                hint += spell_option("on", "keypoints")
             found.append(hint)
         found += explain_low_score(self)
         # Objects that their file flags as ignored, a flag that COCO itself does not honour.
         count = int(self.truth.flag("ignore").sum()) if "ignore" in self.truth.columns.flag_names else 0
         if count and self.settings.ignored == "explicit":
-            option = "; --ignored count counts them" if self.PROTOCOL == "coco" else ""
-            found.append(f"{count:,} objects are marked as ignored and were ignored{option}")
+            hint = f"; {spell_option('ignored', 'count')} counts them" if self.PROTOCOL == "coco" else ""
+            found.append(f"{count:,} objects are marked as ignored and were ignored{hint}")
         elif count and self.settings.ignored != "drop":
-            found.append(f"{count:,} objects are marked as ignored and were counted; --ignored explicit ignores them")
+            hint = f"{spell_option('ignored', 'explicit')} ignores them"
+            found.append(f"{count:,} objects are marked as ignored and were counted; {hint}")
         if self.distances is not None:
             found.append(distance_sentence(self.distances[0], self.settings.max_distance, self.settings.pixel_size))
         return [*found, *super().notes]
@@ -637,9 +640,39 @@ class CocoResults(MeanResults):
         columns["false"] = found["wrong"]
         return Table.of("image", names, {key: [values[i] for i in order] for key, values in columns.items()})
 
+    def sequence_table(self) -> Table:
+        """Return the headline scores of each video sequence evaluated alone, with its frames, objects and predictions.
+
+        Sequences are those of the file (`video_id`, the tracks' sequences), else the folders of frames named
+        ``SEQUENCE/000042``. Their scores do not average to the combined ones, whose classes run over all sequences.
+
+        Raises
+        ------
+        DataError
+            If images are no frames: their names have no number.
+        """
+        from verite.model.sequences import Sequences
+
+        at = Sequences.of(self.truth.images, self.truth.source.path or "truth")
+        recall = "AR" if self.settings.on == "keypoints" else f"AR{max(self.settings.max_dets)}"
+        shown = [key for key in ("AP", "AP50", "AP75", recall) if key in self.parts]
+        is_in = np.arange(len(at.names))[:, None] == at.sequence[None, :]
+        scores = self.draw_scores(shown, is_in.astype(np.float64))
+        columns: dict[str, Sequence[Any]] = {key: scores[:, k].tolist() for k, key in enumerate(shown)}
+        by_image, sizes = self.by_image(), len(at.names)
+        owner = at.sequence[np.asarray(by_image["image"], dtype=np.int64)]
+        columns["frames"] = np.bincount(at.sequence, minlength=sizes).tolist()
+        columns["truths"] = np.bincount(owner, by_image["truths"], sizes).astype(int).tolist()
+        columns["preds"] = np.bincount(at.sequence[self.pred.image], minlength=sizes).tolist()
+        mean = {key: float(self.scores[key]) for key in shown}
+        mean |= {key: sum(columns[key]) for key in ("frames", "truths", "preds")}
+        return Table.of("sequence", list(at.names), columns, mean=mean)
+
     def tables(self) -> dict[str, Table]:
-        """Return the tables per class, IoU threshold and image."""
+        """Return the tables per class, IoU threshold and image, and per sequence if asked for or stated by the file."""
         images = {"images": self.image_table()} if self.has_objects else {}
+        if self.has_objects and (self.settings.per == "sequence" or self.truth.images.sequences is not None):
+            images["sequences"] = self.sequence_table()
         return {"classes": self.class_table(), "thresholds": self.threshold_table(), **images}
 
     def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
@@ -692,9 +725,13 @@ class CocoResults(MeanResults):
 
     def chosen_table(self) -> Table:
         """Return the table that the setting `per` chooses."""
-        return {"class": self.class_table, "threshold": self.threshold_table, "image": self.image_table}[
-            self.settings.per
-        ]()
+        tables = {
+            "class": self.class_table,
+            "threshold": self.threshold_table,
+            "image": self.image_table,
+            "sequence": self.sequence_table,
+        }
+        return tables[self.settings.per]()
 
     def main_table(self) -> Table:
         """Return the table that CSV and LaTeX output show."""
@@ -720,9 +757,9 @@ class CocoResults(MeanResults):
             document["distance"] = self.distances[0].to_dict()
             for name, one in zip(self.class_names, self.distances[1], strict=True):
                 classes[name]["distance"] = one.mean
-        if self.per == "image":
-            table = self.image_table()
-            document["images"] = {name: dict(zip(table.head[1:], row, strict=True)) for name, *row in table.rows}
+        if self.per in ("image", "sequence"):
+            table = self.chosen_table()
+            document[f"{self.per}s"] = {name: dict(zip(table.head[1:], row, strict=True)) for name, *row in table.rows}
         return document
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.checks import stop_on_errors
-from verite.errors import IS_COMMAND_LINE, BadParameter, DataError
+from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, spell_option
 from verite.evaluation.ap_bounds import Bounds, ClassOrders, needed_per_recall, orders_of, reached_by_orders
 from verite.evaluation.evaluation import Evaluation, Rules, int64s
 from verite.evaluation.points import (
@@ -794,7 +794,9 @@ def allow_unknown_classes(finding: Finding, truth: Annotations, pred: Annotation
     }
     names = "1 class name is" if len(unknown) == 1 else f"{len(unknown):,} class names are"
     message = f"{names} not in the ground truth, {sum(unknown.values()):,} false positives: {list_counts(unknown)}"
-    return replace(finding, severity="warning", message=message, fix="--map FILE gives them a class")
+    return replace(
+        finding, severity="warning", message=message, fix=f"{spell_option('map', 'FILE')} gives them a class"
+    )
 
 
 def refuse_boxes_outside(evaluation: Evaluation) -> None:

@@ -8,7 +8,7 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt
+from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt, spell_option
 from verite.model.keypoints import SIGMAS, check_sigmas, spell_sigmas
 from verite.settings import Setting
 
@@ -95,7 +95,9 @@ def choose_sigmas(settings: CocoSettings, truth: Annotations, pred: Annotations)
         if count and not sigmas:
             where = f"{truth.source.path or 'truth'}: class {labels.name(i)!r}"
             expected = "sigmas in its category" if settings.sigmas == "truth" else f"sigmas, or {SKELETONS}"
-            raise DataError(f"{where}: expected {expected}, found {count} keypoints and none; give --sigmas FILE")
+            raise DataError(
+                f"{where}: expected {expected}, found {count} keypoints and none; give {spell_option('sigmas', 'FILE')}"
+            )
     return tuple(chosen)
 
 

@@ -137,7 +137,7 @@ class Steps:
     image: NDArray[np.int64]
     tp: Floats
     fp: Floats
-    hit_confidence: Floats  # falling: of the true positives that select the thresholds
+    hit_confidence: Floats  # of the true positives that select the thresholds
     hit_image: NDArray[np.int64]
     truth_image: NDArray[np.int64]  # of each object that counts
 
@@ -276,11 +276,19 @@ def kitti(truth: Annotations, pred: Annotations, settings: KittiSettings) -> Kit
     names = [name.casefold() for name in pred.labels.all_names]
     regions = truth.flag("ignore_region") | (np.array([*names, ""])[truth.label] == "dontcare")
     pairs = OverlappingPairs.of(truth, pred, regions, settings)
+    heights = truth.regions.boxes[:, 3] - truth.regions.boxes[:, 1]
+    flagged = np.zeros(len(truth), dtype=np.bool_)
+    for flag in FLAGS:
+        flagged |= truth.flag(flag)
+    beyond = {
+        key: flagged | (occlusion > own.occlusion) | (truncation > own.truncation) | (heights <= own.height)
+        for key, own in DIFFICULTIES.items()
+    }
     steps = {}
     for k in evaluated_classes(names, truth, settings, pred.labels.all_names):
-        least = settings.iou or IOU.get(names[k], 0.5)
+        of_class = pairs.of_class(k, names, settings.iou or IOU.get(names[k], 0.5))
         steps[pred.labels.all_names[k]] = {
-            key: pairs.steps(k, names, limits, least, truncation, occlusion) for key, limits in DIFFICULTIES.items()
+            key: of_class.steps(beyond[key], limits.height) for key, limits in DIFFICULTIES.items()
         }
     return KittiResults(settings, steps, truth, pred, findings, remarks)
 
@@ -329,48 +337,70 @@ class OverlappingPairs:
             share = np.nan_to_num(Evaluation(regions, pred, own, threads).outcomes().overlap)
         return cls(truth, pred, owner[order], rows[order], iou[order], is_region, share)
 
-    def steps(
-        self, k: int, names: Sequence[str], limits: Limits, least: float, truncation: Floats, occlusion: Floats
-    ) -> Steps:
-        """Return true and false positives of one class and difficulty; matches exceed the IoU `least`."""
+    def of_class(self, k: int, names: Sequence[str], least: float) -> ClassPairs:
+        """Return what concerns one class: its objects, the neighbouring ones, and pairs above the IoU `least`."""
         truth, pred = self.truth, self.pred
-        heights = [side.regions.boxes[:, 3] - side.regions.boxes[:, 1] for side in (truth, pred)]
-        is_beyond = (occlusion > limits.occlusion) | (truncation > limits.truncation) | (heights[0] <= limits.height)
-        for flag in FLAGS:
-            is_beyond = is_beyond | truth.flag(flag)
         beside = NEIGHBOURS.get(names[k])
-        of_truth = np.array([0 if i == k else 1 if name == beside else -1 for i, name in enumerate(names)], np.int8)
-        own = np.where((truth.label == k) & is_beyond, 1, of_truth[truth.label]).astype(np.int8)
+        of_class = np.array([0 if i == k else 1 if name == beside else -1 for i, name in enumerate(names)], np.int8)
+        own = of_class[truth.label]
         own[self.is_region] = -1
-        state = np.where(np.abs(heights[1]) < limits.height, 1, np.where(pred.label == k, 0, -1)).astype(np.int8)
-        chosen = (self.iou > least) & (own[self.owner] >= 0) & (state[self.row] >= 0)
-        confidence = np.ones(len(pred)) if pred.confidence is None else np.asarray(pred.confidence, dtype=np.float64)
-        # Objects without a pair change nothing, nor do predictions that take no part.
-        objects, starts = np.unique(self.owner[chosen], return_index=True)
-        is_pred = state == 0
-        is_pred[self.row[chosen]] = True
-        place = np.cumsum(is_pred) - 1
-        columns = {
-            "offsets": np.append(starts, int(chosen.sum())).astype(np.int64),
-            "pred": place[self.row[chosen]].astype(np.int32),
-            "iou": self.iou[chosen],
-            "truth": own[objects],
-            "state": state[is_pred],
-            "in_region": (self.region_share > least).astype(np.uint8)[is_pred],
-            "confidence": confidence[is_pred],
-        }
+        chosen = (self.iou > least) & (own[self.owner] >= 0)
+        owner, row = self.owner[chosen], self.row[chosen]
+        # Objects without a pair change nothing, nor do predictions of other classes without one.
+        objects, starts = np.unique(owner, return_index=True)
+        is_pred = np.asarray(pred.label == k)
+        is_pred[row] = True
+        preds = np.flatnonzero(is_pred)
+        boxes = pred.regions.boxes[preds]
+        confidence = np.ones(len(preds)) if pred.confidence is None else pred.confidence[preds].astype(np.float64)
+        return ClassPairs(
+            own=own,
+            objects=objects,
+            truth_image=truth.image,
+            is_class=pred.label[preds] == k,
+            heights=np.abs(boxes[:, 3] - boxes[:, 1]),
+            images=pred.image[preds].astype(np.int32),
+            columns={
+                "offsets": np.append(starts, len(owner)).astype(np.int64),
+                "pred": (np.cumsum(is_pred) - 1)[row].astype(np.int32),
+                "iou": self.iou[chosen],
+                "in_region": (self.region_share[preds] > least).astype(np.uint8),
+                "confidence": confidence,
+            },
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPairs:
+    """The pairs of one class, as the core takes them, for every difficulty."""
+
+    own: NDArray[np.int8]  # of each ground-truth object: 0 of the class, 1 of a neighbouring one, -1 of others
+    objects: NDArray[np.int64]  # those with a pair
+    truth_image: NDArray[np.int32]
+    is_class: NDArray[np.bool_]  # of each prediction that takes part
+    heights: Floats
+    images: NDArray[np.int32]
+    columns: Mapping[str, NDArray[Any]]
+
+    def steps(self, is_beyond: NDArray[np.bool_], height: float) -> Steps:
+        """Return true and false positives of one difficulty.
+
+        `is_beyond` are the objects outside its limits, `height` the one below which predictions are ignored.
+        """
+        own = np.where((self.own == 0) & is_beyond, 1, self.own).astype(np.int8)
+        state = np.where(self.heights < height, 1, np.where(self.is_class, 0, -1)).astype(np.int8)
+        columns = {**self.columns, "truth": own[self.objects], "state": state}
         hits = np.array(_core.kitti_true_positives(**columns), dtype=np.int64)
-        images = pred.image[is_pred].astype(np.int32)
-        found, image, tp, fp = _core.kitti_steps(**columns, images=images)
-        order, by_confidence = np.argsort(-found), np.argsort(-columns["confidence"][hits])
+        found, image, tp, fp = _core.kitti_steps(**columns, images=self.images)
+        order = np.argsort(-found)
         return Steps(
             confidence=found[order],
             image=image[order].astype(np.int64),
             tp=tp[order].astype(np.float64),
             fp=fp[order].astype(np.float64),
-            hit_confidence=columns["confidence"][hits][by_confidence],
-            hit_image=images[hits][by_confidence].astype(np.int64),
-            truth_image=truth.image[own == 0].astype(np.int64),
+            hit_confidence=self.columns["confidence"][hits],
+            hit_image=self.images[hits].astype(np.int64),
+            truth_image=self.truth_image[own == 0].astype(np.int64),
         )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, excerpt
+from verite.errors import BadParameter, DataError, excerpt, spell_option
 from verite.evaluation.curves import Curve
 from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, MatchedEvaluation, Outcomes, Rules
 from verite.evaluation.prepare import check_mask_sizes, prepare
@@ -69,7 +69,9 @@ def pair_sides(settings: OpenImagesSettings, truth: Annotations, pred: Annotatio
         has_mask = np.asarray(truth.regions.kinds != BOX)
         if len(truth) and not has_mask.any():
             place = truth.source.path or "truth"
-            raise DataError(f"{place}: expected masks, found boxes alone; compare them with --on box")
+            raise DataError(
+                f"{place}: expected masks, found boxes alone; compare them with {spell_option('on', 'box')}"
+            )
         if pred.regions.runs is not None:
             check_mask_sizes(pred, np.arange(len(pred)), pred.regions.runs)
         stages = {"mask": has_mask, "box": ~has_mask}

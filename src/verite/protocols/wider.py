@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.checks import stop_on_errors
-from verite.errors import DataError, ReadError, excerpt
+from verite.errors import DataError, ReadError, excerpt, spell_option
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, RankedSettings
@@ -291,8 +291,8 @@ def subset_members(truth: Annotations, given: Any) -> tuple[dict[str, Bools], li
     if given is None and place is not None and place.is_dir() and (place / mat_name("easy")).is_file():
         given = place
     if given is None:
-        option = "--lists FOLDER with wider_easy_val.mat, wider_medium_val.mat and wider_hard_val.mat"
-        return {"all": np.ones(len(truth), dtype=np.bool_)}, [f"all faces are one subset; {option} gives the three"]
+        hint = f"{spell_option('lists', 'FOLDER')} with wider_easy_val.mat, wider_medium_val.mat and wider_hard_val.mat"
+        return {"all": np.ones(len(truth), dtype=np.bool_)}, [f"all faces are one subset; {hint} gives the three"]
     if isinstance(given, Mapping):
         return {str(name): rows_of(truth, name, own) for name, own in given.items()}, []
     path = find_path(given)

@@ -69,7 +69,8 @@ def plot_switches(results: TrackResults, axes: Axes) -> None:
         axes.plot(
             np.arange(1, len(counts) + 1), np.cumsum(counts), label=label, drawstyle="steps-post", **line_style(i)
         )
-    axes.set_ylim(bottom=0)
+    most = max((int(counts.sum()) for counts in totals.values()), default=0)
+    axes.set(xlim=(0, max((len(counts) for counts in totals.values()), default=1) + 1), ylim=(0, max(1, 1.05 * most)))
     axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: identity switches over time")
     if totals:
         axes.legend(loc="upper left")
@@ -129,11 +130,7 @@ def plot_timeline(key: tuple[str, str], timeline: TrackTimeline, axes: Axes) -> 
 def save_track_board(board: TrackLeaderboard, folder: Path, format: str = "png") -> list[Path]:
     """Save one plot per score: the simulated scores of every tracker, by source of uncertainty."""
     saved = []
-    words = {
-        "images": "sequences" if board.resample == "sequence" else "blocks",
-        "errors": "annotations",
-        "both": "both",
-    }
+    words = {"images": board.unit, "errors": "annotations", "both": "both"}
     for metric, one in board.boards.items():
         figure = new_figure((6.8, max(2.4, 0.55 * len(one.names) + 1.4)))
         axes, sign = figure.add_subplot(), board.sign(metric)

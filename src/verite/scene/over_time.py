@@ -141,11 +141,15 @@ class FrameScores(Display):
         One record per sequence.
     signature
         The signature of the scene score.
+    is_stated
+        Whether the file states sequences or tracks. If not, the order of frames is that of the numbers in the names of
+        images, which may as well be unrelated images.
     """
 
     name: str
     sequences: tuple[SequenceScores, ...]
     signature: Signature
+    is_stated: bool = True
 
     @classmethod
     def of(cls, results: SceneScoreResults) -> FrameScores:
@@ -163,7 +167,8 @@ class FrameScores(Display):
             rows = rows[np.argsort(at.frame[rows], kind="stable")]
             scores, frames = results.image_scores[rows], at.frame[rows]
             found.append(SequenceScores(name, frames, scores, tuple(frames[change_points(scores)].tolist())))
-        return cls(results.name, tuple(found), results.signature)
+        is_stated = at.is_stated or results.truth.track is not None
+        return cls(results.name, tuple(found), results.signature, is_stated)
 
     def table(self) -> Table:
         """Return one row per sequence: frames, mean and worst score, change points."""
@@ -202,12 +207,28 @@ class FrameScores(Display):
         if any(one.changes for one in self.sequences):
             parts.append(self.level_table())
         note = f"change points: p ≤ {LEVEL:g} each, against noise as between neighbouring frames; 0 is a perfect frame"
-        return [*parts, note, self.signature]
+        return [*parts, note, *self.warnings, self.signature]
+
+    @property
+    def warnings(self) -> list[str]:
+        """A line if nothing but the numbers in the names of images shows that they are frames of videos."""
+        if self.is_stated:
+            return []
+        names = ", ".join(repr(one.name) for one in self.sequences[:3] if one.name)
+        more = f" and {len(self.sequences) - 3} more" if len(self.sequences) > 3 else ""
+        called = f" ({names}{more})" if names else ""
+        frames, count = sum(len(one.frames) for one in self.sequences), len(self.sequences)
+        return [
+            f"warning: {frames:,} images are taken as frames of {count} sequence{'s' if count > 1 else ''}{called} by "
+            "the numbers in their names; the ground truth states neither videos nor tracks: of unrelated images, "
+            "neither curve nor change points mean anything"
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """The documented keys of the JSON document."""
         return {
             "signature": str(self.signature),
+            "is_stated": self.is_stated,
             "sequences": {
                 one.name: {
                     "frames": one.frames.tolist(),

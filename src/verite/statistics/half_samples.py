@@ -24,7 +24,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, excerpt
+from verite.errors import BadParameter, DataError, excerpt, spell_option
 from verite.statistics.intervals import check_level, student_quantile
 
 if TYPE_CHECKING:
@@ -181,12 +181,13 @@ def check_enough_images(images: int, images_of_classes: Sequence[int]) -> None:
     if images < MIN_IMAGES:
         raise DataError(
             f"interval: expected at least {MIN_IMAGES} images, found {images}: AP of so few varies too irregularly for "
-            "an interval; differences of detectors have one (--resample)"
+            f"an interval; differences of detectors have one ({spell_option('resample', 'N')})"
         )
     present = [count for count in images_of_classes if count]
     rare = sum(count < FEW_IMAGES for count in present)
     if 2 * rare > len(present):
         raise DataError(
             f"interval: expected at least half of the classes in {FEW_IMAGES} images or more, found {rare} of "
-            f"{len(present)} classes in fewer; choose frequent classes, or compare detectors (--resample)"
+            f"{len(present)} classes in fewer; choose frequent classes, or compare detectors "
+            f"({spell_option('resample', 'N')})"
         )
