@@ -408,6 +408,8 @@ def test_bytes_of_pixels_are_bounded_by_those_of_the_file(mode, each, tmp_path, 
     from verite.formats import sizes
 
     Image.new(mode, (30, 20)).save(tmp_path / "a.png")
+    with Image.open(tmp_path / "a.png") as opened:
+        each = 4 if opened.mode == "I" else each  # Pillow 10 opens 16 bits as 32
     size = (tmp_path / "a.png").stat().st_size
     monkeypatch.setenv("VERITE_LIMIT_PIXELS_PER_BYTE", "1")
     monkeypatch.setattr(sizes, "FREE_PIXELS", 600 * each - size)
