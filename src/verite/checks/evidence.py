@@ -143,6 +143,9 @@ def random_boxes() -> Floats:
 COST = 0.2  # reduction of the score if all boxes leave their images
 
 SOUND = 0.5  # share of precise matches from which no other format is tried
+# Of a detector that misses many objects: share that match, and share of these that match precisely. Under another scale
+# or layout, boxes that still match do so by chance, and hardly ever precisely.
+MATCHED, MOSTLY_PRECISE = 0.65, 0.6
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,7 +173,10 @@ class Hypothesis:
     @property
     def is_sound(self) -> bool:
         """Whether so many matches are precise that no other format need be tried."""
-        return self.possible > 0 and int((self.overlaps >= PRECISE).sum()) >= SOUND * self.possible
+        precise = int((self.overlaps >= PRECISE).sum())
+        if self.found >= MATCHED * self.possible and precise >= MOSTLY_PRECISE * self.found:
+            return self.possible > 0
+        return self.possible > 0 and precise >= SOUND * self.possible
 
 
 def boxes_under(sample: Sample, side: SideName, reading: Reading, shift: int) -> tuple[Floats, Floats]:
