@@ -92,11 +92,26 @@ def plot_work_time(target: Path) -> None:
     figure.savefig(target)
 
 
+def draw_sweep(target: Path) -> None:
+    """F1 against the confidence threshold, as in the how-to."""
+    import json
+
+    predictions = json.loads(Path("harbour/magpie.json").read_text())
+    Path("runs").mkdir()
+    for cut in (0.1, 0.3, 0.5, 0.7):
+        Path(f"runs/conf={cut}.json").write_text(json.dumps([p for p in predictions if p["score"] >= cut]))
+    words = ["sweep", "harbour/truth.json", "runs/conf=*.json", "--protocol", "f1", "-o", "swept", "--quiet"]
+    if status := run(words):
+        sys.exit(f"pictures: verite {' '.join(words)}: status {status}")
+    shutil.copyfile("swept/sweep.png", target)
+
+
 MADE: dict[str, Callable[[Path], None]] = {
     "report": draw_report,
     "draw-park": draw_park,
     "localize-pair": plot_pair,
     "work-time": plot_work_time,
+    "sweep": draw_sweep,
 }
 
 

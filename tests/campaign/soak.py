@@ -97,7 +97,7 @@ def list_calls(folder: Path) -> dict[str, Callable[[], Any]]:
             "imagenet_loc",
         )
     }
-    calls |= {name: partial(refuse, partial(getattr(vt, name), *sides)) for name in ("lvis", "panoptic")}
+    calls |= {name: partial(refuse, partial(getattr(vt, name), *sides)) for name in ("lvis", "panoptic", "instances")}
     return calls | {
         "track": lambda: vt.track(*tracks),
         "suite": lambda: vt.suite(folder / "suite.toml"),

@@ -21,7 +21,13 @@ def test_the_table_says_who_is_sure_to_be_first(typed):  # noqa: F811
     lines = out.splitlines()
     assert [line.split()[0] for line in lines[2:5]] == ["hawk", "magpie", "mole"]
     heads = " ".join(line for line in lines if line.startswith("detector"))
-    for head in ("P(first) annotations", "first in images", "P(first) images", "first in both", "kept in both"):
+    for head in ("place", "lead (95 %)", "first in", "P(first)", "kept in", "flip"):
+        assert head in heads
+    assert "by source of uncertainty" not in out
+    status, out, err = typed("leaderboard", TRUTH, MOLE, HAWK, MAGPIE, *ERRORS, "--draws", "100", "--quiet", "--legend")
+    assert (status, err) == (0, "")
+    heads = " ".join(line for line in out.splitlines() if line.startswith("detector"))
+    for head in ("P(first) annotations", "first in images", "first in both", "kept in both", "Γ", "own boxes"):
         assert head in heads
     for words in (
         "whole ranking kept:",

@@ -66,7 +66,7 @@ def test_output_folder_has_documents_tables_and_plots(typed, tmp_path):  # noqa:
     status, _, _ = typed("localize", TRUTH, HAWK, "-m", "iou", "-m", "hausdorff", "-o", folder, "--object", "2", "-q")
     assert status == 0
     assert sorted(p.name for p in folder.iterdir()) == [
-        "classes.csv", "distributions.png", "metrics.csv", "object-2.png", "objects.csv", "results.json",
+        "cases.csv", "classes.csv", "distributions.png", "metrics.csv", "object-2.png", "objects.csv", "results.json",
         "worst-hausdorff.png", "worst-iou.png",
     ]  # fmt: skip
     assert (

@@ -232,6 +232,8 @@ DOORS = {
     "kitti": lambda truth, pred, _: scores(vt.kitti(truth, pred)),
     "wider": lambda truth, pred, _: scores(vt.wider(truth, pred)),
     "f1": lambda truth, pred, _: scores(vt.f1(truth, pred)),
+    "instances": lambda truth, pred, _: scores(vt.instances(truth, pred)),
+    "oc_cost": lambda truth, pred, _: scores(vt.oc_cost(truth, pred)),
     "localize": lambda truth, pred, _: scores(vt.localize(truth, pred, "iou", "hausdorff")),
     "scene_score": lambda truth, pred, _: scores(vt.scene_score(truth, pred)),
     "analyse": lambda truth, pred, _: (

@@ -365,7 +365,7 @@ def test_groups_of_images_come_from_a_column_a_file_or_a_list(tmp_path):
             {"errors": Detection(spurious=0.1, shared="town", correlation=0.1)},
             "shared: expected image, label, a col",
         ),
-        ({"errors": Detection(jitter=(0.1, 0.1)), "on": "mask"}, "jitter: expected --on box, found mask"),
+        ({"errors": Detection(jitter=(0.1, 0.1)), "on": "mask"}, 'jitter: expected on="box", found mask'),
         ({"draws": 0}, "draws: expected a whole number from 1 up"),
         ({"seed": -1}, "seed: expected a whole number from 0 up"),
         ({"level": 1.0}, "level: expected a probability"),

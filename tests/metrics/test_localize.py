@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from importlib.resources import files
 
 import numpy as np
@@ -79,7 +80,8 @@ def test_documented_keys_of_the_json_document():
     found = localize(TRUTH, PRED, "iou", "fom", checks="off")
     document = json.loads(found.to_json())
     assert document["metrics"]["iou"] == {
-        "mean": pytest.approx(2.3 / 3), "median": 0.8, "count": 3, "better": "higher", "best": 1, "unit": "",
+        "mean": pytest.approx(2.3 / 3), "sd": pytest.approx((0.19 / 3) ** 0.5), "median": 0.8,
+        "q1": pytest.approx(0.65), "q3": pytest.approx(0.9), "count": 3, "better": "higher", "best": 1, "unit": "",
     }  # fmt: skip
     assert set(document["signatures"]) == {"iou", "figure_of_merit"}
     assert document["signatures"]["iou"] == (
@@ -87,7 +89,9 @@ def test_documented_keys_of_the_json_document():
         "pixel:continuous|polygons:coco|confidence:all|ignored:skip|rev:1"
     )
     assert (document["matched"], document["missed"], document["spurious"], document["unmatched"]) == (3, 1, 2, "leave")
-    assert document["classes"]["dog"]["metrics"]["iou"] == {"mean": 0.5, "median": 0.5, "count": 1}
+    assert document["classes"]["dog"]["metrics"]["iou"] == {
+        "mean": 0.5, "sd": None, "median": 0.5, "q1": 0.5, "q3": 0.5, "count": 1,
+    }  # fmt: skip
     assert document["objects"][0] == {
         "image": "a", "class": "cat", "state": "matched", "truth": 0, "pred": 0, "confidence": 0.9, "overlap": 0.8,
         "values": {"iou": 0.8, "figure_of_merit": document["objects"][0]["values"]["figure_of_merit"]},
@@ -301,3 +305,18 @@ def test_the_function_takes_the_settings_that_are_declared() -> None:
     taken = [p for p in inspect.signature(localize).parameters.values() if p.kind is p.KEYWORD_ONLY and p.name != "all"]
     declared = LocalizeSettings.declared
     assert {p.name: p.default for p in taken} == {name: setting.default for name, setting in declared.items()}
+
+
+def test_cases_have_a_row_each_with_the_mean_of_their_objects():
+    truth = vt.Annotations.of(["a", "a", "b"], ["cat"] * 3, [[0, 0, 10, 10], [20, 20, 30, 30], [0, 0, 10, 10]])
+    pred = vt.Annotations.of(["a", "a"], ["cat"] * 2, [[0, 0, 10, 8], [20, 20, 30, 26]], confidence=[0.9, 0.8])
+    found = vt.localize(truth, pred, "iou", per="case", checks="off")
+    table = found.case_table()
+    assert table.head == ("case", "matched", "missed", "spurious", "iou")
+    assert table.rows[0] == ("a", 2, 0, 0, pytest.approx(0.7))  # (0.8 + 0.6) / 2
+    assert table.rows[1][:4] == ("b", 0, 1, 0)
+    assert math.isnan(table.rows[1][4])
+    assert "0.7000 ± 0.1414" in found.to_text()  # (0.8 - 0.6) / sqrt(2)
+    assert "0.7000 [0.6500, 0.7500]" in found.to_text()
+    assert json.loads(found.to_json())["cases"]["a"]["iou"] == pytest.approx(0.7)
+    assert vt.metric("hausdorff95").name == "hausdorff(quantile=0.95)"

@@ -207,7 +207,7 @@ def test_masks_are_asked_of_truths_that_have_them() -> None:
         ({"iou": []}, "iou: expected 1 to 64 thresholds, found none"),
         ({"areas": {"all": (5, 1)}}, "areas: expected 'all' to rise, found 5 to 1"),
         ({"max_dets": [0]}, "max_dets: expected a whole number from 1 up, found 0"),
-        ({"per": "picture"}, "per: expected class, threshold or image, found 'picture'"),
+        ({"per": "picture"}, "per: expected class, threshold, image or sequence, found 'picture'"),
         ({"threads": 0}, "threads: expected a whole number from 1 up, found 0"),
     ],
 )

@@ -104,7 +104,7 @@ def test_sigmas_of_keypoints_agree_between_parts_or_are_named() -> None:
     assert str(merged.compute().signature) == str(vt.coco(*pose("a", [0.1, 0.2, 0.3]), **more).signature)
     other = vt.partial(*pose("d", [0.1, 0.2, 0.4]), **more)
     with pytest.raises(
-        vt.NotComparable, match=r"same sigmas of class 'person', found 0.1, 0.2, 0.3 and 0.1, 0.2, 0.4; give --sigmas"
+        vt.NotComparable, match=r"same sigmas of class 'person', found 0.1, 0.2, 0.3 and 0.1, 0.2, 0.4; give sigmas="
     ):
         one.merge(other)
     with pytest.raises(vt.NotComparable, match="same sigmas"):

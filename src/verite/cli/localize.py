@@ -51,6 +51,7 @@ Examples:
   verite localize truth.json pred.json -m "hausdorff(quantile=0.95)" -m my_package.metrics:mine
   verite localize truth.json a.json b.json -m gce --unmatched score
   verite localize truth.json pred.json --all -o results/
+  verite localize labelsTs/ predictions/ -m dice -m hausdorff95 --per case
   verite localize truth/ pred/ --all --image-size 640,480 --json | jq .metrics""",
 )
 @click.argument("truth", type=INPUT)
@@ -101,7 +102,7 @@ def localize_each(truth: str, preds: tuple[str, ...], chosen: list[Metric], give
     names = system_names(preds)
     results = []
     for pred, name in zip(preds, names, strict=True):
-        results.append(localize_volumes(truth, pred, chosen, names=given["names"], name=name, **how))
+        results.append(localize_volumes(truth, pred, chosen, names=given["names"], name=name, per=given["per"], **how))
         warn(results[-1].findings, {"truth": truth, "pred": pred}, set())
     return results
 

@@ -338,7 +338,7 @@ def file_settings(side: str = "") -> dict[str, Setting[Any, Any]]:
         "boxes": Setting(None, f"Box layout of the {of}: {', '.join(BOX_LAYOUTS)}.", kind="layout", metavar="LAYOUT"),
         "coords": Setting(
             None,
-            "Units of the coordinates: pixels, fractions of the image, pixels of a resized image, a factor.",
+            "Units: pixels, fractions of the image, pixels of a resized image, a factor.",
             metavar="abs|rel|WxH|*F",
             is_rare=side == "truth",
         ),

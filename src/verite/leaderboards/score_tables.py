@@ -587,7 +587,7 @@ def join_tables(paths: Sequence[Path], settings: ScoreSettings) -> CaseScores:
     without one are left out.
     """
     systems = distinct_names(
-        [path.stem if path.stem not in ("images", "objects") else path.parent.name for path in paths]
+        [path.stem if path.stem not in ("images", "objects", "cases") else path.parent.name for path in paths]
     )
     rows: dict[tuple[str, str], dict[str, float]] = {}
     clusters: dict[tuple[str, str], str] = {}

@@ -72,7 +72,7 @@ def figure_of_merit(p: Pairs, *, alpha: float = MERIT_ALPHA, variant: str = "dis
 @localization(
     on="contour", bounds=(0, inf), best=0, symmetric=True, unit="px", volumes=True, empty=FAR,
     ranges={"quantile": "(0, 1]"},
-    aliases={"HAU": {}, "hd": {}, "hd95": {"quantile": 0.95}},
+    aliases={"HAU": {}, "hd": {}, "hd95": {"quantile": 0.95}, "hausdorff95": {"quantile": 0.95}},
     cite="Huttenlocher, Klanderman, Rucklidge, Comparing images using the Hausdorff distance, PAMI 1993",
     variants={
         "max": "the larger of the two directed quantiles",

@@ -35,7 +35,7 @@ from verite.model.annotations import Annotations
 from verite.model.regions import BOX
 from verite.model.results import Matches, Results, choose_threshold
 from verite.model.shapes import Spacing
-from verite.model.tables import Part, Table
+from verite.model.tables import Part, Table, show_cell
 from verite.pairs import Array, Pairs
 from verite.pairs.objects import compares_boxes, ignored_truth, iou_of, mean_of, pairs_of, region_kinds
 from verite.settings import Choice, Number, Option, Setting
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 Match = Literal["greedy", "image"]
 Unmatched = Literal["leave", "score"]
+Per = Literal["class", "case"]
 MASK_IMAGES = "mask-pictures"  # the name of the format
 SMALLEST_IOU = 5e-324  # objects without an intersection never match, whatever the threshold
 MOST_COLUMNS = 6  # metrics side by side in a table of classes
@@ -90,6 +91,8 @@ class LocalizeSettings(ComparisonSettings):
         Unmatched,
         default_text="leave; score with --match image",
     )
+
+    per: Option[Per] = Choice("class", "Rows of the table: class, or case (image or volume).", Per, is_signed=False)
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Score unmatched objects by default where objects are paired by image: a missing mask is a bad one."""
@@ -203,6 +206,7 @@ def localize(
     ignored: Ignored = "skip",
     polygons: PolygonRule = "coco",
     labels: Iterable[str] | None = None,
+    per: Per = "class",
     name: str | None = None,
     checks: Checks = "stop",
 ) -> LocalizationResults:
@@ -243,6 +247,8 @@ def localize(
         Rule by which polygons become pixels.
     labels : iterable of str, optional
         Classes to evaluate. Default: all.
+    per : {"class", "case"}, default "class"
+        Rows of the printed table: classes, or cases (images or volumes).
     name : str, optional
         Name of the detector. Default: from its file.
     checks : {"stop", "warn", "off"}, default "stop"
@@ -280,6 +286,7 @@ def localize(
         ignored=ignored,
         unmatched=unmatched,
         labels=labels,
+        per=per,
         name=name,
         checks=checks,
     )
@@ -294,7 +301,7 @@ def localize(
     if are_volumes(truth, pred):
         from verite.metrics.volumes import localize_volumes
 
-        return localize_volumes(truth, pred, chosen, spacing=spacing, name=name)
+        return localize_volumes(truth, pred, chosen, spacing=spacing, name=name, per=per)
     truth, pred = read_pair(truth, pred)
     is_one_per_image = [
         side.source.format == MASK_IMAGES and len(side.labels) == 1 and len(np.unique(side.image)) == len(side)
@@ -424,19 +431,46 @@ class LocalizationResults(Results):
         totals = {state: sum(column) for state, column in counts.items()}
         return Table.of("class", self.class_names, {**counts, **self.class_scores()}, mean={**totals, **means})
 
+    def case_table(self) -> Table:
+        """Return a table of cases (images or volumes): numbers of objects, and the mean of each metric over them."""
+        image, count = self.of_pairs(self.truth.image, self.pred.image), len(self.truth.images)
+        found = self.matched
+        counts = {
+            "matched": np.bincount(self.truth.image[found.truth], minlength=count).tolist(),
+            "missed": np.bincount(self.truth.image[found.missed], minlength=count).tolist(),
+            "spurious": np.bincount(self.pred.image[found.spurious], minlength=count).tolist(),
+        }
+        rows = [np.flatnonzero(image == i) for i in range(count)]
+        means = {name: [mean_of(values[at]) for at in rows] for name, values in self.values.items()}
+        totals = {state: sum(column) for state, column in counts.items()}
+        names = [self.truth.images.name(i) for i in range(count)]
+        mean = {**totals, **{name: score.value for name, score in self.scores.items()}}
+        return Table.of("case", names, {**counts, **means}, mean=mean)
+
     def metric_table(self) -> Table:
-        """Return a table of metrics: better direction, unit, mean, median, worst value and number of pairs."""
-        columns: dict[str, list[Any]] = {"better": [], "unit": [], "mean": [], "median": [], "worst": [], "count": []}
+        """Return a table of metrics: better direction, unit, mean, SD, median, quartiles, worst value and count."""
+        columns: dict[str, list[Any]] = {"better": [], "unit": []}
+        keys = ("mean", "sd", "median", "q1", "q3", "worst", "count")
+        columns |= {key: [] for key in keys}
         for m in self.metrics:
             values = self.values[m.name]
-            worst = nan  # the value farthest from the best
-            if len(values) and m.best is not None:
-                worst = float(values[np.argmax(np.abs(values - m.best))])
             found = summary(values)
-            row = (m.better, m.unit_with(self.settings.spacing), found["mean"], found["median"], worst, len(values))
+            found["worst"] = nan  # the value farthest from the best
+            if len(values) and m.best is not None:
+                found["worst"] = float(values[np.argmax(np.abs(values - m.best))])
+            row = (m.better, m.unit_with(self.settings.spacing), *(found[key] for key in keys))
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
         return Table.of("metric", [m.name for m in self.metrics], columns)
+
+    def shown_metrics(self) -> Table:
+        """Return the printed table of metrics: mean ± SD and median [first to third quartile]."""
+        rows = []
+        for name, better, unit, mean, sd, median, q1, q3, worst, count in self.metric_table().rows:
+            spread = show_cell(mean) if isnan(sd) else f"{mean:.4f} ± {sd:.4f}"
+            middle = show_cell(median) if isnan(sd) else f"{median:.4f} [{q1:.4f}, {q3:.4f}]"
+            rows.append((name, better, unit, spread, middle, worst, count))
+        return Table(("metric", "better", "unit", "mean ± SD", "median [IQR]", "worst", "count"), tuple(rows))
 
     @property
     def treatment(self) -> str:
@@ -451,11 +485,18 @@ class LocalizationResults(Results):
         return any(m.name == score and m.better == "lower" for m in self.metrics)
 
     def tables(self) -> dict[str, Table]:
-        return {"metrics": self.metric_table(), "classes": self.class_table(), "objects": self.object_table()}
+        return {
+            "metrics": self.metric_table(),
+            "classes": self.class_table(),
+            "cases": self.case_table(),
+            "objects": self.object_table(),
+        }
 
     def contents(self) -> list[Part]:
-        parts: list[Part] = [f"{self.name}   {self.treatment}", self.metric_table()]
-        if len(self.metrics) <= MOST_COLUMNS and len(self.class_names) > 1:
+        parts: list[Part] = [f"{self.name}   {self.treatment}", self.shown_metrics()]
+        if self.settings.per == "case":
+            parts.append(self.case_table())
+        elif len(self.metrics) <= MOST_COLUMNS and len(self.class_names) > 1:
             parts.append(self.class_table())
         shown = self.signature
         if len(self.metrics) > MOST_COLUMNS:  # their names are in the table
@@ -504,8 +545,14 @@ class LocalizationResults(Results):
             **{state: sum(column) for state, column in counts.items()},
             "unmatched": self.settings.unmatched,
             "classes": classes,
+            **({"cases": self.case_rows()} if self.settings.per == "case" else {}),
             "objects": self.object_rows(),
         }
+
+    def case_rows(self) -> dict[str, dict[str, Any]]:
+        """Return the rows of :meth:`case_table` by case, for JSON."""
+        table = self.case_table()
+        return {name: dict(zip(table.head[1:], row, strict=True)) for name, *row in table.rows}
 
     def object_table(self) -> Table:
         """Return the rows of :meth:`object_rows` as a table."""
@@ -516,5 +563,7 @@ class LocalizationResults(Results):
 
 
 def summary(values: Array) -> dict[str, Any]:
-    """Return mean, median and number of values, NaN for the first two where there are none."""
-    return {"mean": mean_of(values), "median": float(np.median(values)) if len(values) else nan, "count": len(values)}
+    """Return mean, standard deviation, median, quartiles and number of values; NaN where there are too few."""
+    q1, median, q3 = np.percentile(values, (25, 50, 75)).tolist() if len(values) else (nan, nan, nan)
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else nan
+    return {"mean": mean_of(values), "sd": sd, "median": median, "q1": q1, "q3": q3, "count": len(values)}

@@ -53,11 +53,12 @@ def localize_volumes(
     mask_threshold: float | None = None,
     names: Any = None,
     name: str | None = None,
+    per: Any = "class",
 ) -> LocalizationResults:
     """Measure metrics of volumes: one pair per case and label value other than 0, whatever its IoU.
 
     `truth` and `pred` are two volumes, their paths, or two folders whose files are paired by name. A case without a
-    prediction is predicted empty. `names` are class names by label value.
+    prediction is predicted empty. `names` are class names by label value; `per` chooses the rows of the printed table.
     """
     if not metrics:
         raise BadParameter("localize: expected at least one metric, e.g. dice, found none")
@@ -78,7 +79,7 @@ def localize_volumes(
     labels = Labels([OBJECT] if is_binary else [named.get(v, str(v)) for v in values], values or [1])
     paths = [str(side) if isinstance(side, (str, Path)) else "" for side in (truth, pred)]
     known, found = (annotations_of(measured, k, labels, path) for k, path in enumerate(paths))
-    settings = LocalizeSettings(match="image", spacing=common_spacing(measured), name=name, checks="off")
+    settings = LocalizeSettings(match="image", spacing=common_spacing(measured), name=name, checks="off", per=per)
     findings = [no_predictions(len(known))] if len(known) and not len(found) else []
     missing = [case for case, (_, theirs) in cases.items() if theirs is None]
     findings += name_missing_files(missing, len(cases), "cases")
