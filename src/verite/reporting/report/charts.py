@@ -217,10 +217,10 @@ class Axes:
 def tick(value: float) -> str:
     """Return a number at an axis.
 
-    >>> tick(0.25), tick(1.0), tick(8)
-    ('0.25', '1', '8')
+    >>> tick(0.25), tick(1.0), tick(8), tick(1050)
+    ('0.25', '1', '8', '1,050')
     """
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def frame(axes: Axes) -> list[Markup]:

@@ -57,7 +57,10 @@ if TYPE_CHECKING:
 NOT_STATED = ("name", "threads")  # settings that change no number
 MOST_DECISIVE = 12  # decisive annotations
 RANKED_SCORES = 6  # scores that are resampled
-PROTOCOL_NAMES = {"coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images", "f1": "F1"}
+PROTOCOL_NAMES = {
+    "coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images", "f1": "F1", "track": "Tracking",
+    "miss-rate": "Miss rate", "kitti": "KITTI", "wider": "WIDER FACE", "oc-cost": "OC-cost", "instances": "Instances",
+}  # fmt: skip
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
 OPTIONS = {"labels": "--class"}  # settings whose option has another name
 
