@@ -338,6 +338,12 @@ class PathProbe:
         return [head_of(p).lstrip() for p in self.documents]
 
     @cached_property
+    def searched_heads(self) -> list[str]:
+        """The beginnings in which words are searched; that of a single document is searched once."""
+        heads = self.document_heads
+        return heads if self.head.lstrip() in heads else [self.head, *heads]
+
+    @cached_property
     def document_tails(self) -> list[str]:
         """How these documents end."""
         return [tail_of(p) for p in self.documents]

@@ -107,7 +107,7 @@ LATE_MARKS = {
 def may_be(name: str, probe: PathProbe) -> bool:
     """Tell whether a path may be of a format, by the words in its first documents."""
     marks = MARKS.get(name) or LATE_MARKS.get(name)
-    if marks is None or any(mark in head for head in (probe.head, *probe.document_heads) for mark in marks):
+    if marks is None or any(mark in head for head in probe.searched_heads for mark in marks):
         return True
     return name in LATE_MARKS and any(mark in tail for tail in probe.document_tails for mark in marks)
 
