@@ -51,7 +51,7 @@ Examples:
   verite localize truth.json pred.json -m "hausdorff(quantile=0.95)" -m my_package.metrics:mine
   verite localize truth.json a.json b.json -m gce --unmatched score
   verite localize truth.json pred.json --all -o results/
-  verite localize labelsTs/ predictions/ -m dice -m hausdorff95 --per case
+  verite localize truth.json pred.json -m dice -m hausdorff95 --per case
   verite localize truth/ pred/ --all --image-size 640,480 --json | jq .metrics""",
 )
 @click.argument("truth", type=INPUT)
