@@ -254,6 +254,7 @@ def test_intervals_around_scores_need_100_images_and_are_those_of_the_results(tm
     best = vt.coco(truth, preds[board.names[0]], checks="off").interval("AP")
     found = json.loads(board.to_json())["detectors"][0]["interval"]
     assert (found["low"], found["high"], found["for"]) == (best.low, best.high, 120)
+    assert "AP ±" in board.to_text()
     assert f"{best.value:.4f} ± {(best.high - best.low) / 2:.4f}" in board.to_text()
     more = vt.leaderboard(truth, preds, draws=50, interval_images="all", resample="none", checks="off")
     assert more.board.intervals[0].images == "all"

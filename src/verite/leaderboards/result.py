@@ -168,6 +168,20 @@ class Board:
         found = compare_all_pairs(self.scores, self.images, self.level, self.effective_units).rank_sets
         return [(int(low), int(high)) for low, high in found]
 
+    def shown_places(self) -> list[str]:
+        """Return ranks as printed: by score, and in parentheses those that cannot be excluded where these are more."""
+        sets = [places or (0, 0) for places in self.places]
+        return [f"{i + 1}" if low == high else f"{i + 1} ({low}–{high})" for i, (low, high) in enumerate(sets)]
+
+    def shown_leads(self) -> list[str]:
+        """Return leads over the next detector as printed, with their intervals where there are any."""
+        leads = []
+        for gap in self.gaps:
+            value, low, high = gap or (nan, nan, nan)
+            shown = f"{value:.4f}" if isnan(low) else f"{value:.4f} [{low:+.4f}, {high:+.4f}]"
+            leads.append(ABSENT if gap is None else shown)
+        return leads
+
     @cached_property
     def groups(self) -> list[list[str]]:
         """Runs of neighbours that are statistically tied under both sources of uncertainty, or under the only one.
@@ -485,33 +499,21 @@ class Leaderboard(Display):
     def shown_table(self, metric: str) -> Table:
         """Return the printed table of a score: of several sources of uncertainty, the shares under all of them."""
         board, ranks = self.boards[metric], range(len(self.boards[metric].names))
-        columns: dict[str, list[Any]] = {"place": [str(i + 1) for i in ranks]}
+        columns: dict[str, list[Any]] = {"place": board.shown_places()}
         if not board.samples:
             return Table.of("detector", list(board.names), columns | {metric: board.scores.tolist()})
-        if board.images is not None:
-            sets = [places or (0, 0) for places in board.places]
-            columns["place"] = [
-                f"{i + 1}" if low == high else f"{i + 1} ({low}–{high})" for i, (low, high) in enumerate(sets)
-            ]
-        columns[metric] = board.scores.tolist()
-        if self.shows_intervals:
-            first = board.intervals[0]
-            if first.images == first.measured_on:
-                halves = [(one.high - one.low) / 2 for one in board.intervals]
-                columns[metric] = [
-                    f"{score:.4f} ± {half:.4f}" for score, half in zip(board.scores, halves, strict=True)
-                ]
-            else:
-                many = "all images" if first.images == ALL else f"{first.images:,} images"
-                columns[f"{metric} on {many}"] = [
-                    f"{one.value:.4f} ± {(one.high - one.low) / 2:.4f}" for one in board.intervals
-                ]
-        leads = []
-        for gap in board.gaps:
-            value, low, high = gap or (nan, nan, nan)
-            shown = f"{value:.4f}" if isnan(low) else f"{value:.4f} [{low:+.4f}, {high:+.4f}]"
-            leads.append(ABSENT if gap is None else shown)
-        columns[f"lead ({100 * self.settings.level:g} %)"] = leads
+        halves = [(one.high - one.low) / 2 for one in board.intervals] if self.shows_intervals else []
+        if self.shows_intervals and board.intervals[0].images == board.intervals[0].measured_on:
+            pairs = zip(board.scores.tolist(), halves, strict=True)
+            columns[f"{metric} ±"] = [f"{score:.4f} ± {half:.4f}" for score, half in pairs]
+        else:
+            columns[metric] = board.scores.tolist()
+        if self.shows_intervals and f"{metric} ±" not in columns:
+            images = board.intervals[0].images
+            many = "all images" if images == ALL else f"{images:,} images"
+            values = zip(board.intervals, halves, strict=True)
+            columns[f"{metric} on {many}"] = [f"{one.value:.4f} ± {half:.4f}" for one, half in values]
+        columns[f"lead ({100 * self.settings.level:g} %)"] = board.shown_leads()
         source = list(board.samples)[-1]  # both, if there are two
         first_in, kept_in = ("P(first)", "P(keeps)") if source == "errors" else ("first in", "kept in")
         columns[first_in] = [format_share(board.p_first(i)[source], board.count) for i in ranks]

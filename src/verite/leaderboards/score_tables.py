@@ -239,17 +239,11 @@ class ScoreLeaderboard(Display):
     def contents(self) -> list[Part]:
         """Everything that is printed, from top to bottom."""
         board, level = self.board, f"{100 * self.board.level:g} %"
-        leads = []
-        for gap in board.gaps:
-            value, low, high = gap or (np.nan, np.nan, np.nan)
-            shown = f"{value:.4f}" if np.isnan(low) else f"{value:.4f} [{low:+.4f}, {high:+.4f}]"
-            leads.append("–" if gap is None else shown)
-        sets = [places or (0, 0) for places in board.places]
         columns: dict[str, list[Any]] = {
-            "place": [f"{i + 1}" if low == high else f"{i + 1} ({low}–{high})" for i, (low, high) in enumerate(sets)],
+            "place": board.shown_places(),
             self.metric: (self.sign * board.scores).tolist(),
             "sd": [sd for sd, _ in board.spread],
-            f"lead ({level})": leads,
+            f"lead ({level})": board.shown_leads(),
         }
         parts: list[Part] = [Table.of("system", list(board.names), columns)]
         groups = "; ".join(format_group(group, board.names) for group in board.groups)

@@ -378,16 +378,15 @@ class TrackLeaderboard(Display):
         """Return the printed table of a score."""
         board, sign = self.boards[metric], self.sign(metric)
         words = {"images": f"first in ({self.unit})", "errors": "first in (annotations)", "both": "first in (both)"}
-        leads = []
-        for gap in board.gaps:
-            value, low, high = gap or (np.nan, np.nan, np.nan)
-            leads.append("–" if gap is None else f"{value:.4f}" + ("" if low != low else f" [{low:+.4f}, {high:+.4f}]"))
-        columns: dict[str, list[Any]] = {metric: (sign * board.scores).tolist(), "lead": leads}
+        columns: dict[str, list[Any]] = {
+            "place": board.shown_places(),
+            metric: (sign * board.scores).tolist(),
+            "lead": board.shown_leads(),
+        }
         for source in board.samples:
             shares = [board.p_first(i)[source] for i in range(len(board.names))]
             columns[words[source]] = ["–" if share is None else f"{100 * share:.0f} %" for share in shares]
-        sets = [f"{p[0]}–{p[1]}" if p and p[0] != p[1] else f"{p[0]}" if p else "–" for p in board.places]
-        return Table.of("tracker", list(board.names), {**columns, "places": sets})
+        return Table.of("tracker", list(board.names), columns)
 
     def contents(self) -> list[Part]:
         parts: list[Part] = []
