@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-.PHONY: help demo test check unit quick slow page-test stubs pictures docs fuzz sanitize mutants cross workflows wheel clients lowest clean
+.PHONY: help demo demo-data test check unit quick slow page-test stubs pictures docs fuzz sanitize mutants cross workflows wheel clients lowest clean
 RUNS ?= 200000
 SEED ?= 1
 MINUTES ?= 5
@@ -17,6 +17,9 @@ help:  ## this list
 
 demo: .venv/installed  ## the bundled data on one page; open verite-demo/report.html
 	$(BIN)/verite demo verite-demo
+
+demo-data: .venv/developing  ## draw the bundled data again: images, ground truth and three detectors
+	$(BIN)/python tools/draw_demo.py
 
 test: check unit  ## lint, types and every test that is not slow
 
@@ -64,7 +67,7 @@ sanitize: .venv/developing  ## the same on a core in which every read beyond a b
 	  $(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED) --only formats --only archives --only "COCO files" \
 	  --only functions --only parts --only masks
 
-mutants: .venv/developing  ## would the tests notice a mistake? 300 changes in four rooms, drawn by SEED=1
+mutants: .venv/developing  ## would the tests notice a mistake? 300 changes in four packages, drawn by SEED=1
 	$(BIN)/python -m tools.mutants --seed $(SEED)
 
 cross: .venv/installed  ## the kernels for Windows and 64-bit ARM, and COCO's numbers under qemu

@@ -99,7 +99,7 @@ def order_range(truth: vt.Annotations, pred: vt.Annotations) -> list[str]:
     """Return the bounds of AP50 and AP over all orders, whether they are exact, and AP by rising and falling IoU."""
     found = vt.f1(truth, replace(pred, confidence=None), iou=(0.5,), checks="off")
     mean = vt.f1(truth, replace(pred, confidence=None), checks="off")
-    layout = mean.evaluation.stages
+    layout = mean.evaluation.layout
     offsets, _, iou = layout.candidates
     owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     highest, matched = np.zeros((2, len(pred)))

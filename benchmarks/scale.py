@@ -2,7 +2,9 @@
 
 `.venv/bin/python benchmarks/scale.py` takes 1 and 6 million boxes; `--millions 1 6 20 100` is the whole table. Shards
 of a million boxes are made from their numbers, evaluated one after the other, and removed, so that a hundred of them
-need no more room on the disk than one and their parts. `--only epoch` wants torchmetrics and faster-coco-eval, which
+need no more room on the disk than one and their parts. `--only detectors classes draws` is growth in what else there
+can be many of; `--only engines` runs the lines for dask, Ray and Spark on local clusters, each of which loses a worker
+(`pip install distributed ray pyspark`; Spark needs Java). `--only epoch` wants torchmetrics and faster-coco-eval, which
 `make clients` installs: `build/clients/bin/python benchmarks/scale.py --only epoch`.
 """
 
@@ -18,6 +20,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +118,78 @@ def measure_parts(folder: Path, counts: Sequence[int]) -> None:
         )
 
 
+def write_growing(folder: Path, name: str, images: int, classes: int, detectors: int) -> tuple[Path, list[Path]]:
+    """A truth with seven objects per image, and detectors that find nine tenths of them and as many things besides."""
+    rng = np.random.default_rng([images, classes])
+    boxes = np.concatenate([rng.uniform(0, 500, (images, TRUTHS, 2)), rng.uniform(10, 140, (images, TRUTHS, 2))], 2)
+    labels = rng.integers(1, classes + 1, (images, TRUTHS))
+    places = [(i, j) for i in range(images) for j in range(TRUTHS)]
+    annotations = [
+        {"id": n + 1, "image_id": i + 1, "category_id": int(labels[i, j]), "iscrowd": 0,
+         "bbox": boxes[i, j].round(2).tolist(), "area": round(float(boxes[i, j, 2:].prod()), 2)}
+        for n, (i, j) in enumerate(places)
+    ]  # fmt: skip
+    document = {
+        "images": [{"id": i + 1, "file_name": f"{i}.jpg", "width": 640, "height": 640} for i in range(images)],
+        "annotations": annotations,
+        "categories": [{"id": c + 1, "name": f"class {c}"} for c in range(classes)],
+    }
+    truth = folder / f"{name}-truth.json"
+    truth.write_text(json.dumps(document))
+    preds = []
+    image_ids = np.repeat(np.arange(1, images + 1), TRUTHS)
+    for detector in range(detectors):
+        is_found = rng.random(len(places)) < 0.9
+        near = (boxes + rng.normal(0, 3 + detector / 20, boxes.shape)).reshape(-1, 4)[is_found]
+        far = np.concatenate([rng.uniform(0, 500, (len(places), 2)), rng.uniform(10, 140, (len(places), 2))], 1)
+        columns = (
+            np.concatenate([image_ids[is_found], image_ids]),
+            np.concatenate([labels.ravel()[is_found], rng.integers(1, classes + 1, len(places))]),
+            np.concatenate([near, far]).clip(1).round(2),
+            np.concatenate([rng.beta(5, 2, len(near)), rng.beta(1, 3, len(far))]).round(4),
+        )
+        records = [
+            {"image_id": image, "category_id": label, "bbox": box, "score": score}
+            for image, label, box, score in zip(*(column.tolist() for column in columns), strict=True)
+        ]
+        preds.append(folder / f"{name}-{detector:02}.json")
+        preds[-1].write_text(json.dumps(records))
+    return truth, preds
+
+
+def print_growth(what: str, rows: Iterable[tuple[int, float, int]]) -> None:
+    """Processor seconds and memory by a number, and per unit of it."""
+    print(f"| {what} | processor time | memory | of each |")
+    print("|---|---|---|---|")
+    for count, cpu, peak in rows:
+        print(f"| {count:,} | {cpu:.1f} s | {peak} MB | {1000 * cpu / count:.1f} ms |", flush=True)
+
+
+def measure_detectors(folder: Path) -> None:
+    """The leaderboard of 2 to 64 detectors: 1,000 images, 100 simulations of missing objects and of images."""
+    truth, preds = write_growing(folder, "detectors", 1_000, CLASSES, 64)
+    words = ("--errors", "missing=0.05", "--draws", 100, "-j", 1, "-q")
+    print_growth("detectors", ((n, *run("leaderboard", truth, *preds[:n], *words)) for n in (2, 8, 32, 64)))
+
+
+def measure_classes(folder: Path) -> None:
+    """`verite coco` with 80 to 10,000 classes: 20,000 images, 140,000 objects."""
+
+    def one(classes: int) -> tuple[int, float, int]:
+        truth, preds = write_growing(folder, "classes", 20_000, classes, 1)
+        return classes, *run("coco", truth, *preds, "-j", 1, "-q")
+
+    os.environ["VERITE_LIMIT_CURVE_POINTS"] = str(100_000_000)  # 10,000 classes have more curve points than usual
+    print_growth("classes", map(one, (80, 365, 1_203, 10_000)))
+
+
+def measure_draws(folder: Path) -> None:
+    """The leaderboard of three detectors with 100 to 10,000 simulations."""
+    truth, preds = write_growing(folder, "draws", 1_000, CLASSES, 3)
+    words = ("leaderboard", truth, *preds, "--errors", "missing=0.05", "-j", 1, "-q", "--draws")
+    print_growth("draws", ((n, *run(*words, n)) for n in (100, 1_000, 10_000)))
+
+
 def measure_map(folder: Path) -> None:
     """What a part costs beside the numbers themselves; alternately, the best of five."""
     write_shards(folder, [0])
@@ -178,6 +254,66 @@ def measure_dask(folder: Path) -> None:
     assert len(said) == 1, said
     one, two = (min(values) for values in times.values())
     print(f"dask: {two:.1f} s against {one:.1f} s of one process (at most 4 s + 5 %: {4 + 1.05 * one:.1f} s)")
+
+
+# The lines of docs/howto/scale.md; the first task kills the process that runs it.
+LOSING = """
+import os, signal, sys
+from pathlib import Path
+import verite as vt
+
+folder, flag = Path(sys.argv[1]), Path(sys.argv[2])
+pairs = [(str(folder / f"gt-{i:03}.json"), str(folder / f"dt-{i:03}.json")) for i in range(4)]
+
+def make_part(pair):
+    if not flag.exists():
+        flag.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return vt.partial(*pair, checks="off")
+
+if __name__ == "__main__":
+"""
+ENGINES = {
+    "distributed": """
+    from distributed import Client, LocalCluster
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        parts = list(client.get_executor(retries=3).map(make_part, pairs))
+        print(parts[0].merge(*parts[1:]).compute().scores["AP"].value)
+""",
+    "ray": """
+    import ray
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    make = ray.remote(make_part)
+    parts = ray.get([make.remote(pair) for pair in pairs])
+    print(parts[0].merge(*parts[1:]).compute().scores["AP"].value)
+""",
+    "pyspark": """
+    import pyspark
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    sc = pyspark.SparkContext("local[2,4]")
+    found = sc.parallelize(pairs, len(pairs)).map(make_part).treeReduce(lambda a, b: a.merge(b))
+    print(found.compute().scores["AP"].value)
+""",
+}
+
+
+def measure_engines(folder: Path) -> None:
+    """Each engine on a local cluster whose first worker is killed: the same number as one process, and its version."""
+    write_shards(folder, range(4))
+    words = f"{folder}/gt-00[0-3].json", f"{folder}/dt-00[0-3].json"
+    whole = subprocess.run([sys.executable, "-c", DIRECT, *words], check=True, capture_output=True, text=True).stdout
+    for engine, lines in ENGINES.items():
+        if find_spec(engine) is None:
+            print(f"{engine}: not installed")
+            continue
+        file, flag = folder / f"{engine}_lines.py", folder / f"{engine}.flag"
+        file.write_text(LOSING + lines)
+        flag.unlink(missing_ok=True)
+        done = subprocess.run([sys.executable, file, folder, flag], capture_output=True, text=True, check=False)
+        said = done.stdout.strip().splitlines()[-1:] or done.stderr.strip().splitlines()[-1:]
+        is_same = said == whole.split() and flag.exists()
+        verdict = "a worker killed, the same number" if is_same else f"FAILED: {said}, expected {whole.strip()}"
+        print(f"{engine} {version(engine)}: {verdict}", flush=True)
 
 
 def measure_evaluator(images: int) -> None:
@@ -306,7 +442,7 @@ def measure_epoch() -> None:
     )
 
 
-ROWS = ("parts", "map", "processes", "dask", "evaluator", "masks", "epoch")
+ROWS = ("parts", "detectors", "classes", "draws", "map", "processes", "dask", "engines", "evaluator", "masks", "epoch")
 
 
 def main() -> None:
@@ -321,9 +457,13 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         rows: dict[str, Callable[[], None]] = {
             "parts": lambda: measure_parts(folder, asked.millions),
+            "detectors": lambda: measure_detectors(folder),
+            "classes": lambda: measure_classes(folder),
+            "draws": lambda: measure_draws(folder),
             "map": lambda: measure_map(folder),
             "processes": lambda: measure_processes(folder),
             "dask": lambda: measure_dask(folder),
+            "engines": lambda: measure_engines(folder),
             "evaluator": lambda: measure_evaluator(asked.images),
             "masks": measure_masks,
             "epoch": measure_epoch,

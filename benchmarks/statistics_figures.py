@@ -21,9 +21,10 @@ import verite as vt
 from verite.analysis.calibration import Calibration
 from verite.analysis.slices import Slices
 from verite.annotation_errors import Detection
-from verite.leaderboards.audit import AuditRow, find_candidates, rate_of_sample
+from verite.leaderboards.audit import AuditRow, find_annotation, find_candidates, rate_of_sample
 from verite.leaderboards.leaderboard import LeaderboardSettings, LeaderboardSimulation
 from verite.leaderboards.result import Board
+from verite.leaderboards.simulation import SPURIOUS_STREAM
 from verite.statistics.half_samples import HALVES, half_sample_interval
 from verite.statistics.intervals import clustered_wilson, wilson
 from verite.statistics.mcnemar import mcnemar_exact, sign_flip_exact
@@ -42,6 +43,7 @@ SIX = (
     "rcnn-nas-lowproposals",
 )  # fmt: skip
 ECE_SIZES = (50, 100, 300, 1000)
+POPULATIONS = 4  # with classes and a detector of their own, among which the worlds of an interval are divided
 
 
 def real_results(folder: Path, names: tuple[str, ...] = SIX) -> Iterator[tuple[str, Any]]:
@@ -79,8 +81,9 @@ def ties_and_audits(options: argparse.Namespace) -> None:
             ["hawk", "magpie"] in json.loads(out.getvalue())["groups"],
             (1, 1),
         )
+    missing_by_lvis(options)
     for kind in ("independent", "habit"):
-        said, rates, odds = [], [], 0
+        said, rates, odds, coherent = [], [], 0, []
         for k in range(options.worlds):
             rng = np.random.default_rng([options.seed, 2, k, len(kind)])
             world = World(rng, 300, rng.normal(0, 0.5, 10))
@@ -92,16 +95,20 @@ def ties_and_audits(options: argparse.Namespace) -> None:
             results = [vt.coco(record, pred, name=name, checks="off", threads=1) for name, pred in preds.items()]
             before = LeaderboardSimulation(tuple(preds), results, ["AP"], share, None, settings)
             board = board_of(before)
-            verdicts = [
-                replace(row, verdict=verdict_of(row, record, is_spurious, world, missing))
-                for row in before.influence(board).rows
-            ]
+            rows = before.influence(board).rows
+            verdicts = [replace(row, verdict=verdict_of(row, record, is_spurious, world, missing)) for row in rows]
             after = LeaderboardSimulation(tuple(preds), results, ["AP"], share, verdicts, settings)
             changed = board_of(after)
             best = max(preds, key=lambda name: vt.coco(world.truth, preds[name], checks="off", threads=1)["AP"].value)
             first = board.names[0]
             said.append([one.p_first(one.names.index(first))["errors"] or 0.0 for one in (board, changed)])
             said[-1].append(float(best == first))
+            if kind == "independent":
+                own = LeaderboardSimulation(
+                    tuple(preds), results, ["AP"], share, verdicts_of_model(before, rows), settings
+                )
+                again = board_of(own)
+                coherent.append((again.p_first(again.names.index(first))["errors"] or 0.0) - said[-1][0])
             drawn = [row for row in verdicts if row.weight is not None and row.kind == "spurious" and row.verdict]
             errors, checked = rate_of_sample(drawn)
             rates.append((errors / checked, is_spurious.mean()))
@@ -119,10 +126,49 @@ def ties_and_audits(options: argparse.Namespace) -> None:
         ):
             error = float(np.std(values, ddof=1)) / len(values) ** 0.5
             show(f"{kind}: {what}", float(np.mean(values)), wanted, error=error)
+        if coherent:
+            what = "the same move, if errors are as the model says"
+            error = float(np.std(coherent, ddof=1)) / len(coherent) ** 0.5
+            show(f"{kind}: {what}", float(np.mean(coherent)), (-0.03, 0.03), error=error)
         implied, true = np.mean(rates, axis=0)
         show(f"{kind}: rate from verdicts / true rate ({true:.3f})", float(implied / true), (0.6, 1.4))
         share_of_worlds = odds / options.worlds
         show(f"{kind}: checked odds of the best two exceed 1 in", share_of_worlds, trials=options.worlds)
+
+
+def missing_by_lvis(options: argparse.Namespace) -> None:
+    """Print how the odds grow with confidence that an unmatched prediction is an object, by a second annotation."""
+    from agree import coco_and_lvis
+
+    home = options.real / "coco_val2017"
+    if not (home / "lvis_val100").exists():
+        print(f"  skipped: no real data in {options.real} (--real)")
+        return
+    truth, again = coco_and_lvis(home)
+    paths = [path for path in sorted((home / "results").glob("*.json.gz")) if "tensorrt" not in path.name]
+    results = []
+    for path in paths:
+        pred = vt.read(path, like=truth)
+        pred = pred.where(pred.image < len(truth.images)).changed(images=truth.images)
+        results.append(vt.coco(truth, pred, checks="off"))
+    names, settings = tuple(path.name for path in paths), LeaderboardSettings(draws=1, resample="none", checks="off")
+    pool = LeaderboardSimulation(names, results, ["AP"], Detection(missing=0.1), None, settings).pool
+    assert pool is not None
+    images, labels = ([truth.images.name(i) for i in pool.image], [truth.labels.name(i) for i in pool.label])
+    corners = np.column_stack([pool.boxes[:, :2], pool.boxes[:, :2] + pool.boxes[:, 2:]])
+    every = {"images": [truth.images.name(i) for i in range(len(truth.images))], "labels": truth.labels.all_names}
+    found = vt.Annotations.of(images, labels, corners, confidence=np.minimum(pool.weight, 1.0), **every)
+    is_object = np.zeros(len(pool), dtype=bool)
+    matched = vt.coco(again, found, checks="off").evaluation.outcomes().pred
+    is_object[matched[matched >= 0]] = True
+    columns = np.column_stack([np.ones(len(pool)), np.log(pool.weight)])
+    slope = np.zeros(2)
+    for _ in range(50):  # logistic regression by Newton's method
+        chance = 1 / (1 + np.exp(-columns @ slope))
+        information = (columns * (chance * (1 - chance))[:, None]).T @ columns
+        slope += np.linalg.solve(information, columns.T @ (is_object - chance))
+    what = f"LVIS: {is_object.sum()} objects of {len(pool):,} candidates, exponent of confidence (1 assumed)"
+    show(what, float(slope[1]), error=float(np.linalg.inv(information)[1, 1] ** 0.5))
 
 
 def board_of(simulation: LeaderboardSimulation) -> Board:
@@ -132,11 +178,27 @@ def board_of(simulation: LeaderboardSimulation) -> Board:
     return Board("AP", simulation.names, scores, drawn)
 
 
+def verdicts_of_model(simulation: LeaderboardSimulation, rows: list[AuditRow]) -> list[AuditRow]:
+    """Return the rows with verdicts from one simulated ground truth more, which the simulations do not include."""
+    ground_truths, number = simulation.ground_truths, simulation.settings.draws + 1
+    assert ground_truths is not None
+    assert ground_truths.pool is not None
+    is_spurious = np.zeros(len(simulation.truth), dtype=np.bool_)
+    is_spurious[ground_truths.rows] = ground_truths.sample_errors("spurious", number, SPURIOUS_STREAM)
+    missing = set(ground_truths.sample_missing(number)[0].tolist())
+    found = []
+    for row in rows:
+        if row.kind == "spurious":
+            is_wrong = bool(is_spurious[find_annotation(row, simulation.truth)])
+        else:
+            is_wrong = not missing.isdisjoint(find_candidates(row, simulation.truth, ground_truths.pool))
+        found.append(replace(row, verdict="wrong" if is_wrong else "right"))
+    return found
+
+
 def verdict_of(row: AuditRow, record: Any, is_spurious: Any, world: World, missing: Any) -> str:
     """Return the true verdict about an audit row."""
     if row.kind == "spurious":
-        from verite.leaderboards.audit import find_annotation
-
         return "wrong" if is_spurious[find_annotation(row, record)] else "right"
     lost = np.flatnonzero(missing & (world.image == int(row.image)) & (world.label == int(row.label.split()[1])))
     boxes = world.box[lost]
@@ -153,25 +215,29 @@ def intervals_around_ap(options: argparse.Namespace) -> None:
     """S3: coverage for test sets of this size and for more images; time; threads."""
     many = options.population
     for images, classes in ((500, 80), (1000, 20), (2000, 80), (250, 5)):
-        rng = np.random.default_rng([options.seed, 3, images, classes])
-        effects, detector = rng.normal(0, 0.5, classes), Detector.sample(rng, 0.4)
-        big = World(rng, many, effects)
-        target = vt.coco(big.truth, big.detect(detector), checks="off")["AP"].value
-        found = []
-        for _ in range(options.worlds):
-            world = World(rng, images, effects)
-            results = vt.coco(world.truth, world.detect(detector), checks="off", threads=1)
-            found.append((results.interval("AP"), results.interval("AP", many)))
-        expected = np.mean([one.measured for one, _ in found])
-        name = f"{images} images × {classes} classes"
-        here = float(np.mean([one.low <= expected <= one.high for one, _ in found]))
-        show(f"{name}: mean AP of this size covered", here, (0.92, 0.98), options.worlds)
-        there = float(np.mean([one.low <= target <= one.high for _, one in found]))
-        show(f"{name}: AP of {many:,} images covered", there, (0.89, 0.98), options.worlds)
-        plain = float(np.mean([one.low <= target <= one.high for one, _ in found]))
-        show(f"{name}: the same by the interval for this size", plain, trials=options.worlds)
-        excess = np.mean([one.measured - two.value for one, two in found])
-        show(f"{name}: bias estimated / true ({expected - target:.4f})", float(excess / (expected - target)))
+        covered, biases = [], []
+        for k in range(POPULATIONS):
+            rng = np.random.default_rng([options.seed, 3, images, classes, k])
+            effects, detector = rng.normal(0, 0.5, classes), Detector.sample(rng, 0.4)
+            big = World(rng, many, effects)
+            target = vt.coco(big.truth, big.detect(detector), checks="off")["AP"].value
+            found = []
+            for _ in range(max(options.worlds // POPULATIONS, 2)):
+                world = World(rng, images, effects)
+                results = vt.coco(world.truth, world.detect(detector), checks="off", threads=1)
+                found.append((results.interval("AP"), results.interval("AP", many)))
+            expected = float(np.mean([one.measured for one, _ in found]))
+            for one, two in found:
+                covered.append([one.low <= expected <= one.high, two.low <= target <= two.high])
+                covered[-1].append(one.low <= target <= one.high)
+            biases.append((np.mean([one.measured - two.value for one, two in found]), expected - target))
+        name, trials = f"{images} images × {classes} classes", len(covered)
+        here, there, plain = np.mean(covered, axis=0).tolist()
+        show(f"{name}: mean AP of this size covered", here, (0.92, 0.98), trials)
+        show(f"{name}: AP of {many:,} images covered", there, (0.89, 0.98), trials)
+        show(f"{name}: the same by the interval for this size", plain, trials=trials)
+        estimated, true = np.mean(biases, axis=0).tolist()
+        show(f"{name}: bias estimated / true ({true:.4f})", estimated / true)
     for name, results in real_results(options.real):
         rng = np.random.default_rng([options.seed, 33])
         count = len(results.truth.images)
@@ -277,7 +343,7 @@ def clustered_intervals(options: argparse.Namespace) -> None:
             found = shares_by_image(vt.coco(world.truth, world.detect(detector), checks="off", threads=1))
             covered[k] = [coverage(one, p) for one, p in zip(found, true, strict=True)]
         report_coverage(f"{images} images", covered, 0.91 if images == 300 else None)
-    for name, results in real_results(options.real, ("yolo-v3", "ssd-inception-v2", "rcnn-nas-lowproposals")):
+    for name, results in real_results(options.real):
         rng = np.random.default_rng([options.seed, 66])
         whole = shares_by_image(results)
         true = [hits.sum() / counts.sum() for hits, counts in whole]
@@ -288,15 +354,15 @@ def clustered_intervals(options: argparse.Namespace) -> None:
             covered[k] = [coverage((hits[at], counts[at]), p) for (hits, counts), p in zip(whole, true, strict=True)]
         report_coverage(f"real, {name}, 300 images", covered, 0.94)
     rng = np.random.default_rng([options.seed, 666])
-    rejected = np.zeros(2)
-    for _ in range(trials):  # two equally good detectors, each with easy and hard images of its own
+    rejected, tests = np.zeros(2), max(1000, trials)
+    for _ in range(tests):  # two equally good detectors, each with easy and hard images of its own
         counts = rng.poisson(rng.gamma(1.2, 5 / 1.2, 300))
         chances = 1 / (1 + np.exp(-(0.5 + rng.normal(0, 0.7, (300, 1)) + rng.normal(0, 0.7, (300, 2)))))
         hits = [rng.random((int(count), 2)) < chance for count, chance in zip(counts, chances, strict=True)]
         only = np.array([[(one[:, 0] & ~one[:, 1]).sum(), (one[:, 1] & ~one[:, 0]).sum()] for one in hits])
         rejected += sign_flip_exact(only[:, 0] - only[:, 1]) < 0.05, mcnemar_exact(*only.sum(axis=0).tolist()) < 0.05
-    show("equal detectors: test over images rejects at 0.05", rejected[0] / trials, (-9, 0.07), trials)
-    show("the same, McNemar's test over objects", rejected[1] / trials, trials=trials)
+    show("equal detectors: test over images rejects at 0.05", rejected[0] / tests, (-9, 0.07), tests)
+    show("the same, McNemar's test over objects", rejected[1] / tests, trials=tests)
     rng = np.random.default_rng([options.seed, 6666])
     effects, detector, alarms = rng.normal(0, 0.5, 10), Detector.sample(rng, 0.2), 0
     for _ in range(trials):
@@ -404,7 +470,7 @@ def main(description: str) -> None:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default=",".join(PARTS), help="parts, such as S3,S6")
     parser.add_argument("--worlds", type=int, default=40, help="worlds or test sets of each kind (default 40)")
-    parser.add_argument("--population", type=int, default=20_000, help="images that stand for all (default 20,000)")
+    parser.add_argument("--population", type=int, default=60_000, help="images that stand for all (default 60,000)")
     parser.add_argument("--seed", type=int, default=20261118)
     parser.add_argument("--real", type=Path, default=HERE.parent.parent / "shared" / "real")
     options = parser.parse_args()

@@ -1,11 +1,13 @@
-"""The house: imports go down only, and nothing heavy is imported before it is needed."""
+"""The architecture: imports go down only, and nothing heavy is imported before it is needed."""
 
 from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +16,8 @@ import verite
 
 SOURCE = Path(verite.__file__).parent if "src" in verite.__file__ else Path(__file__).parent.parent / "src" / "verite"
 NATIVE = Path(__file__).parent.parent / "cpp"
-# From the ground up; a module may import from lower floors and from its own room, not from its own floor's others.
-FLOORS = (
+# Layers from the bottom up; a module may import from lower layers and from its own package, no other of its layer.
+LAYERS = (
     {"hooks"},
     {"arrays", "errors", "_core", "__init__"},
     {"limits", "plotting", "progress", "signature", "statistics", "threads"},
@@ -39,14 +41,14 @@ FLOORS = (
 HEAVY = ("scipy", "matplotlib", "rich", "pandas", "PIL", "msgspec", "pyarrow", "cv2", "dask", "torch", "jinja2")
 
 
-def room(module: str) -> str:
+def package(module: str) -> str:
     """The first part of a module's name below verite."""
     return module.split(".")[1] if "." in module else "__init__"
 
 
-def floor(name: str) -> int:
-    found = [i for i, rooms in enumerate(FLOORS) if name in rooms]
-    assert found, f"verite.{name} has no place in the house"
+def layer(name: str) -> int:
+    found = [i for i, packages in enumerate(LAYERS) if name in packages]
+    assert found, f"verite.{name} has no layer"
     return found[0]
 
 
@@ -84,8 +86,9 @@ def test_imports_go_down_only():
     for path in FILES:
         relative = path.relative_to(SOURCE)
         mine = relative.parts[0].removesuffix(".py")
-        targets = {room(module) for module, _ in imports(path) if module.startswith("verite.")} - {"__version__", mine}
-        upward += [f"{relative} imports verite.{other}" for other in targets if floor(other) >= floor(mine)]
+        targets = {package(module) for module, _ in imports(path) if module.startswith("verite.")}
+        targets -= {"__version__", mine}
+        upward += [f"{relative} imports verite.{other}" for other in targets if layer(other) >= layer(mine)]
     assert not upward
 
 
@@ -188,14 +191,38 @@ def test_numpy_is_not_loaded_before_cocos_files_are_read(program):
     assert done.stdout.strip() == "False"
 
 
-def test_every_room_on_a_floor_exists():
-    for name in set().union(*FLOORS):
+def options_named(node: ast.AST, is_said: bool = False) -> Iterator[str]:
+    """Texts of errors and remedies below a node that name an option, unless chosen for the command line."""
+    if isinstance(node, ast.IfExp) and {"IS_COMMAND_LINE", "is_option"} & set(ast.unparse(node.test).split(".")):
+        return
+    names = {target.id for target in getattr(node, "targets", ()) if isinstance(target, ast.Name)}
+    is_said = is_said or isinstance(node, ast.Raise) or bool(names & {"remedy", "message", "hint", "expected"})
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+    if is_said and re.search(r"(?<![\w-])--[a-z]", text) and "verite " not in text:
+        yield text
+    for inner in ast.iter_child_nodes(node):
+        yield from options_named(inner, is_said)
+
+
+def test_messages_below_the_command_line_name_no_option_outright():
+    """Python callers are told arguments: `spell_option` spells a name as either."""
+    found = {
+        f"{path.relative_to(SOURCE)}: {text}"
+        for path in SOURCE.rglob("*.py")
+        if "cli" not in path.relative_to(SOURCE).parts
+        for text in options_named(ast.parse(path.read_text()))
+    }
+    assert not found
+
+
+def test_every_package_of_a_layer_exists():
+    for name in set().union(*LAYERS):
         there = [SOURCE / name / "__init__.py", SOURCE / f"{name}.py", SOURCE / f"{name}.pyi"]
         assert any(path.exists() for path in there), f"verite.{name}"
 
 
-# What each room of the core may include besides itself; bind/ alone knows Python.
-NATIVE_FLOORS = (
+# What each package of the core may include besides itself; bind/ alone knows Python.
+NATIVE_LAYERS = (
     {"columns"},
     {"json", "regions", "ranking"},
     {"similarity", "pairs"},
@@ -205,8 +232,8 @@ NATIVE_FLOORS = (
 )
 
 
-def test_rooms_of_the_core_include_downwards_only():
-    height = {name: i for i, names in enumerate(NATIVE_FLOORS) for name in names}
+def test_packages_of_the_core_include_downwards_only():
+    height = {name: i for i, names in enumerate(NATIVE_LAYERS) for name in names}
     files = sorted(NATIVE.rglob("*.?pp"))
     assert {path.parent.name for path in files} == set(height)
     for path in files:

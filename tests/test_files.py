@@ -89,6 +89,10 @@ def test_folder_with_files_gets_new_ones_and_keeps_its_own(tmp_path):
     (tmp_path / "mine").write_text("mine")
     with pytest.raises(vt.ReadError, match=r"new or empty folder, found a folder with files in it; .*overwrite=True"):
         fill(tmp_path, a="new", overwrite=False)
+    # vt.write has no such argument: its message must not name one.
+    with pytest.raises(vt.ReadError) as refused:
+        fill(tmp_path, a="new", overwrite=None)
+    assert "overwrite" not in str(refused.value)
     assert contents(tmp_path) == {"in/a": "old", "mine": "mine"}
     fill(tmp_path, a="new", b="new")
     assert contents(tmp_path) == {"in/a": "new", "in/b": "new", "mine": "mine"}

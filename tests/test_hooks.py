@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import verite as vt
-from tests.test_architecture import FILES, SOURCE, floor, room
+from tests.test_architecture import FILES, SOURCE, layer, package
 from verite.hooks import HOOKS, hook
 
 FROM_THE_TOP = {"_core", "__version__"}  # of the package itself, what is there before any other module
@@ -39,7 +39,7 @@ def test_every_hook_is_called_from_below_and_every_call_is_in_the_table() -> Non
     for path, names in USERS.items():
         mine = path.relative_to(SOURCE).parts[0].removesuffix(".py")
         for name in names:
-            assert floor(room(HOOKS[name].partition(":")[0])) >= floor(mine), f"{path}: {name} is below: import it"
+            assert layer(package(HOOKS[name].partition(":")[0])) >= layer(mine), f"{path}: {name} is below: import it"
 
 
 def test_no_module_below_the_command_line_imports_the_package_itself() -> None:

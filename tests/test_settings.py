@@ -6,17 +6,18 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import verite as vt
-from verite.cli.draw import DrawSettings
+from verite.cli.draw import DrawCommandSettings
 from verite.cli.leaderboard import BoardSettings, CalibrationSettings, ErrorSettings
 from verite.cli.rank import AnswerSettings
 from verite.cli.report import ReportCommandSettings
 from verite.cli.study import StudySettings
 from verite.leaderboards.leaderboard import LeaderboardSettings
 from verite.reporting.report.settings import ReportSettings
-from verite.settings import Settings
+from verite.settings import Setting, Settings, Thresholds
 
 # A function, what its command declares, and the names that both must have at least.
 COMMANDS: dict[str, tuple[Callable[..., Any], tuple[type[Settings], ...], tuple[str, ...]]] = {
@@ -26,7 +27,11 @@ COMMANDS: dict[str, tuple[Callable[..., Any], tuple[type[Settings], ...], tuple[
         (LeaderboardSettings, ErrorSettings, BoardSettings, CalibrationSettings),
         ("errors", "protocol", "on", "draws", "seed", "level", "resample", "gold", "plan", "threads", "checks"),
     ),
-    "draw": (vt.draw, (DrawSettings,), ("image", "worst", "protocol", "confidence", "on", "iou", "checks")),
+    "draw": (
+        vt.draw,
+        (DrawCommandSettings,),
+        ("image", "worst", "protocol", "confidence", "on", "iou", "sigmas", "max_distance", "pixel_size", "checks"),
+    ),
     "study": (vt.study, (StudySettings,), ("metrics", "truths", "alterations", "tolerances", "quick")),
     "report": (vt.report, (ReportSettings, ReportCommandSettings), ("protocol", "title", "draws", "errors", "card")),
 }
@@ -58,3 +63,18 @@ def test_every_protocol_shows_its_settings_in_the_signature() -> None:
         assert missing == [], name
         for key, one in protocol.settings.declared.items():
             assert shown[key].default in (one.default, None), (name, key)
+
+
+class IoURules(Settings):
+    iou: Setting[Any, tuple[float, ...]] = Thresholds(0.5, "IoU threshold.")
+
+
+def test_iou_thresholds_are_also_a_text() -> None:
+    """COCO's ten thresholds are 0.5 to 0.95 in steps of 0.05, as `numpy.linspace` spaces them."""
+    assert IoURules(iou="0.5,0.75").iou == (0.5, 0.75)
+    assert IoURules(iou="0.75").iou == (0.75,)
+    assert IoURules(iou="0.5:0.95").iou == pytest.approx(np.linspace(0.5, 0.95, 10).tolist(), abs=1e-15)
+    assert IoURules(iou="0.1:0.2:0.5").iou == pytest.approx((0.1, 0.3, 0.5), abs=1e-15)
+    for text in ("half", "0.9:0.5", "0.5:0.1:0.2:0.9", ""):
+        with pytest.raises(vt.BadParameter, match=r"0\.5,0\.75 or 0\.5:0\.95"):
+            IoURules(iou=text)

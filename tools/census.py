@@ -210,6 +210,7 @@ def measure_grain(trees: dict[Path, ast.Module], chosen: dict[Path, ast.Module])
         Figure("single-use functions, %", round(100 * len(single) / max(functions, 1), 1), "≤ 15"),
         Figure("docstrings, % of lines", round(100 * sum(map(docstring_lines, chosen.values())) / lines, 1), "≥ 20"),
         Figure("dict[str, Any]", annotation_count(chosen, r"dict\[str, Any\]"), "≤ 120"),
+        Figure("JsonObject (dict[str, Any] of a JSON document)", annotation_count(chosen, r"\bJsonObject\b")),
         Figure("Any", annotation_count(chosen, r"\bAny\b")),
     ]
 

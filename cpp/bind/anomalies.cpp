@@ -1,12 +1,16 @@
 // Anomaly counts of a side and the sample fit of two sides for Python: plain numbers, no arrays.
 #include "columns/anomalies.hpp"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 #include <string_view>
 #include <unordered_set>
 
@@ -78,34 +82,6 @@ nb::dict to_python(const AnomalyCounts& anomalies) {
     return found;
 }
 
-nb::dict to_python(const SampleFit& fit) {
-    nb::dict found;
-    nb::list exchanges;
-    for (const auto& [label, as, count, of] : fit.exchanges) exchanges.append(nb::make_tuple(label, as, count, of));
-    found["is_good"] = fit.is_good;
-    found["exchanges"] = exchanges;
-    found["asked"] = fit.asked;
-    found["unpredicted"] = to_python(fit.unpredicted);
-    found["expected"] = fit.expected;
-    found["looked_at"] = fit.looked_at;
-    found["clones"] = fit.clones;
-    found["right"] = fit.right;
-    found["wrong"] = fit.wrong;
-    found["surer"] = fit.surer;
-    nb::dict gained;
-    for (std::size_t layout = 0; layout < fit.gained.size(); ++layout)
-        gained[other_layouts[layout]] = fit.gained[layout];
-    found["gained"] = gained;
-    found["found"] = fit.found;
-    found["reach"] = nb::make_tuple(fit.reach[0], fit.reach[1]);
-    found["at_reach"] = fit.at_reach;
-    found["beyond_reach"] = fit.beyond_reach;
-    found["objects"] = fit.objects;
-    found["most_in_image"] = fit.most_in_image;
-    found["images_predicted"] = fit.images_predicted;
-    return found;
-}
-
 Tallies anomalies(const Columns& side, const Images& images, bool is_truth, bool is_relative, unsigned threads) {
     AnomalyCounts found;
     Tally names;
@@ -120,13 +96,9 @@ Tallies anomalies(const Columns& side, const Images& images, bool is_truth, bool
     return anomalies;
 }
 
-DictOfAny fit(const Columns& truth, const Columns& pred, std::size_t images) {
-    SampleFit found;
-    {
-        const nb::gil_scoped_release released;
-        found = sample_fit(survey(truth, {}), survey(pred, {}), images);
-    }
-    return to_python(found);
+SampleFit fit(const Columns& truth, const Columns& pred, std::size_t images) {
+    const nb::gil_scoped_release released;
+    return sample_fit(survey(truth, {}), survey(pred, {}), images);
 }
 
 }  // namespace
@@ -156,6 +128,46 @@ void register_anomalies(nb::module_& module) {
 
     module.def("count_anomalies", &anomalies, "side"_a, "images"_a, "is_truth"_a, "is_relative"_a = false,
                "threads"_a = 1, "For each kind of anomaly, the number of objects and the first few rows.");
+    using Exchanges = std::vector<std::tuple<std::int32_t, std::int32_t, std::size_t, std::size_t>>;
+    using Rows = std::tuple<std::size_t, std::vector<std::int64_t>>;
+    nb::class_<SampleFit>(module, "SampleFit", "Matches of predictions and ground truth in a sample of images.")
+        .def_ro("is_good", &SampleFit::is_good, "Boxes and classes cannot have been misread.")
+        .def_prop_ro(
+            "exchanges",
+            [](const SampleFit& fit) {
+                Exchanges found;
+                for (const auto& [label, as, count, of] : fit.exchanges) found.emplace_back(label, as, count, of);
+                return found;
+            },
+            "Cycles of classes, each matched as the next: class, other class, objects so matched, objects matched.")
+        .def_ro("images_with_objects", &SampleFit::images_with_objects)
+        .def_prop_ro(
+            "unpredicted", [](const SampleFit& fit) { return Rows(fit.unpredicted.count, fit.unpredicted.rows); },
+            "Images with objects that have no prediction: their number, and the first of them.")
+        .def_ro("expected", &SampleFit::expected, "How many would have none by chance.")
+        .def_ro("looked_at", &SampleFit::looked_at, "Predictions of the sample.")
+        .def_ro("unsuppressed", &SampleFit::unsuppressed, "Those that suppression by a more confident one removes.")
+        .def_ro("true_positives", &SampleFit::true_positives)
+        .def_ro("false_positives", &SampleFit::false_positives)
+        .def_ro("u_statistic", &SampleFit::u_statistic,
+                "Pairs of a true and a false positive in which the true positive is more confident; ties count half.")
+        .def_prop_ro(
+            "gained",
+            [](const SampleFit& fit) {
+                std::map<std::string, std::size_t> found;
+                for (std::size_t i = 0; i < fit.gained.size(); ++i) found[other_layouts[i]] = fit.gained[i];
+                return found;
+            },
+            "Objects that are matched precisely only if boxes are read in another layout, by layout.")
+        .def_ro("found", &SampleFit::found, "Objects that are matched.")
+        .def_prop_ro(
+            "reach", [](const SampleFit& fit) { return std::make_pair(fit.reach[0], fit.reach[1]); },
+            "The farthest right and bottom edges of predictions.")
+        .def_ro("at_reach", &SampleFit::at_reach, "Predictions that end exactly there.")
+        .def_ro("beyond_reach", &SampleFit::beyond_reach, "Objects whose centre lies beyond.")
+        .def_ro("objects", &SampleFit::objects)
+        .def_ro("most_in_image", &SampleFit::most_in_image, "Predictions of the image that has most.")
+        .def_ro("images_predicted", &SampleFit::images_predicted);
     module.def("sample_fit", &fit, "truth"_a, "pred"_a, "images"_a,
                "Whether predictions match the ground truth in a sample of images, and what is suspicious.");
 }

@@ -220,6 +220,13 @@ void bind_objects(nb::class_<CocoFile>& file) {
                          const auto& keys = file.document().keys;
                          return std::vector<std::string>(keys.begin(), keys.end());
                      })
+        .def_prop_ro(
+            "other_keys",
+            [](const CocoFile& file) {
+                const auto& keys = file.document().other_keys;
+                return std::vector<std::string>(keys.begin(), keys.end());
+            },
+            "Keys of images, classes and objects that are not read, at most a thousand of at most 64 letters.")
         .def_prop_ro("object_count", [](const CocoFile& file) { return file.document().annotations.count; })
         .def_prop_ro("image_count", [](const CocoFile& file) { return file.document().images.count; })
         .def_prop_ro("class_count", [](const CocoFile& file) { return file.document().categories.count; })

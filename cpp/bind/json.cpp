@@ -4,11 +4,14 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "bind/coco_file.hpp"
 #include "json/coco.hpp"
+#include "json/words.hpp"
 
 namespace verite {
 namespace {
@@ -88,6 +91,24 @@ void translate_errors(const std::exception_ptr& error, void*) {
     }
 }
 
+std::string_view utf8_of(nb::handle text) {
+    Py_ssize_t size = 0;
+    const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+    if (!bytes) throw nb::python_error();
+    return {bytes, static_cast<std::size_t>(size)};
+}
+
+nb::typed<nb::list, nb::str> find_words(const nb::str& text, const nb::typed<nb::sequence, nb::str>& words) {
+    std::vector<std::string_view> wanted;
+    for (const nb::handle word : words) wanted.push_back(utf8_of(word));
+    const std::vector<bool> is_found = json::find_words(utf8_of(text), wanted);
+    nb::typed<nb::list, nb::str> found;
+    std::size_t i = 0;
+    for (const nb::handle word : words)
+        if (is_found[i++]) found.append(word);
+    return found;
+}
+
 }  // namespace
 
 void register_json(nb::module_& module) {
@@ -104,6 +125,8 @@ void register_json(nb::module_& module) {
     bind_objects(file);
     bind_columns_as_read(file);
 
+    module.def("find_words", &find_words, "text"_a, "words"_a,
+               "Those words, of four bytes at least, that are somewhere in the text.");
     const auto def = [&](const char* name, const char* source, auto read) {
         module.def(name, read, nb::arg(source), "threads"_a = 1, "deepest"_a = 64,
                    "piece_bytes"_a = std::size_t{1} << 20, nb::rv_policy::take_ownership);

@@ -109,15 +109,22 @@ struct RowsByImage {
     }
 };
 
+struct PlacedRow {
+    std::int32_t label;
+    double left;
+    std::size_t row;
+
+    auto operator<=>(const PlacedRow&) const = default;
+};
+
 // Truths of an image from left to right, class by class. Boxes that overlap by `near` begin within 1 - `near` of a
 // width of each other.
 void find_duplicates(const Surveyed& side, std::span<std::size_t> rows, const AnomalyRules& rules,
-                     std::vector<std::uint8_t>& is_duplicate) {
-    std::ranges::sort(rows, [&](std::size_t a, std::size_t b) {
-        if (side.label[a] != side.label[b]) return side.label[a] < side.label[b];
-        const double left = side.numbers[4 * a], other = side.numbers[4 * b];
-        return left != other ? left < other : a < b;
-    });
+                     std::vector<PlacedRow>& placed, std::vector<std::uint8_t>& is_duplicate) {
+    placed.clear();
+    for (const std::size_t row : rows) placed.push_back({side.label[row], side.numbers[4 * row], row});
+    std::ranges::sort(placed, [](const PlacedRow& a, const PlacedRow& b) { return a < b; });
+    std::ranges::transform(placed, rows.begin(), &PlacedRow::row);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         const Corners box = corners_of(side, rows[i]);
         const double reach = box.left + (1 - rules.near) * (box.right - box.left);
@@ -133,6 +140,7 @@ Tally duplicates_of(const Surveyed& side, std::size_t images, unsigned threads, 
     std::vector<std::uint8_t> is_duplicate(side.count(), 0);
     constexpr std::size_t images_ahead = 4;
     in_stretches(images, threads, [&](std::size_t first, std::size_t last) {
+        std::vector<PlacedRow> placed;
         for (std::size_t image = first; image < last; ++image) {
             // Objects of one image are often far from each other in a file.
             if (image + images_ahead < last)
@@ -144,7 +152,7 @@ Tally duplicates_of(const Surveyed& side, std::size_t images, unsigned threads, 
                 return (!side.crowd.empty() && side.crowd[row]) || !std::isfinite(box.left + box.right);
             });
             rows = rows.first(static_cast<std::size_t>(kept - rows.begin()));
-            if (rows.size() > 1) find_duplicates(side, rows, rules, is_duplicate);
+            if (rows.size() > 1) find_duplicates(side, rows, rules, placed, is_duplicate);
         }
     });
     Tally found;

@@ -1,8 +1,11 @@
 #include "columns/columns.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <new>
+#include <vector>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -34,6 +37,50 @@ bool is_mapped(std::size_t bytes) { return bytes >= huge_page; }
 
 std::size_t whole_pages(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
+// Blocks that were given back, kept for the next one of about their size: what a new page costs is that the system
+// clears it, a tenth of reading and evaluating a file of 25,000 boxes where one detector comes after another.
+class SpareBlocks {
+  public:
+    // A block of this size, or null.
+    void* take(std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        const auto spare = std::ranges::find_if(
+            blocks_, [&](const Spare& one) { return one.bytes >= bytes && one.bytes - bytes <= bytes / 8; });
+        if (spare == blocks_.end()) return nullptr;
+        void* block = spare->block;
+        if (spare->bytes > bytes) munmap(static_cast<char*>(block) + bytes, spare->bytes - bytes);
+        kept_ -= spare->bytes;
+        blocks_.erase(spare);
+        return block;
+    }
+
+    // False if there is no room: then it goes back to the system.
+    bool keep(void* block, std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        if (kept_ + bytes > most_kept) return false;
+        blocks_.push_back({block, bytes});
+        kept_ += bytes;
+        return true;
+    }
+
+  private:
+    static constexpr std::size_t most_kept = std::size_t{8} << 20;
+
+    struct Spare {
+        void* block;
+        std::size_t bytes;
+    };
+
+    std::mutex mutex_;
+    std::vector<Spare> blocks_;
+    std::size_t kept_ = 0;
+};
+
+SpareBlocks& spare_blocks() {
+    static SpareBlocks* blocks = new SpareBlocks;  // for as long as there may be columns
+    return *blocks;
+}
+
 // Fresh pages that start on a huge-page border, so that the system can use huge ones.
 char* map_pages(std::size_t bytes) {
     const std::size_t reserved = bytes + huge_page;
@@ -49,6 +96,18 @@ char* map_pages(std::size_t bytes) {
 
 void unmap_pages(void* block, std::size_t bytes) {
     munmap(block, bytes);
+    mapped_bytes -= bytes;
+}
+
+char* take_pages(std::size_t bytes) {
+    void* spare = spare_blocks().take(bytes);
+    if (!spare) return map_pages(bytes);
+    mapped_bytes += bytes;
+    return static_cast<char*>(spare);
+}
+
+void give_back(void* block, std::size_t bytes) {
+    if (!spare_blocks().keep(block, bytes)) munmap(block, bytes);
     mapped_bytes -= bytes;
 }
 
@@ -74,10 +133,10 @@ void* resize_block(void* block, [[maybe_unused]] std::size_t old_bytes, std::siz
         return block;
     }
     if (is_mapped(old_bytes) || is_mapped(new_bytes)) {
-        void* resized = is_mapped(new_bytes) ? map_pages(whole_pages(new_bytes)) : resize_on_heap(nullptr, new_bytes);
+        void* resized = is_mapped(new_bytes) ? take_pages(whole_pages(new_bytes)) : resize_on_heap(nullptr, new_bytes);
         if (block && new_bytes > 0) std::memcpy(resized, block, std::min(old_bytes, new_bytes));
         if (is_mapped(old_bytes)) {
-            unmap_pages(block, whole_pages(old_bytes));
+            give_back(block, whole_pages(old_bytes));
         } else {
             std::free(block);
         }

@@ -115,10 +115,12 @@ void look(const Surveyed& truth, const Surveyed& pred, std::span<const std::size
 }
 
 // Predictions of an image by descending confidence: which are true positives, and which duplicate a more confident one,
-// as before non-maximum suppression?
+// as before non-maximum suppression? A second one of an object is neither a true nor a false positive here: of a still
+// scene with a hundred predictions per object, the hundredth says nothing about the order of confidences.
 void judge(const Surveyed& truth, const Surveyed& pred, std::span<const std::size_t> truths,
            std::span<const std::size_t> preds, const FitRules& rules, SampleFit& fit, Seen& seen) {
     if (pred.confidence.empty()) return;
+    std::vector<bool> is_taken(truths.size());
     for (std::size_t i = 0; i < preds.size(); ++i) {
         const std::size_t row = preds[i];
         const double confidence = pred.confidence[row];
@@ -130,12 +132,18 @@ void judge(const Surveyed& truth, const Surveyed& pred, std::span<const std::siz
             const double overlap = box_iou_of(box, corners_of(pred, other));
             return overlap >= rules.clone && overlap < rules.same;  // no detector writes the very same box again
         };
-        const auto finds = [&](std::size_t object) {
-            return truth.label[object] == pred.label[row] && box_iou_of(box, corners_of(truth, object)) >= rules.found;
-        };
         ++fit.looked_at;
-        fit.clones += std::ranges::any_of(preds.first(i), is_clone_of);
-        seen.scored.emplace_back(confidence, std::ranges::any_of(truths, finds));
+        fit.unsuppressed += std::ranges::any_of(preds.first(i), is_clone_of);
+        bool is_right = false, is_duplicate = false;
+        for (std::size_t t = 0; t < truths.size() && !is_right; ++t) {
+            if (truth.label[truths[t]] != pred.label[row] ||
+                box_iou_of(box, corners_of(truth, truths[t])) < rules.found)
+                continue;
+            is_right = !is_taken[t];
+            is_duplicate = is_taken[t];
+            is_taken[t] = true;
+        }
+        if (is_right || !is_duplicate) seen.scored.emplace_back(confidence, is_right);
     }
 }
 
@@ -147,9 +155,10 @@ void compare_confidences(std::vector<std::pair<double, bool>>& scored, SampleFit
         for (last = first; last < scored.size() && scored[last].first == scored[first].first; ++last)
             right += scored[last].second;
         const std::size_t wrong = last - first - right;
-        fit.surer += static_cast<double>(right) * (static_cast<double>(fit.wrong) + static_cast<double>(wrong) / 2);
-        fit.right += right;
-        fit.wrong += wrong;
+        fit.u_statistic +=
+            static_cast<double>(right) * (static_cast<double>(fit.false_positives) + static_cast<double>(wrong) / 2);
+        fit.true_positives += right;
+        fit.false_positives += wrong;
     }
 }
 
@@ -220,7 +229,7 @@ void count_unpredicted(const Surveyed& truth, const Surveyed& pred, std::size_t 
     const double rate = rate_of(truths, preds);
     for (std::size_t image = 0; image < images; ++image) {
         if (!truths[image]) continue;
-        ++fit.asked;
+        ++fit.images_with_objects;
         fit.expected += std::exp(-rate * truths[image]);
         if (!preds[image]) fit.unpredicted.add(image);
     }

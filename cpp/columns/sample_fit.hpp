@@ -37,15 +37,15 @@ struct SampleFit {
     // be fractions. False is no evidence of the opposite.
     bool is_good = false;
     std::vector<Exchange> exchanges{};  // cycles of classes: each is matched as the next
-    std::size_t asked = 0;              // images with ground truth
-    Tally unpredicted{};                // those of them that have no prediction ...
+    std::size_t images_with_objects = 0;
+    Tally unpredicted{};  // those of them that have no prediction ...
     double expected = 0;  // ... and how many would have none if objects were matched independently of each other
     std::size_t looked_at = 0,
-                clones =
-                    0;  // predictions of the sample, and those that suppression by a more confident one would remove
-    std::size_t right = 0, wrong = 0;  // true and false positives of the sample
+                unsuppressed =
+                    0;  // predictions of the sample, and those that suppression by a more confident one removes
+    std::size_t true_positives = 0, false_positives = 0;  // of the sample
     // Pairs of a true and a false positive in which the true positive is more confident; half where they are equal.
-    double surer = 0;
+    double u_statistic = 0;
     // Objects without a match whose box some prediction has precisely if its four numbers are read in another layout,
     // by layout (see `other_layouts`): part of a file may be written in another one than the rest.
     std::array<std::size_t, 5> gained{};

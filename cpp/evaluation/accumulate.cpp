@@ -40,6 +40,7 @@ class Accumulator {
           ranges_(request_.ranges),
           levels_(request_.recalls.size()),
           curves_(ranges_ * width),
+          lanes_((given.thresholds + 3) / 4 * 4),
           tp_(curves_),
           ignored_(curves_),
           next_(curves_),
@@ -63,6 +64,7 @@ class Accumulator {
             walk(static_cast<std::size_t>(given_.offsets[label]), static_cast<std::size_t>(given_.offsets[label + 1]));
             finish();
         }
+        interpolate();
         write(first_label, last_label);
     }
 
@@ -160,20 +162,22 @@ class Accumulator {
     }
 
     void add(double* counts, const double* lanes, double weight) const {
-        for (std::size_t t = 0; t < given_.thresholds; ++t) counts[t] += weight * lanes[t];
+        const std::size_t count = lanes_ / 4 * 4;  // the compiler sees that nothing is left over
+        for (std::size_t t = 0; t < count; ++t) counts[t] += weight * lanes[t];
     }
 
     void add_true_positives(std::size_t range, const double* lanes, std::int32_t index, double weight) {
         double *own_tp = &tp_[range * width], *best = &best_now_[range * width];
         const double *ignored = &ignored_[range * width], *next = &next_[range * width];
+        const std::size_t count = lanes_ / 4 * 4;
         double reached = 0;
-        for (std::size_t t = 0; t < given_.thresholds; ++t) {
+        for (std::size_t t = 0; t < count; ++t) {
             own_tp[t] += is_weighted ? weight * lanes[t] : lanes[t];
             reached += own_tp[t] >= next[t] ? 1.0 : 0.0;
         }
         if (reached > 0) reach(range, index);
         const double seen = seen_ - outside_[range];
-        for (std::size_t t = 0; t < given_.thresholds; ++t) {
+        for (std::size_t t = 0; t < count; ++t) {
             const double precision = own_tp[t] / ((seen - ignored[t]) + epsilon) * lanes[t];
             best[t] = precision > best[t] ? precision : best[t];
         }
@@ -205,20 +209,25 @@ class Accumulator {
         if (level_[curve] > 0) best_[place(range, t, level_[curve] - 1)] = best_now_[curve];
     }
 
-    // From the right, so that each level has the best precision at its own or a higher recall.
     void finish() {
         for (std::size_t range = 0; range < ranges_; ++range)
             for (std::size_t t = 0; t < given_.thresholds; ++t) {
                 store(range, t);
-                for (std::size_t r = level_[range * width + t]; r-- > 1;) {
-                    double& before = best_[place(range, t, r - 1)];
-                    before = std::max(before, best_[place(range, t, r)]);
-                }
                 double sum = 0;
                 for (std::size_t m = 0; m < max_dets_; ++m) {
                     sum += within_[m * curves_ + range * width + t];
                     recall_[limit_place(m, range, t)] = sum / positives_[range];
                 }
+            }
+    }
+
+    // From the right, so that each level has the best precision at its own or a higher recall; all classes at once.
+    void interpolate() {
+        for (std::size_t curve = 0; curve < ranges_ * given_.thresholds; ++curve)
+            for (std::size_t r = levels_; r-- > 1;) {
+                const double* higher = &best_[(curve * levels_ + r) * together];
+                double* own = &best_[(curve * levels_ + r - 1) * together];
+                for (std::size_t lane = 0; lane < together; ++lane) own[lane] = std::max(own[lane], higher[lane]);
             }
     }
 
@@ -228,6 +237,17 @@ class Accumulator {
 
     std::size_t limit_place(std::size_t limit, std::size_t range, std::size_t t) const {
         return ((limit * ranges_ + range) * given_.thresholds + t) * together + lane_;
+    }
+
+    // Which classes have ground truth in each area range, and their columns.
+    void find_columns(std::size_t first_label, std::size_t last_label) {
+        written_.resize(ranges_);
+        for (std::size_t range = 0; range < ranges_; ++range) {
+            written_[range].clear();
+            for (std::size_t label = first_label; label < last_label; ++label)
+                if (given_.positives[label * given_.ranges + range] > 0)
+                    written_[range].push_back({label - first_label, out_.columns->column_of(range, label)});
+        }
     }
 
     // Classes and area ranges without ground truth are not written. Neighbours in memory are written one after the
@@ -240,16 +260,15 @@ class Accumulator {
                     to[at + label * stride] = from[row * together + label - first_label];
         };
         const Strides &step = out_.strides, &by_limit = out_.recall_strides;
+        if (out_.columns) find_columns(first_label, last_label);
         for (std::size_t t = 0; t < given_.thresholds; ++t) {
             for (std::size_t r = 0; r < levels_; ++r)
                 for (std::size_t range = 0; range < ranges_; ++range) {
                     const std::size_t row = (range * given_.thresholds + t) * levels_ + r;
                     if (out_.columns) {
-                        const std::size_t start = out_.columns->row(range, t, r);
-                        for (std::size_t label = first_label; label < last_label; ++label)
-                            if (given_.positives[label * given_.ranges + range] > 0)
-                                out_.precision[start + out_.columns->column_of(range, label)] =
-                                    best_[row * together + label - first_label];
+                        const double* from = &best_[row * together];
+                        double* to = out_.precision.data() + out_.columns->row(range, t, r);
+                        for (const auto& [lane, column] : written_[range]) to[column] = from[lane];
                         continue;
                     }
                     const std::size_t at = range * step.range + t * step.threshold + r * step.recall;
@@ -268,6 +287,7 @@ class Accumulator {
     const Weighting& weighting_;
     CurveOutput out_;
     const std::size_t ranges_, levels_, curves_;
+    const std::size_t lanes_;   // thresholds, and empty ones that make them a multiple of four
     std::size_t max_dets_ = 0;  // of recall; 0 where recall is not wanted
     // Of the current class, [range][threshold]
     std::vector<double> tp_;          // true positives so far
@@ -282,6 +302,10 @@ class Accumulator {
     std::vector<double> reached_at_;  // the same shape: the confidence at which the level is reached
     std::vector<double> within_;  // [limit][range][threshold] true positives within each maxDets and not a smaller one
     std::vector<double> recall_;  // [limit][range][threshold]
+    struct Written {
+        std::size_t lane, column;
+    };
+    std::vector<std::vector<Written>> written_;  // [range] where the classes of a group go
     std::span<const double> positives_;
     double seen_ = 0;
     std::size_t lane_ = 0;
@@ -330,15 +354,36 @@ void walk_groups(const AccumulationInput& given, std::span<const CurveTask> task
             walk.run(task, group * together, std::min(given.labels(), (group + 1) * together));
 }
 
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(VERITE_PORTABLE)
+#define VERITE_AVX2_ACCUMULATION
+
+// The same by instructions that take four thresholds at once; the numbers are the same bits.
+template <bool is_weighted>
+__attribute__((target("avx2"), flatten)) void walk_groups_by_fours(const AccumulationInput& given,
+                                                                   std::span<const CurveTask> tasks,
+                                                                   const Weighting& weighting, std::size_t first,
+                                                                   std::size_t last) {
+    walk_groups<is_weighted>(given, tasks, weighting, first, last);
+}
+#endif
+
+template <bool is_weighted>
+auto walk_of_machine() {
+#ifdef VERITE_AVX2_ACCUMULATION
+    if (__builtin_cpu_supports("avx2")) return walk_groups_by_fours<is_weighted>;
+#endif
+    return walk_groups<is_weighted>;
+}
+
 void accumulate_groups(const AccumulationInput& given, std::span<const CurveTask> tasks, const Weighting* weighting,
                        unsigned threads) {
     for (const auto& [request, out] : tasks) check(given, request, weighting, out);
     const std::size_t groups = (given.labels() + together - 1) / together;
     const auto walk = [&](std::size_t first, std::size_t last) {
         if (weighting)
-            walk_groups<true>(given, tasks, *weighting, first, last);
+            walk_of_machine<true>()(given, tasks, *weighting, first, last);
         else
-            walk_groups<false>(given, tasks, {}, first, last);
+            walk_of_machine<false>()(given, tasks, {}, first, last);
     };
     if (threads <= 1) return walk(0, groups);  // with the same memory
     in_parallel(groups, threads, [&](std::size_t group) { walk(group, group + 1); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "columns/pause.hpp"
@@ -59,31 +60,39 @@ KittiSteps kitti_steps(const KittiObjects& objects, std::span<const std::int32_t
     };
     const auto counts_if_free = [&](std::size_t row) { return objects.state[row] == 0 && !objects.in_region[row]; };
 
-    // Objects with pairs by image; predictions without a pair are false positives whatever the threshold.
-    std::vector<std::uint8_t> is_paired(objects.state.size(), 0);
-    std::vector<std::size_t> order;
+    // Objects that share predictions, directly or through others, are matched together; whatever else is in the image
+    // changes nothing. Predictions without a pair are false positives whatever the threshold.
+    std::vector<std::int32_t> owner(objects.state.size(), -1);  // an object with a pair with this prediction
+    std::vector<std::size_t> group(objects.truth.size()), order;
+    std::iota(group.begin(), group.end(), std::size_t{0});
+    const auto first_of = [&](std::size_t i) {
+        while (group[i] != i) i = group[i] = group[group[i]];
+        return i;
+    };
     for (std::size_t i = 0; i < objects.truth.size(); ++i) {
         if (objects.truth[i] < 0 || objects.offsets[i] == objects.offsets[i + 1]) continue;
         order.push_back(i);
-        for (std::int64_t at = objects.offsets[i]; at < objects.offsets[i + 1]; ++at)
-            is_paired[static_cast<std::size_t>(objects.pred[at])] = 1;
+        for (std::int64_t at = objects.offsets[i]; at < objects.offsets[i + 1]; ++at) {
+            std::int32_t& own = owner[static_cast<std::size_t>(objects.pred[at])];
+            if (own < 0) own = static_cast<std::int32_t>(i);
+            const std::size_t one = first_of(static_cast<std::size_t>(own)), two = first_of(i);
+            group[std::max(one, two)] = std::min(one, two);
+        }
     }
     for (std::size_t row = 0; row < objects.state.size(); ++row)
-        if (!is_paired[row] && counts_if_free(row)) add(objects.confidence[row], images[row], 0, 1);
-    const auto image_of = [&](std::size_t i) {
-        return images[static_cast<std::size_t>(objects.pred[objects.offsets[i]])];
-    };
-    std::ranges::stable_sort(order, {}, image_of);
+        if (owner[row] < 0 && counts_if_free(row)) add(objects.confidence[row], images[row], 0, 1);
+    for (const std::size_t i : order) group[i] = first_of(i);
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return group[i]; });
 
-    std::vector<std::int32_t> preds;  // with pairs, of one image
+    std::vector<std::int32_t> preds;  // with pairs, of one group
     std::vector<double> thresholds;   // their confidences
     std::vector<std::uint8_t> is_taken(objects.state.size(), 0);
     Pause pause(1024);
     for (std::size_t first = 0, last = 0; first < order.size(); first = last) {
-        const std::int32_t image = image_of(order[first]);
+        const std::int32_t image = images[static_cast<std::size_t>(objects.pred[objects.offsets[order[first]]])];
         preds.clear();
         thresholds.clear();
-        for (; last < order.size() && image_of(order[last]) == image; ++last)
+        for (; last < order.size() && group[order[last]] == group[order[first]]; ++last)
             for (std::int64_t at = objects.offsets[order[last]]; at < objects.offsets[order[last] + 1]; ++at)
                 if (objects.state[static_cast<std::size_t>(objects.pred[at])] >= 0) preds.push_back(objects.pred[at]);
         std::ranges::sort(preds);

@@ -30,7 +30,7 @@ struct KittiSteps {
 };
 
 // The steps of all images, if at every threshold each object takes the prediction of highest IoU at or above it.
-// `images` has the image of each prediction; objects are matched within their image, in their order. Throws
+// `images` has the image of each prediction; pairs are within an image, and objects are matched in their order. Throws
 // std::invalid_argument where the columns do not fit.
 KittiSteps kitti_steps(const KittiObjects& objects, std::span<const std::int32_t> images);
 

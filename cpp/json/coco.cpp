@@ -62,6 +62,7 @@ class Reading {
         if (failure_) std::rethrow_exception(failure_);
         if (stop_ && !stop_->is_certain) return std::nullopt;
         if (stop_) throw ParseError(stop_->defect, {name_of(stop_->section), stop_->record, stop_->field});
+        document_.other_keys.insert(spine_.other_keys().begin(), spine_.other_keys().end());
         document_.finish();
         return std::move(document_);
     }
@@ -96,6 +97,8 @@ class Reading {
                 pause();
                 read_piece(*index, pass, room);
             }
+            const std::lock_guard lock(mutex_);
+            document_.other_keys.insert(pass.other_keys().begin(), pass.other_keys().end());
         } catch (...) {
             const std::lock_guard lock(mutex_);
             if (!failure_) failure_ = std::current_exception();

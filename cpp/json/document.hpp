@@ -11,6 +11,8 @@ namespace verite::json {
 struct Document {
     bool is_results = false;     // an array of results, not an object with sections
     std::set<std::string> keys;  // of the top-level object
+    // Keys of records that no table knows; also of what looked like a record while reading in parallel.
+    std::set<std::string> other_keys;
     Images images;
     Categories categories;
     Annotations annotations;

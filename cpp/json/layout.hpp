@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "json/blocks.hpp"
@@ -29,8 +31,9 @@ class Layout {
     }
 
     // Reads from the end of a value (at step 0: from the '{') to the start of the next value or past the '}', and
-    // remembers it.
-    Field learn(std::size_t step, Scanner& in, std::span<const std::string_view> names);
+    // remembers it. Keys that are no name are added to `others`, if it is given.
+    Field learn(std::size_t step, Scanner& in, std::span<const std::string_view> names,
+                std::set<std::string>* others = nullptr);
 
   private:
     static constexpr std::size_t longest = 48;  // what starts_equal compares

@@ -234,7 +234,7 @@ void Pass::read_record(Table& table, Layout& layout) {
             at = value;
         } else {
             in_.at = at;
-            field = layout.learn(step, in_, Table::names);
+            field = layout.learn(step, in_, Table::names, &other_keys_);
             at = in_.at;
         }
         if (field == Layout::end_of_object) break;

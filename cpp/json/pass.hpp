@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "json/document.hpp"
@@ -56,6 +58,8 @@ class Pass {
 
     Position position() const { return {in_.byte_at(in_.at), section_, is_at_end_}; }
     const std::optional<Halt>& stop() const { return stop_; }
+    // Keys that no table knows, of all records that this pass has read, also on trial.
+    const std::set<std::string>& other_keys() const { return other_keys_; }
 
   private:
     template <class Function>
@@ -88,6 +92,7 @@ class Pass {
     bool is_at_end_ = false;
     std::optional<Halt> stop_;
     Layout image_layout_, category_layout_, annotation_layout_;
+    std::set<std::string> other_keys_;
 };
 
 }  // namespace verite::json

@@ -59,6 +59,22 @@ def spell_option(name: str, value: object = None) -> str:
     return f"{name}=" + ("" if value is None else f'"{value}"' if is_word else f"{value}")
 
 
+def spell_options(message: str) -> str:
+    """Return a message of the core, which names options of the command line, with arguments in Python.
+
+    >>> spell_options("boxes: expected rotated boxes, found none; evaluate boxes with --on box")
+    'boxes: expected rotated boxes, found none; evaluate boxes with on="box"'
+    """
+    if IS_COMMAND_LINE.get():
+        return message
+
+    def spell(found: re.Match[str]) -> str:
+        name, value = found.group(1).replace("-", "_"), found.group(2)
+        return spell_option(name, value) if value else name
+
+    return re.sub(r"--([a-z]+(?:-[a-z]+)*)(?: (box|mask|[A-Z]+(?:,[A-Z]+)*))?", spell, message)
+
+
 def to_format(name: str) -> str:
     """Return how to choose a format to write: `--to coco`, in Python `format="coco"`."""
     return f"--to {name}" if IS_COMMAND_LINE.get() else f'format="{name}"'

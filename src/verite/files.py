@@ -7,10 +7,12 @@ import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeAlias
 
 from verite.errors import IS_COMMAND_LINE, BadParameter, ReadError, did_you_mean, excerpt
 from verite.limits import limit, remedy
+
+JsonObject: TypeAlias = dict[str, Any]  # an object of a JSON document that is written, or that was read and not checked
 
 
 def path_of(given: Any, name: str = "path") -> Path:
@@ -212,19 +214,24 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
             os.unlink(temporary)
 
 
-def check_folder(path: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-    """Return the path of a folder to write to; raise `ReadError` unless it is new or empty, or may be overwritten."""
+def check_folder(path: str | os.PathLike[str], *, overwrite: bool | None = None) -> Path:
+    """Return the path of a folder to write to; raise `ReadError` unless it is new or empty, or may be overwritten.
+
+    `overwrite` is None where the caller has no such option; the message does not name it then.
+    """
     target = Path(path)
     if target.exists() and (not target.is_dir() or (any(target.iterdir()) and not overwrite)):
         found = "a folder with files in it" if target.is_dir() else "a file"
         replace = "--overwrite" if IS_COMMAND_LINE.get() else "overwrite=True"
-        remedy = f"name another one, or replace files with {replace}" if target.is_dir() else "name another one"
+        remedy = "name another one"
+        if target.is_dir():
+            remedy += " or empty it" if overwrite is None else f", or replace files with {replace}"
         raise ReadError(target, expected="a new or empty folder", found=found, remedy=remedy)
     return target
 
 
 @contextmanager
-def fill_folder(path: str | os.PathLike[str], *, overwrite: bool = False) -> Iterator[Path]:
+def fill_folder(path: str | os.PathLike[str], *, overwrite: bool | None = None) -> Iterator[Path]:
     """Yield a temporary folder to fill, which becomes the folder by one rename if the block ends without an error.
 
     Parameters

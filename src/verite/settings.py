@@ -268,9 +268,7 @@ class Whole(Setting[Given, Held]):
     kind = "whole"
 
     def validate(self, value: Any) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-            raise self.refuse("a whole number from 0 up", excerpt(value))
-        return value
+        return check_whole(self.name, value, 0)
 
 
 class Bytes(Setting[Given, Held]):
@@ -325,14 +323,41 @@ class Threshold(Setting[Given, Held]):
         return self.validate_number(value, lambda v: 0 < v <= 1, "a threshold above 0 and up to 1")
 
 
+def parse_numbers(text: str, step: float) -> list[float]:
+    """Return the numbers of a text such as `0.5,0.75`, `0.5:0.95` (spaced by `step`) or `0.5:0.05:0.95`.
+
+    A range includes both ends and is spaced as `numpy.linspace` does it. `ValueError` for anything else.
+    """
+    found: list[float] = []
+    for part in text.split(","):
+        bounds = [float(word) for word in part.split(":")]
+        if len(bounds) > 3:
+            raise ValueError
+        low, width, high = (bounds[0], step, bounds[-1]) if len(bounds) < 3 else bounds
+        if not width > 0 or not 0 <= high - low < 1000 * width:
+            raise ValueError
+        count = int((high - low) / width + 1e-6)
+        last = high if abs(low + count * width - high) < 1e-9 else low + count * width
+        found += [low + i * ((last - low) / count) for i in range(count)] + [last] if count else [low]
+    return found
+
+
+STEP = 0.05  # between the IoU thresholds of a range, as COCO's
+
+
 class Thresholds(Threshold[Given, Held]):
-    """Several IoU thresholds, in the order in which they are given."""
+    """Several IoU thresholds, in the order in which they are given, or as the text `0.5:0.95`."""
 
     takes = "float | Sequence[float]"
     is_repeated = True
 
     def validate(self, value: Any) -> Any:
         given = value if isinstance(value, Iterable) else [value]
+        if isinstance(value, str):
+            try:
+                given = parse_numbers(value, STEP)
+            except ValueError:
+                raise self.refuse("numbers such as 0.5, 0.5,0.75 or 0.5:0.95", value) from None
         values = tuple(super(Thresholds, self).validate(v) for v in given)
         if not 0 < len(values) <= MAX_THRESHOLDS:
             raise self.refuse(f"1 to {MAX_THRESHOLDS} thresholds", len(values) or "none")

@@ -57,7 +57,7 @@ def test_unknown_scores_and_classes_are_refused_with_a_suggestion():
         Requirement.parse("AP5>=0.5").judge(measured())
     with pytest.raises(vt.BadParameter, match="did you mean 'person'"):
         Requirement.parse("AP[persn]>=0.5").judge(measured())
-    with pytest.raises(vt.BadParameter, match="name it with --base"):
+    with pytest.raises(vt.BadParameter, match="name it with base="):
         Requirement.parse("AP>=base").judge(measured())
 
 

@@ -102,3 +102,18 @@ def test_the_plot_shows_scores_band_and_choices(tmp_path):
     assert [bar.get_height() for bar in lower.patches] == [0.1, 0.9]
     assert [label.get_text() for label in lower.get_xticklabels()] == ["a", "b"]
     assert pickle.loads(pickle.dumps(found)).to_json() == found.to_json()
+
+
+def test_findings_of_the_checks_are_printed(tmp_path, capsys):
+    """Ninety predictions between 0.3 and 0.75 were cut at a threshold, which lowers AP; the other file was not."""
+    names = [f"{i}" for i in range(10)]
+    truth = vt.Annotations.of(names, ["cat"] * 10, [[0, 0, 10, 10]] * 10)
+    vt.write(truth, tmp_path / "truth.json", "coco")
+    for name, low in (("a=0", 0.01), ("a=3", 0.3)):
+        rows = [f"{i % 10},cat,0,{i // 10},10,{i // 10 + 10},{low + i / 200}" for i in range(90)]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["image,label,x1,y1,x2,y2,score", *rows]) + "\n")
+    runs = [str(tmp_path / f"{name}.csv") for name in ("a=0", "a=3")]
+    assert run(["sweep", str(tmp_path / "truth.json"), *runs, "-q"]) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if "V308" in line]
+    assert len(lines) == 1
+    assert "a=3.csv" in lines[0]

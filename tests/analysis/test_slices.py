@@ -13,8 +13,9 @@ import pytest
 import verite as vt
 from tests.analysis.worlds import sides, write_pair
 from tests.oracles.analysis import random_world
-from verite.analysis.slices import correct_by_holm, normalised_ap
+from verite.analysis.slices import normalised_ap
 from verite.cli import run
+from verite.statistics.multiple_comparisons import holm
 
 
 def rows_of(found: Any, name: str) -> dict[str, dict[str, Any]]:
@@ -108,10 +109,9 @@ def test_slices_by_chance_are_seldom_different(tmp_path: Path) -> None:
 
 
 def test_holms_correction_by_hand() -> None:
-    rows = [{"p": 0.01}, {"p": 0.04}, {"p": 0.03}, {"p": float("nan")}]
-    correct_by_holm(rows)
-    assert [one["p_holm"] for one in rows[:3]] == pytest.approx([0.03, 0.06, 0.06])
-    assert isnan(rows[3]["p_holm"])
+    *tested, untested = holm([0.01, 0.04, 0.03, float("nan")])
+    assert tested == pytest.approx([0.03, 0.06, 0.06])
+    assert isnan(untested)
 
 
 def test_fields_and_columns_of_a_table_are_slices(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,6 +70,17 @@ def test_results_and_reports_are_written(home: Path) -> None:
     assert run(["suite", str(home / "suite.toml"), "--reports"]) == 2
 
 
+def test_reports_of_protocols_without_matches_are_refused_at_once(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = home / "suite.toml"
+    path.write_text(path.read_text().replace('protocol = "voc"', 'protocol = "oc-cost"').replace("{ iou = 0.3 }", "{}"))
+    assert run(["suite", str(path), "-o", str(home / "out")]) == 0
+    assert run(["suite", str(path), "-o", str(home / "more"), "--reports"]) == 2
+    assert "found oc-cost (first)" in capsys.readouterr().err
+    assert not (home / "more").exists()
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
@@ -105,3 +116,44 @@ def test_a_suite_without_datasets_is_refused(tmp_path: Path) -> None:
     (tmp_path / "suite.toml").write_text("[datasets]\n")
     with pytest.raises(ReadError, match=r"datasets\.NAME"):
         vt.suite(tmp_path / "suite.toml")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("settings = 5", "a table for settings, found 5"),
+        ("metric = 5", "a text for metric, found 5"),
+        ("name = []", "a text for name"),
+        ("x = " + "[" * 5000, "nested too deeply"),
+        ("x = " + "9" * 5000, "a suite in TOML"),
+        ("settings = { truth = 1 }", "'truth', which the suite sets"),
+        ("settings = { name = 'x' }", "'name', which the suite sets"),
+    ],
+)
+def test_values_of_another_type_are_named(home: Path, line: str, words: str) -> None:
+    path = home / "suite.toml"
+    path.write_text(f"{line}\n{path.read_text()}")
+    with pytest.raises(ReadError, match=words):
+        vt.suite(path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"voc"', "[]"), ('["one", "two"]', "5"), ('["one", "two"]', '["one", [2]]'), ("{ iou = 0.3 }", "[1]")],
+)
+def test_values_of_another_type_in_the_place_of_good_ones_are_refused(home: Path, old: str, new: str) -> None:
+    path = home / "suite.toml"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(ReadError, match=r"expected .*, found"):
+        vt.suite(path)
+
+
+def test_findings_of_the_checks_are_printed(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ninety predictions between 0.3 and 0.75 were cut at a threshold, which lowers AP."""
+    rows = [f"a,cat,0,{i},10,{i + 10},{0.3 + i / 200}" for i in range(90)]
+    (home / "first-one.csv").write_text("\n".join([f"{ROWS},score", *rows]) + "\n")
+    assert run(["suite", str(home / "suite.toml")]) == 0
+    said = capsys.readouterr()
+    assert "V308" in said.err
+    assert "first-one.csv" in said.err
+    assert "first: V308 one: no prediction has a confidence below 0.3" in said.out

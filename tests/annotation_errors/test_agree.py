@@ -324,6 +324,18 @@ def test_several_files_list_the_images_that_their_annotators_annotated(tmp_path:
     assert found.images == 2
 
 
+def test_overwrite_replaces_files_of_the_output_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    vt.write(vt.Annotations.of(["x"], ["cat"], [[0, 0, 9, 9]]), "a.json", "coco")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "agree.md").write_text("old")
+    words = ["agree", "a.json", "a.json", "--draws", "10", "-o", "out", "--no-plot", "-q"]
+    assert run(words) == 1
+    assert (tmp_path / "out" / "agree.md").read_text() == "old"
+    assert run([*words, "--overwrite"]) == 0
+    assert (tmp_path / "out" / "agree.md").read_text() != "old"
+
+
 def complaint(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     """The one line that a command which fails with exit status 1 prints."""
     assert run(["agree", *words, "-q"]) == 1
@@ -434,5 +446,5 @@ def test_masks_are_compared_by_their_pixels() -> None:
 
 def test_masks_of_files_with_boxes_alone_are_refused() -> None:
     boxes = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
-    with pytest.raises(vt.DataError, match=r"expected polygons or masks, found boxes only of 'A'; --on box"):
+    with pytest.raises(vt.DataError, match=r"expected polygons or masks, found boxes only of 'A'; on=.box."):
         vt.agree({"A": boxes, "B": boxes}, on="mask")

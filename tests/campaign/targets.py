@@ -11,6 +11,7 @@ import contextlib
 import glob
 import gzip
 import io
+import json
 import lzma
 import os
 import shlex
@@ -29,16 +30,21 @@ import numpy as np
 from PIL import Image
 
 import verite as vt
-from tests.cli.examples import DEMO, arrange, commands, examples, make_world
+from tests.cli.examples import COMPETITIONS, DEMO, arrange, commands, examples, make_world
 from tests.formats.samples import DATA
-from verite.cli import follow
+from verite.cli import follow, run
 from verite.cli.options import InputPath
 from verite.formats import all_formats, format_named
 from verite.formats.archives import UNPACKERS
 from verite.formats.volumes import NIFTI, TIFF
 
 HOME = "VERITE_CAMPAIGN_HOME"
-LONG = ("study", "demo", "completion")  # commands that take minutes, or read nothing
+READ_NOTHING = ("demo", "completion")
+# What is tried of commands whose examples take minutes.
+QUICK = {
+    "draw": ("draw truth.json pred.json --images photos/ -o drawn/ --image harbour-1018.png --confidence 0.3",),
+    "study": ("study -m iou --truth mask.png --quick", "study interpretation small.json --distance distances.csv"),
+}
 
 
 @dataclass(frozen=True)
@@ -67,6 +73,7 @@ def home() -> Path:
         (folder / "making").mkdir(parents=True)
         with contextlib.redirect_stdout(io.StringIO()):
             make_world(folder / "making")
+            write_auxiliary(folder / "making")
         (folder / "making").rename(folder / "world")
     restore(folder)
     return folder
@@ -256,10 +263,22 @@ def run_command(words: list[str], outputs: list[str], place: Path) -> Outcome:
     return Outcome(out.getvalue(), err.getvalue().count("\n"))
 
 
+@cache
+def all_commands() -> dict[tuple[str, ...], click.Command]:
+    """Every command by the words that call it."""
+    return dict(commands())
+
+
+def find_command(words: list[str]) -> tuple[tuple[str, ...], click.Command]:
+    """The command that the words call, and those of the words that call it."""
+    matching = [called for called in all_commands() if called and tuple(words[: len(called)]) == called]
+    called = max(matching, key=len)
+    return called, all_commands()[called]
+
+
 def parse(words: list[str]) -> tuple[click.Command, dict[str, object]]:
     """The command that the words call, and the values of its parameters."""
-    matching = [(called, command) for called, command in commands() if called and tuple(words[: len(called)]) == called]
-    called, command = max(matching, key=lambda found: len(found[0]))
+    called, command = find_command(words)
     return command, command.make_context(called[-1], words[len(called) :], resilient_parsing=True).params
 
 
@@ -270,24 +289,143 @@ def named_files(value: object, place: Path) -> list[Path]:
     return [path for name in names for path in files_below(place / name)[:3]]
 
 
-# What is given to an option whose files no example names.
+# What is given to an option of a name that no example and no line below gives a file.
 POOL = ("truth.json", "boxes.csv", "classes.txt", "table.csv", "main-results.json", "a.part")
+# Good files for options that no example names, by the options' names.
+FILES = {
+    "asked": "asked.csv",
+    "base": "base.json",  # what the same line saves
+    "blacklist": "ILSVRC2014_det_validation_blacklist.txt",
+    "confidence": "analysis/thresholds.json",
+    "map": "map.csv",
+    "meta": "meta.csv",
+    "metadata": "meta.csv",
+    "names": "classes.txt",
+    "only_images": "truth.json",
+    "other_truths": "second.json",
+    "errors_file": "errors.csv",
+    "published": "published.csv",
+    "sigmas": "sigmas.txt",
+    "truth_images": "photos/",
+    "pred_images": "photos/",
+    "verdicts": "verdicts.csv",
+    "calibrate": "better.csv",
+    "judge": "fit.json",
+}
+POSES = "person_keypoints_val.json keypoints.json"
+OPENIMAGES = "oi-truth.csv oi-pred.csv --protocol openimages"
+# Lines that make sense of an option where the first example of its command does not.
+LINES = {
+    ("coco", "sigmas"): f"coco {POSES} --on keypoints",
+    ("analyse", "sigmas"): f"analyse {POSES} --on keypoints",
+    ("report", "sigmas"): f"report {POSES} --on keypoints -o report.html",
+    ("draw", "sigmas"): f"draw {POSES} --on keypoints -o drawn",
+    ("leaderboard", "sigmas"): f"leaderboard {POSES} keypoints.json --on keypoints --errors missing=0.05 --draws 20",
+    **{(name, option): f"{name} {OPENIMAGES}{more}" for name, more in (("analyse", ""), ("report", " -o page.html"))
+       for option in ("descriptions", "hierarchy", "image_labels")},
+    ("leaderboard", "confusion"): "leaderboard truth.json a.json b.json --errors label=0.05 --confusion of-classes.csv",
+    **{("partial panoptic", option): "partial panoptic truth.json pred.json --truth-images truth_png/ "
+       "--pred-images pred_png/ -o new.part" for option in ("truth_images", "pred_images")},
+    ("f1", "other_truths"): "f1 truth.json pred.json --metric cgf1",
+    ("partial f1", "other_truths"): "partial f1 truth.json pred.json --metric cgf1 -o new.part",
+    ("partial coco", "sigmas"): f"partial coco {POSES} --on keypoints -o new.part",
+    ("rank", "confusion"): "rank labels-table.csv --epsilon 0.1 --confusion of-labels.csv",
+    ("rank", "published"): "rank table.csv --epsilon 0.1 -o ranked",
+    ("rank", "calibrate"): "rank table.csv --epsilon 0.1",
+}  # fmt: skip
+
+
+def write_auxiliary(folder: Path) -> None:
+    """Write the files that `FILES` and `LINES` name and no example does."""
+    known = json.loads((folder / "truth.json").read_text())
+    names = [one["name"] for one in known["categories"]]
+    images = [one["file_name"] for one in known["images"]]
+    weather = [f"{image},{'sun' if i % 2 else 'rain'},{i}" for i, image in enumerate(images)]
+    mistaken = [",".join([a, *("0" if a == b else "1" for b in names)]) for a in names]
+    texts = {
+        "asked.csv": ["image,class", *(f"{image},{name}" for image in images for name in names)],
+        "map.csv": ["from,to", "boat,ship", "kite,"],
+        "meta.csv": ["image,weather,hour", *weather],
+        "errors.csv": ["class,size,kind,rate", "*,*,missing,0.05", "boat,small,spurious,0.1"],
+        "published.csv": ["first,second,epsilon,kept", "A2,A1,0.1,0.8"],
+        "sigmas.txt": ["0.05"] * 17,
+        "of-classes.csv": [",".join(["recorded", *names]), *mistaken],
+        "labels-table.csv": ["item,truth,a,b", "1,x,x,y", "2,y,y,y", "3,z,x,z", "4,x,x,z"],
+        "of-labels.csv": ["recorded,x,y,z", "x,0,1,0", "y,0.5,0,0.5", "z,1,0,0"],
+    }
+    for name, lines in texts.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
+    shutil.copy(COMPETITIONS / "openimages" / "boxes.csv", folder / "oi-truth.csv")
+    rows = (COMPETITIONS / "openimages" / "hawk.csv").read_text().splitlines(keepends=True)
+    (folder / "oi-pred.csv").write_text("".join(row for row in rows if "beach-4126" not in row))
+    columns = [row.split(",") for row in (folder / "table.csv").read_text().splitlines()]
+    at = columns[0].index("truth")
+    (folder / "better.csv").write_text("\n".join(",".join(row[: at + 1]) for row in columns) + "\n")
+    few = [one for one in known["annotations"] if not one["iscrowd"]][:2]
+    shown = [image for image in known["images"] if image["id"] in {one["image_id"] for one in few}]
+    (folder / "small.json").write_text(json.dumps(known | {"images": shown, "annotations": few}))
+    with contextlib.chdir(folder):
+        for line in ("analyse truth.json pred.json -o analysis --no-plot -q",
+                     "judge fit choices.csv -o fitted --no-plot -q"):  # fmt: skip
+            assert run(line.split()) == 0, line
+    shutil.copy(folder / "fitted" / "fit.json", folder / "fit.json")
+    head, *rows = (folder / "analysis" / "audit.csv").read_text().splitlines()
+    rows = [row + ("right" if i % 3 else "wrong") for i, row in enumerate(rows)]
+    (folder / "verdicts.csv").write_text("\n".join([head, *rows]) + "\n")
+
+
+def partial_lines(lines: list[list[str]]) -> Iterator[list[str]]:
+    """A partial result by every protocol that has some, of the files that its first example names."""
+    for called in all_commands():
+        if called[:1] == ("partial",) and len(called) == 2:
+            given = next(parse(words)[1] for words in lines if words[0] == called[1])
+            pred = given["pred"]
+            assert isinstance(pred, tuple)
+            yield [*called, str(given["truth"]), str(pred[0]), "-o", "new.part"]
+
+
+def files_of_options(lines: list[list[str]]) -> dict[str, str]:
+    """What the first example of any command gives to options that read files, by the names of the options."""
+    found: dict[str, str] = {}
+    for command, given in map(parse, lines):
+        for parameter in input_parameters(command):
+            value = given.get(str(parameter.name))
+            if isinstance(parameter, click.Option) and isinstance(value, str):
+                found.setdefault(str(parameter.name), value)
+    return found
+
+
+def option_lines(words: list[str], option: click.Option, known: dict[str, str]) -> list[list[str]]:
+    """A line of a command with an option that reads a file, or some where nothing is known of that file."""
+    called, name = " ".join(find_command(words)[0]), str(option.name)
+    line, flag = shlex.split(LINES.get((called, name), "")) or words, option.opts[-1]
+    files = [FILES[name]] if name in FILES else [known[name]] if name in known else POOL
+    return [line] if flag in line else [[*line, flag, file] for file in files]
+
+
+def reached_parameters(lines: list[list[str]]) -> set[tuple[str, str]]:
+    """Commands and their parameters to which a line gives something."""
+    return {(" ".join(find_command(words)[0]), name) for words in lines for name, one in parse(words)[1].items() if one}
 
 
 def command_lines() -> list[list[str]]:
-    """The examples that are quick, and the first of each command with every option whose files no example names."""
-    lines = [words for example in examples() if (words := shlex.split(example)[1:]) and words[0] not in LONG]
-    lines = [words for words in lines if "--all" not in words and "--open" not in words]
-    lines += [["partial", name, "truth.json", "pred.json", "-o", "new.part"] for name in ("coco", "voc")]
-    parsed = [(words, *parse(words)) for words in lines]
-    reached = {(command.name, name) for _, command, given in parsed for name in given if given[name]}
-    more = []
-    for words, command, _ in parsed:
-        for parameter in input_parameters(command):
-            if isinstance(parameter, click.Option) and (command.name, parameter.name) not in reached:
-                reached.add((command.name, parameter.name))
-                more += [[*words, parameter.opts[-1], name] for name in POOL]
-    return lines + more
+    """The examples that are quick, and a line of each command for every option that reads a file and that none names.
+
+    An option is given the file that examples of other commands give to an option of its name, or the file of `FILES`.
+    """
+    lines = [words for example in examples() if (words := shlex.split(example)[1:]) and words[0] not in READ_NOTHING]
+    lines = [words for words in lines if "--all" not in words and "--open" not in words and words[0] not in QUICK]
+    lines += [shlex.split(line) for quick in QUICK.values() for line in quick]
+    lines += partial_lines(lines)
+    reached, known = reached_parameters(lines), files_of_options(lines)
+    first = {find_command(words)[0]: words for words in reversed(lines)}
+    return lines + [
+        line
+        for called, words in first.items()
+        for option in input_parameters(find_command(words)[1])
+        if isinstance(option, click.Option) and (" ".join(called), str(option.name)) not in reached
+        for line in option_lines(words, option, known)
+    ]
 
 
 def texts_in(constants: Iterable[object]) -> Iterator[str]:
@@ -298,14 +436,26 @@ def texts_in(constants: Iterable[object]) -> Iterator[str]:
             yield from texts_in(one)
 
 
+def of_protocol(words: list[str]) -> list[str]:
+    """A line of `partial` as that of its protocol, which reads the same files."""
+    return words[1:] if words[0] == "partial" else words
+
+
 def place_of(words: list[str]) -> Path:
     """The folder in which a command line runs; lines for which `arrange` does the same share one.
 
     What it does depends on the command, on the words that its code compares with, and on the folder that is written.
     """
-    compared = set(texts_in(arrange.__code__.co_consts))
+    words, compared = of_protocol(words), set(texts_in(arrange.__code__.co_consts))
     known = [words[0], *(word for word in words[1:] if word in compared), *(words[-1:] if "-o" in words[-2:-1] else [])]
     return home() / "lines" / md5(" ".join(known).encode()).hexdigest()
+
+
+def save_base(words: list[str], place: Path) -> None:
+    """What a line saves is what its own --base reads."""
+    at = words.index("base.json")
+    with contextlib.chdir(place), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        run([*words[: at - 1], *words[at + 1 :], "--save", "base.json"])
 
 
 @cache
@@ -317,8 +467,10 @@ def command_targets() -> list[Target]:
         place = place_of(words)
         if not place.exists():
             shutil.copytree(home() / "world", place.with_suffix(".new"))
-            arrange(["verite", *words], place.with_suffix(".new"))
+            arrange(["verite", *of_protocol(words)], place.with_suffix(".new"))
             place.with_suffix(".new").rename(place)
+        if "base.json" in words and not (place / "base.json").exists():
+            save_base(words, place)
         outputs = [str(given[str(parameter.name)]) for parameter in command.params
                    if type(parameter.type) is click.Path and given.get(str(parameter.name))]  # fmt: skip
         run = partial(run_command, words, outputs, place)

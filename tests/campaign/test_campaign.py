@@ -73,14 +73,13 @@ def test_every_archive_and_volume_is_a_target():
 
 def unreached() -> set[str]:
     """Files that a command may read and no target gives it."""
-    lines = [(command, given) for words in targets.command_lines() for command, given in [targets.parse(words)]]
-    reached = {(command.name, name) for command, given in lines for name in given if given[name]}
+    reached = targets.reached_parameters(targets.command_lines())
     return {
-        f"{command.name} {parameter.name}"
+        f"{' '.join(words)} {parameter.name}"
         for words, command in commands()
-        if words and words[0] not in targets.LONG and not isinstance(command, click.Group)
+        if words and words[0] not in targets.READ_NOTHING
         for parameter in targets.input_parameters(command)
-        if (command.name, parameter.name) not in reached
+        if (" ".join(words), parameter.name) not in reached
     }
 
 
@@ -93,13 +92,17 @@ def test_every_file_that_a_command_reads_is_a_target_and_a_new_option_without_be
 
 
 # What click.Path stands for: files and folders that are written. Whatever is read is an InputPath.
-WRITTEN = {"output", "save", "fix", "export", "plot", "target", "folder", "summary"}
+WRITTEN = {"output", "card", "save", "fix", "export", "plot", "target", "folder", "summary"}
 
 
 def test_a_path_is_written_or_declared_as_read():
     paths = {str(parameter.name) for _, command in commands() for parameter in command.params
              if type(parameter.type) is click.Path}  # fmt: skip
     assert paths <= WRITTEN
+    texts = {f"{' '.join(words)} {parameter.opts[-1]}" for words, command in commands() for parameter in command.params
+             if any(word in (getattr(parameter, "metavar", "") or "") for word in ("FILE", "FOLDER", "DIR"))
+             and not isinstance(parameter.type, click.Path)}  # fmt: skip
+    assert texts == set()
 
 
 def test_every_public_function_that_is_given_data_is_fuzzed(monkeypatch):

@@ -182,6 +182,21 @@ def test_boxes_that_reach_a_quarter_farther_leave_a_plausible_image(tmp_path):
         assert fit_both_readings(truth, truth) == is_told
 
 
+def test_objects_that_fill_images_of_many_sizes_are_not_named(tmp_path):
+    """Their widths correlate with their left edges, but none begins farther from the origin than it is wide."""
+    boxes = [
+        (side // 20 + side % 7, side // 25 + side % 5, side * 4 // 5, side * 3 // 4) for side in range(200, 2600, 80)
+    ]
+    truth, pred = text_sides(tmp_path / "huge", boxes)
+    codes = {finding.code for finding in vt.inspect(vt.read(truth), vt.read(pred)).findings}
+    assert "V101" not in codes
+    corners = [
+        (left * 12, top * 12, left * 12 + width // 4, top * 12 + height // 4) for left, top, width, height in boxes
+    ]
+    truth, pred = text_sides(tmp_path / "corners", corners)
+    assert "V101" in {finding.code for finding in vt.inspect(vt.read(truth), vt.read(pred)).findings}
+
+
 def json_sides(tmp_path, boxes, **image):
     """COCO's ground truth and results with these boxes on both sides."""
     images, categories = [{"id": 1, "file_name": "a.jpg", **image}], [{"id": 1, "name": "cat"}]

@@ -17,6 +17,7 @@ from verite.checks.sample import fold
 from verite.model.annotations import Source
 from verite.model.classes import Labels
 from verite.model.images import Images
+from verite.model.regions import Regions
 
 # Classes.
 THEIRS = np.array([1, 2, 3])
@@ -74,6 +75,50 @@ def test_names_that_are_numbers_of_nine_digits_are_ids():
 def test_of_more_than_six_classes_the_rest_is_counted():
     assert classes.list_names(list("abcdef")) == "'a', 'b', 'c', 'd', 'e', 'f'"
     assert classes.list_names(list("abcdefg")) == "'a', 'b', 'c', 'd', 'e', 'f' and 1 more"
+
+
+def coco_of(classes_of, ids):
+    """A truth with COCO's 80 ids and results whose class ids are `ids(position)`, two objects of each given class."""
+    kept = [i for i in range(1, 91) if i not in (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)]
+    positions = np.repeat(classes_of, 2)
+    boxes = np.array([[20.0 * i, 30, 20 * i + 15, 60] for i in range(len(positions))])
+    images, labels = Images(["a.jpg"], [1], widths=[4000], heights=[100]), Labels([f"class {i}" for i in kept], kept)
+    regions, image = Regions(boxes, "xyxy"), np.zeros(len(positions), dtype=int)
+    truth = vt.Annotations(images=images, labels=labels, image=image, label=positions, regions=regions)
+    results = [
+        {"image_id": 1, "category_id": ids(p), "bbox": [x, 30, 15, 30], "score": 0.9 - i / 1000}
+        for i, (p, x) in enumerate(zip(positions.tolist(), boxes[:, 0], strict=True))
+    ]
+    return truth, vt.read(results, like=truth)
+
+
+def test_positions_from_one_are_ids_up_to_the_first_gap_only():
+    """Of COCO's classes, the first eleven have the same number in both; most objects are of these."""
+    truth, pred = coco_of([0] * 30 + [11, 12, 15, 20, 30, 40, 50, 60, 70, 79], lambda position: position + 1)
+    found = told_of(truth, pred)["V202"]
+    assert "COCO's 80 positions from 1 instead" in found.message
+    assert "60 of 80 overlapping pairs agree in class as read, 80 if read so" in found.message
+    kept = truth.labels.ids.tolist()
+    assert "V202" not in told_of(truth, coco_of([0] * 30 + [11, 12, 15, 20], lambda position: kept[position])[1])
+
+
+def test_classes_in_another_order_are_named_though_no_shift_explains_them():
+    """Ten classes of six objects, each predicted as one that has no object, so that no cycle closes."""
+    kept = [i for i in range(1, 91) if i not in (12, 26, 29, 30, 45, 66, 68, 69, 71, 83)]
+    truth, pred = coco_of(
+        list(range(10)) * 3, lambda position: kept[[17, 12, 21, 10, 25, 11, 30, 13, 40, 15][position]]
+    )
+    found = told_of(truth, pred)["V205"]
+    assert found.message.startswith("10 of 10 classes are predicted as another one, each as a different one: 6 of 6")
+    assert found.severity == "warning"
+    assert "V205" not in told_of(truth, coco_of(list(range(10)) * 3, lambda position: kept[position])[1])
+    # A detector that takes every class for one of two.
+    assert "V205" not in told_of(truth, coco_of(list(range(10)) * 3, lambda position: kept[20 + position % 2])[1])
+
+
+def test_unknown_class_ids_are_to_be_those_of_the_ground_truth():
+    truth, pred = coco_of([0, 1, 2, 3], lambda position: 26 if position == 3 else position + 1)
+    assert told_of(truth, pred)["V203"].remedy == "write class ids of the ground truth, which has 80 between 1 and 90"
 
 
 def test_numbers_for_names_want_a_list_of_names():
@@ -144,7 +189,7 @@ def test_classes_without_predictions_and_without_objects_are_noted():
 
 def test_swapped_classes_are_reported_with_their_counts():
     truth, pred = side(["a", "b"], ["cat", "dog"]), side(["a", "b"], ["cat", "dog"], confidence=[0.5, 0.6])
-    pair = SimpleNamespace(truth=truth, pred=pred, fit={"exchanges": [(0, 1, 7, 9), (1, 0, 5, 6)]})
+    pair = SimpleNamespace(truth=truth, pred=pred, fit=SimpleNamespace(exchanges=[(0, 1, 7, 9), (1, 0, 5, 6)]))
     (found,) = find_exchanged_classes(pair)
     assert (found.severity, found.count) == ("warning", 12)
     assert found.message.startswith("2 classes")
@@ -204,6 +249,22 @@ def test_images_that_the_ground_truth_does_not_have_are_reported():
     assert all(part in found.message for part in ("2 of 3 predictions", "1 images", "'c.jpg', nearest"))
 
 
+def test_a_table_says_how_to_have_an_image_without_objects(tmp_path):
+    head = "image,label,x,y,width,height"
+    rows = [f"{i}.jpg,cat,1,2,30,40" for i in range(3)]
+    (tmp_path / "truth.csv").write_text("\n".join([head, *rows]))
+    (tmp_path / "pred.csv").write_text(
+        "\n".join([f"{head},score", *(f"{row},0.9" for row in rows), "9.jpg,cat,1,2,3,4,0.1"])
+    )
+    with pytest.raises(
+        vt.DataError, match="if they have no objects, add a row to the ground truth with the image alone"
+    ):
+        vt.coco(tmp_path / "truth.csv", tmp_path / "pred.csv")
+    (tmp_path / "truth.csv").write_text("\n".join([head, *rows, "9.jpg,,,,,"]))
+    assert vt.coco(tmp_path / "truth.csv", tmp_path / "pred.csv")["AP"].value == 1  # the false positive is last
+    assert len(vt.read(tmp_path / "truth.csv").images) == 4
+
+
 def test_shares_of_found_objects_are_percent():
     half = SimpleNamespace(found=1, possible=2)
     assert percent(half) == "50 %"
@@ -250,3 +311,11 @@ def test_the_nearest_number_is_nearest_wherever_ids_begin():
     known = np.arange(1001, 1200, 2)
     for many, shift in ((18, 1), (17, 0)):  # half of the numbers from the first to the last, as above
         assert images.shift_that_makes_known(known, known[:many] - 1, None, None) == shift
+
+
+def test_class_ids_beside_a_ground_truth_without_classes_are_advised_on_in_words(tmp_path):
+    truth, pred = tmp_path / "truth.json", tmp_path / "pred.json"
+    truth.write_text('{"images": [{"id": 1, "width": 9, "height": 9}], "annotations": [], "categories": []}')
+    pred.write_text('[{"image_id": 1, "category_id": 7, "bbox": [0, 0, 5, 5], "score": 0.9}]')
+    findings = vt.inspect(truth, pred).findings
+    assert "V203" in {finding.code for finding in findings}

@@ -170,8 +170,10 @@ def test_objects_without_a_labelled_keypoint_are_counted(tmp_path):
 def test_angles_are_to_be_read_the_other_way(note, option):
     noted = SimpleNamespace(source=SimpleNamespace(notes=("something", f"{rotated.FIVE_NUMBERS} {note}")))
     silent = SimpleNamespace(source=SimpleNamespace(notes=()))
-    assert rotated.opposite_angle_option(SimpleNamespace(pred=noted, truth=silent)) == f"--pred-angle {option}"
-    assert rotated.opposite_angle_option(SimpleNamespace(pred=silent, truth=noted)) == f"--truth-angle {option}"
+    of_pred = rotated.opposite_angle(SimpleNamespace(pred=noted, truth=silent))
+    of_truth = rotated.opposite_angle(SimpleNamespace(pred=silent, truth=noted))
+    assert (of_pred.as_options(), of_truth.as_options()) == (f"--pred-angle {option}", f"--truth-angle {option}")
+    assert (of_pred.side, of_truth.side, of_pred.as_python()) == ("pred", "truth", f'angle="{option}"')
 
 
 def test_equal_confidences_are_counted_by_class():

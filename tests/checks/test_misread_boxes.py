@@ -90,7 +90,7 @@ def side_of(truth, pred, *, places=8, kept=1.0):
         patch.setattr(geometry, "places", lambda boxes: places)
         patch.setattr(geometry, "estimate", lambda *given: Reading("xywh", "frame", (320.0, 320.0)))
         patch.setattr(geometry, "overlaps_under", lambda *given: kept * found.overlaps)
-        return geometry.on_the_right_side(SimpleNamespace(**sides), found).side
+        return geometry.choose_resized_side(SimpleNamespace(**sides), found).side
 
 
 def test_the_side_that_leaves_its_images_is_scaled():
@@ -154,7 +154,7 @@ def test_predictions_that_are_the_same_everywhere_say_nothing():
         patch.setattr(plausibility, "recurrence", lambda share: share)
         for share, is_blind in ((0.8, False), (0.81, True)):
             sample = SimpleNamespace(truth=0.3, preds={0: share})
-            assert plausibility.is_blind(sample, explanation([0.9], 1)) == is_blind
+            assert plausibility.ignores_the_image(sample, explanation([0.9], 1)) == is_blind
 
 
 def test_boxes_recur_that_the_next_image_has_as_well():
@@ -345,8 +345,8 @@ def test_round_numbers_may_cost_a_fiftieth_or_a_two_hundredth():
 
     assert rounded(630.0, {630.0: 100, 640.0: 98.1}) == 640
     assert rounded(630.0, {630.0: 100, 640.0: 97.9}) == 630
-    assert rounded(1003.0, {1003.0: 100, 992.0: 99.51, 1000.0: 99.9}) == 992
-    assert rounded(1003.0, {1003.0: 100, 992.0: 99.49, 1000.0: 99.9}) == 1000
+    assert rounded(1103.0, {1103.0: 100, 1088.0: 99.51, 1100.0: 99.9}) == 1088
+    assert rounded(1103.0, {1103.0: 100, 1088.0: 99.49, 1100.0: 99.9}) == 1100
 
 
 def corners(count):
@@ -517,7 +517,7 @@ def weigh(*answers, sound=False):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(geometry, "best_of", lambda *given: next(answers))
         patch.setattr(geometry, "share_outside", lambda *given: 0.25)
-        patch.setattr(geometry, "on_the_right_side", lambda sample, found: found)
+        patch.setattr(geometry, "choose_resized_side", lambda sample, found: found)
         patch.setattr(geometry, "with_round_numbers", lambda sample, found: replace(found, shift=7))
         plain, best = geometry.weigh_readings(Sample(side, {0: other}))
     return plain, best and (best.reading, best.shift), list(answers)
@@ -544,11 +544,11 @@ def test_scales_are_tried_where_no_layout_is_sound():
 def test_the_other_side_is_not_asked_where_no_size_is_known():
     found = explanation([0.8], 1, DOUBLED)
     nothing = SimpleNamespace(truth=SimpleNamespace(is_sized=False))
-    assert geometry.on_the_right_side(nothing, found) is found
+    assert geometry.choose_resized_side(nothing, found) is found
     sized = SimpleNamespace(truth=SimpleNamespace(is_sized=True))
-    assert geometry.on_the_right_side(sized, replace(found, side="truth")).side == "truth"
+    assert geometry.choose_resized_side(sized, replace(found, side="truth")).side == "truth"
     plain = replace(found, reading=CORNERS)
-    assert geometry.on_the_right_side(sized, plain) is plain
+    assert geometry.choose_resized_side(sized, plain) is plain
 
 
 def test_round_numbers_are_looked_for_on_the_side_that_is_wrong():
@@ -675,7 +675,7 @@ def is_believed(reading=None, shift=0, side="pred", plain_outside=0.0, **facts):
         truth=SimpleNamespace(sizes=None), pred=SimpleNamespace(reading=Reading(facts.get("own", "xywh")))
     )
     answers.pop("own", None)
-    names = ("is_about_fractions", "is_biased", "fills_the_images", "is_blind", "exceeds_other_images")
+    names = ("is_about_fractions", "is_biased", "fills_the_images", "ignores_the_image", "exceeds_other_images")
     with pytest.MonkeyPatch.context() as patch:
         for name in (*names, "is_precise", "beats_random_boxes"):
             patch.setattr(plausibility, name, lambda *given, name=name: answers.get(name, False))
@@ -698,7 +698,7 @@ def test_boxes_outside_or_off_to_one_side_are_never_believed():
 
 
 def test_boxes_that_come_back_into_their_images_need_no_further_evidence():
-    assert is_believed(plain_outside=0.3, is_blind=True)
+    assert is_believed(plain_outside=0.3, ignores_the_image=True)
     assert not is_believed(plain_outside=0.29)
     assert not is_believed(plain_outside=0.3, shift=1)
     assert is_believed(fills_the_images=True)
@@ -706,7 +706,7 @@ def test_boxes_that_come_back_into_their_images_need_no_further_evidence():
 
 
 def test_predictions_that_are_the_same_everywhere_are_never_believed():
-    assert not is_believed(is_blind=True, exceeds_other_images=True, beats_random_boxes=True)
+    assert not is_believed(ignores_the_image=True, exceeds_other_images=True, beats_random_boxes=True)
 
 
 def test_shifted_ids_must_fit_their_own_images():

@@ -34,13 +34,13 @@ FIT = {
     "is_good": True,
     "exchanges": [],
     "unpredicted": (0, []),
-    "asked": 0,
+    "images_with_objects": 0,
     "expected": 0.0,
-    "clones": 0,
+    "unsuppressed": 0,
     "looked_at": 0,
-    "right": 0,
-    "wrong": 0,
-    "surer": 0.0,
+    "true_positives": 0,
+    "false_positives": 0,
+    "u_statistic": 0.0,
     "gained": {"xyxy": 0, "cxcywh": 0},
     "found": 0,
     "reach": (0.0, 0.0),
@@ -57,7 +57,7 @@ def pair(truth=None, pred=None, **fit):
     pred = side(["a", "b"], confidence=[0.5, 0.6]) if pred is None else pred
     both = Pair(truth, pred.like(truth))
     if fit:
-        both.__dict__["fit"] = FIT | fit
+        both.__dict__["fit"] = SimpleNamespace(**FIT | fit)
     return both
 
 
@@ -87,7 +87,9 @@ def test_two_sides_read_by_default_may_be_wrong_alike():
 
 
 def many(unpredicted, expected, asked=100, **more):
-    return pair(unpredicted=(unpredicted, [0]), expected=expected, asked=asked, **more).count("many_unpredicted")
+    return pair(unpredicted=(unpredicted, [0]), expected=expected, images_with_objects=asked, **more).count(
+        "many_unpredicted"
+    )
 
 
 def test_many_images_without_predictions_are_a_tenth_and_no_chance():
@@ -123,18 +125,20 @@ def test_sides_are_swapped_where_the_ground_truth_alone_has_confidences():
 
 def test_clones_are_a_tenth_of_what_was_looked_at_and_one_at_least():
     def clones(clones, looked_at, asked=20):
-        return pair(clones=clones, looked_at=looked_at, asked=asked).count("clones")
+        return pair(unsuppressed=clones, looked_at=looked_at, images_with_objects=asked).count("clones")
 
     assert clones(5, 50) == 5
     assert clones(5, 51) == 0
     assert clones(5, 50, asked=19) == 0
-    assert pair(clones=0, looked_at=0, asked=20).count("clones") == 0
+    assert pair(unsuppressed=0, looked_at=0, images_with_objects=20).count("clones") == 0
 
 
 def test_images_without_a_prediction_are_noted_where_they_are_few():
     def codes(**counts):
         both = SimpleNamespace(
-            fit={"unpredicted": (1, [0]), "asked": 2}, truth=side(["a"]), count=lambda name: counts.get(name, 0)
+            fit=SimpleNamespace(unpredicted=(1, [0]), images_with_objects=2),
+            truth=side(["a"]),
+            count=lambda name: counts.get(name, 0),
         )
         return [(f.code, f.count, f.examples) for f in coverage.find_unpredicted(both)]
 
@@ -498,7 +502,7 @@ def test_a_twentieth_of_the_numbers_is_too_large_for_fractions():
         names = [f"{i}.jpg" for i in range(25)]
         truth = vt.Annotations.of(names, ["cat"] * 25, boxes)
         pred = vt.Annotations.of(names, ["cat"] * 25, boxes, confidence=np.linspace(0.1, 0.9, 25))
-        return Pair(truth, pred.like(truth)).fit["is_good"]
+        return Pair(truth, pred.like(truth)).fit.is_good
 
     assert is_good(6, 2.1)
     assert not is_good(5, 2.1)  # of a hundred

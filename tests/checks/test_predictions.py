@@ -57,7 +57,7 @@ def test_what_suppression_leaves_is_no_clone():
     """An overlap below 0.85, the very same box, another class, and a confidence that was more than halved."""
 
     def clones(*given):
-        return with_copies(*given, images=1).fit["clones"]
+        return with_copies(*given, images=1).fit.unsuppressed
 
     assert clones(20, 0, 8) == 20  # 92 / 108 = 0.852
     assert clones(20, 0, 8.2) == 0  # 91.8 / 108.2 = 0.848
@@ -73,6 +73,23 @@ def test_predictions_without_nms_are_a_warning():
     assert [finding.severity for finding in found] == ["warning"]
     assert found[0].message.startswith("800 of 820 ")
     assert not [f for f in examine_pair(*sides(with_copies(0, 40))) if f.code == "V311"]
+
+
+def filling(copies):
+    """An object that fills each of 25 images of unknown and very different sizes, and copies moved down by 1 % each."""
+    truth, pred = [], []
+    for k in range(25):
+        side = 100 + 80 * (7 * k % 25)
+        truth.append((str(k), "cat", 0.02 * side, 0.02 * side, 0.9 * side, 0.9 * side))
+        for i in range(1 + copies):
+            top = (0.03 + 0.01 * i) * side
+            pred.append((str(k), "cat", 0.02 * side, top, 0.9 * side, top + 0.87 * side, 0.8 * 0.99**i))
+    return pair(truth, pred)
+
+
+def test_boxes_that_fill_images_of_unknown_sizes_are_no_evidence_of_missing_nms():
+    assert filling(3).count("clones") == 75  # three of each image's four are as if NMS had been skipped,
+    assert not [f for f in examine_pair(*sides(filling(3))) if f.code == "V311"]  # but so are those of other images
 
 
 def sides(both):
@@ -100,12 +117,23 @@ def judged(turn):
 
 
 def test_distances_written_as_confidences_are_a_warning():
-    assert judged(lambda sure: sure).fit["surer"] == 900  # every right one before every wrong one
-    assert judged(lambda sure: 0.5).fit["surer"] == 450
+    assert judged(lambda sure: sure).fit.u_statistic == 900  # every right one before every wrong one
+    assert judged(lambda sure: 0.5).fit.u_statistic == 450
     found = [f for f in examine_pair(*sides(judged(lambda sure: 1 - sure))) if f.code == "V312"]
     assert [f.severity for f in found] == ["warning"]
     assert "AUC 0.00 (30 true and 30 false positives" in found[0].message
     assert not [f for f in examine_pair(*sides(judged(lambda sure: sure))) if f.code == "V312"]
+
+
+def test_duplicates_of_low_confidence_are_no_true_positives_of_low_confidence():
+    """Thirty cats, each found at 0.9 and again three times at 0.1, and thirty false positives at 0.5."""
+    truth = [(f"{i}", "cat", 0, 0, 50, 50) for i in range(30)]
+    pred = [(f"{i}", "cat", 0, 0, 50, 50, 0.9) for i in range(30)]
+    pred += [(f"{i}", "cat", 0, 5 * j, 50, 50 + 5 * j, 0.1) for i in range(30) for j in range(1, 4)]
+    pred += [(f"{i}", "cat", 200, 200, 250, 250, 0.5) for i in range(30)]
+    both = pair(truth, pred)
+    assert (both.fit.true_positives, both.fit.false_positives, both.fit.u_statistic) == (30, 30, 900)
+    assert not [f for f in examine_pair(*sides(both)) if f.code == "V312"]
 
 
 def unlooked(missing, count, per_image=4, found=2):
@@ -120,8 +148,8 @@ def unlooked(missing, count, per_image=4, found=2):
 def test_images_that_nobody_looked_at_do_not_lower_what_is_expected_of_others():
     """Of 60 images 30 are without: where two of four are found, 2 / (1 - e^-m) = 2 has m = 1.59, 60 e^-1.59 = 12.2."""
     fit = unlooked(30, 60).fit
-    assert fit["expected"] == pytest.approx(60 * np.exp(-1.5936), rel=1e-4)
-    assert fit["unpredicted"][0] == 30
+    assert fit.expected == pytest.approx(60 * np.exp(-1.5936), rel=1e-4)
+    assert fit.unpredicted[0] == 30
     assert not unlooked(30, 60).count("many_unpredicted")  # 30 of 12 are 9 nats
     assert unlooked(60, 120).count("many_unpredicted") == 60  # 60 of 24 are 18
 

@@ -112,8 +112,8 @@ def test_ids_that_two_images_have_are_listed(tmp_path):
     (finding,) = [f for f in vt.inspect(write(tmp_path / "truth.json", found)).findings if f.code == "V218"]
     assert finding.count == 2
     assert [place.partition("found ")[2] for place in finding.examples] == [
-        "1 in images[0] and images[4]",
-        "1 in images[0] and images[6]",
+        "1 in images[0] and images[4], which are '1.jpg' and '5.jpg'",
+        "1 in images[0] and images[6], which are '1.jpg' and '7.jpg'",
     ]
 
 

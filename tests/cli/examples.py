@@ -342,7 +342,7 @@ def arrange(words: list[str], home: Path) -> None:
         shutil.copy(home / "detections.json", home / "predictions.json")
     if words[1:3] == ["compare", "main.json"]:
         shutil.copy(home / "new-results.json", home / "new.json")
-    if "xyrb" in words:
+    if {"--truth-boxes", "--pred-coords"} <= set(words):
         for name, line in (("truth", "boat 60 40 120 80\n"), ("pred", "boat 0.9 0.1 0.1 0.1 0.1\n")):
             shutil.rmtree(home / name)
             (home / name).mkdir()

@@ -24,6 +24,13 @@ def test_both_spellings_print_one_screen(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out == shown
 
 
+def test_localise_is_localize(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["localize", TRUTH, HAWK, "-m", "iou", "--quiet"]) == 0
+    shown = capsys.readouterr().out
+    assert run(["localise", TRUTH, HAWK, "-m", "iou", "--quiet"]) == 0
+    assert capsys.readouterr().out == shown
+
+
 def test_the_american_spelling_is_not_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     shown = capsys.readouterr().out
@@ -199,7 +206,7 @@ def test_wrong_settings_are_refused_in_one_line(
 def test_what_is_missing_leads_from_the_number_to_the_analysis(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["coco", TRUTH, HAWK]) == 0
     last = capsys.readouterr().err.strip().splitlines()[-1]
-    assert last == f"what is missing, and where to look first: verite analyse {TRUTH} {HAWK}"
+    assert last == f"to see where the score is lost: verite analyse {TRUTH} {HAWK}"
     assert run(["voc", TRUTH, HAWK]) == 0
     assert capsys.readouterr().err.strip().endswith(f"verite analyse {TRUTH} {HAWK} --protocol voc")
     for words in (["coco", TRUTH, HAWK, "--quiet"], ["coco", TRUTH, HAWK, "--json"]):

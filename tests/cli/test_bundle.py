@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
+from threading import Thread
+from typing import Any
 
 import pytest
 import yaml
@@ -145,6 +151,105 @@ def test_the_action_evaluates_and_keeps_the_status(tmp_path: Path) -> None:
     last = action["runs"]["steps"][-1]
     assert last["env"]["STATUS"] == "${{ steps.evaluate.outputs.status }}"
     assert subprocess.run(["bash", "-c", last["run"]], env={"STATUS": "3"}, check=False).returncode == 3
+
+
+# What actions/github-script gives to a script, over a server that stands in for the platform's interface.
+HARNESS = """
+const [url, file] = process.argv.slice(1);
+const call = async (method, path, body) => {
+  const answer = await fetch(url + path, {method, body: body && JSON.stringify(body)});
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status}`);
+  return answer.json();
+};
+const place = ({owner, repo}) => `/repos/${owner}/${repo}/issues`;
+const issues = {
+  listComments: (where) => call("GET", `${place(where)}/${where.issue_number}/comments?page=${where.page ?? 1}`),
+  updateComment: (where) => call("PATCH", `${place(where)}/comments/${where.comment_id}`, {body: where.body}),
+  createComment: (where) => call("POST", `${place(where)}/${where.issue_number}/comments`, {body: where.body}),
+};
+const paginate = async (list, where) => {
+  const found = [];
+  for (let page = 1, some; (some = await list({...where, page})).length; page++) found.push(...some);
+  return found;
+};
+const context = {repo: {owner: "harbour", repo: "boats"}, issue: {number: 7}};
+const Script = Object.getPrototypeOf(async () => {}).constructor;
+const core = {warning: (words) => console.log(`::warning::${words}`)};
+const script = new Script("github", "context", "core", "require", require("fs").readFileSync(file, "utf8"));
+script({rest: {issues}, paginate}, context, core, require);
+"""
+
+
+@contextmanager
+def comments_of(pull_request: int, comments: list[dict[str, Any]]) -> Iterator[str]:
+    """Serve the comments of a pull request, two per page, on this machine; changes go into the list."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self, found: Any) -> None:
+            self.send_response(200 if found is not None else 404)
+            self.end_headers()
+            self.wfile.write(json.dumps(found).encode())
+
+        def body(self) -> str:
+            return str(json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"])
+
+        def do_GET(self) -> None:
+            path, _, page = self.path.partition("?page=")
+            start = 2 * (int(page) - 1)
+            self.answer(
+                comments[start : start + 2] if path == f"/repos/harbour/boats/issues/{pull_request}/comments" else None
+            )
+
+        def do_POST(self) -> None:
+            comments.append({"id": 100 + len(comments), "body": self.body()})
+            self.answer(comments[-1])
+
+        def do_PATCH(self) -> None:
+            found = next((one for one in comments if self.path.endswith(f"/issues/comments/{one['id']}")), None)
+            if found is not None:
+                found["body"] = self.body()
+            self.answer(found)
+
+        def log_message(self, *words: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="the script of the step needs node")
+def test_the_action_keeps_one_comment_per_title(tmp_path: Path) -> None:
+    (step,) = [one for one in yaml.safe_load(ACTION.read_text())["runs"]["steps"] if one.get("name") == "Comment"]
+    script = tmp_path / "script.js"
+    script.write_text(step["with"]["script"])
+    comments: list[dict[str, Any]] = [{"id": i, "body": f"comment {i} about verite: hawk"} for i in range(3)]
+
+    def comment(title: str, table: str, pull_request: int = 7) -> str:
+        (tmp_path / "verite-comment.md").write_text(f"<!-- verite: {title} -->\n### {title}\n{table}")
+        environment = {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path), "TITLE": title}
+        with comments_of(pull_request, comments) as url:
+            words = ["node", "-e", HARNESS, url, str(script)]
+            done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    comment("hawk", "AP 0.5")
+    comment("mole", "AP 0.4")
+    comment("hawk", "AP 0.6 " + "x" * 70_000)
+    assert [one["body"][:40] for one in comments[:3]] == [f"comment {i} about verite: hawk" for i in range(3)]
+    assert [one["body"].splitlines()[0] for one in comments[3:]] == ["<!-- verite: hawk -->", "<!-- verite: mole -->"]
+    assert "AP 0.6" in comments[3]["body"]
+    assert len(comments[3]["body"]) == 65_000  # a longer one is refused by the platform
+    assert "AP 0.4" in comments[4]["body"]
+    assert comment("hawk", "AP 0.7", pull_request=8) == "::warning::no comment written: GET " + (
+        "/repos/harbour/boats/issues/7/comments?page=1: 404\n"
+    )
+    assert len(comments) == 5
 
 
 def test_the_dockerfile_installs_the_wheel_and_runs_the_command() -> None:

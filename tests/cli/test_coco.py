@@ -107,3 +107,20 @@ def test_pointer_to_the_analysis_says_how_files_are_read(capsys: Any, tmp_path: 
     words = ("--pred-label-offset", "-1", "--image-size", "320,240")
     _, _, err = typed(capsys, TRUTH, tmp_path / "shifted.json", *words)
     assert err.rstrip().endswith(f"{tmp_path / 'shifted.json'} --pred-label-offset -1 --image-size 320,240")
+
+
+def test_what_several_files_have_in_common_is_printed_once(capsys: Any, tmp_path: Path) -> None:
+    """How they were read, the advice against a confidence threshold, and not all paths again at the end."""
+    cut = []
+    for name in ("hawk", "magpie"):
+        sure = [one for one in json.loads((HARBOUR / f"{name}.json").read_text()) if one["score"] >= 0.5]
+        cut.append(tmp_path / f"{name}-cut.json")
+        cut[-1].write_text(json.dumps(sure))
+    _, _, err = typed(capsys, TRUTH, *cut, HAWK, MOLE)
+    assert err.count("read as COCO results JSON") == 1
+    warnings = [line for line in err.splitlines() if "V308" in line]
+    assert [str(path) in line for path, line in zip(cut, warnings, strict=True)] == [True, True]
+    assert ["export predictions" in line for line in warnings] == [True, False]
+    assert "verite analyse with the same files" in err.splitlines()[-1]
+    _, _, err = typed(capsys, TRUTH, HAWK, MOLE)
+    assert err.splitlines()[-1].endswith(f"verite analyse {TRUTH} {HAWK} {MOLE}")

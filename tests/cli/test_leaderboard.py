@@ -31,7 +31,7 @@ def test_the_table_says_who_is_sure_to_be_first(typed):  # noqa: F811
         assert head in heads
     for words in (
         "whole ranking kept:",
-        "assumed: each annotation is no object with probability 0.02",
+        "assumed: each annotation is spurious with probability 0.02",
         "not covered:",
         "flip:",
     ):
@@ -121,8 +121,13 @@ def test_a_better_truth_says_how_many_orders_survive(typed, tmp_path):  # noqa: 
         ((HAWK,), 2, "expected at least two detectors, found 1"),
         ((HAWK, MAGPIE, "--errors", "missing=2"), 2, "missing: expected a share from 0 to 1, found 2"),
         ((HAWK, MAGPIE, "--errors", "speed=2"), 2, "errors: expected missing, spurious, label, jitter"),
+        ((HAWK, MAGPIE, *ERRORS, "--detectable", "4"), 2, "detectable: expected a share from 0 to 1, found 4"),
         ((HAWK, MAGPIE, "--bias-toward", "hawk"), 2, "bias-toward: expected NAME:TIMES"),
-        ((HAWK, MAGPIE, *ERRORS, "--favours", "eagle:2"), 2, "favours: expected one of hawk, magpie, found 'eagle'"),
+        (
+            (HAWK, MAGPIE, *ERRORS, "--favours", "eagle:2"),
+            2,
+            "bias-toward: expected one of hawk, magpie, found 'eagle'",
+        ),
         ((HAWK, MAGPIE, *ERRORS, "--shared", "image"), 2, "shared: expected a group"),
         ((HAWK, MAGPIE, "--resample", "video"), 2, "resample: expected images, a column of the truth's images"),
         ((HAWK, MAGPIE, "-m", "AP5"), 2, "metrics: expected one of AP, AP50"),
@@ -155,7 +160,7 @@ def test_other_competitions_can_be_asked(typed):  # noqa: F811
 def test_two_systems_are_compared_on_drawn_images_without_another_verb(typed, verb):  # noqa: F811
     status, out, err = typed(verb, TRUTH, HAWK, MAGPIE, "--resample", "images", "--quiet")
     assert (status, err) == (0, "")
-    assert "magpie - hawk over drawn images" in out
+    assert "magpie - hawk (bootstrap)" in out
     status, out, _ = typed(verb, TRUTH, HAWK, MAGPIE, MOLE, "--resample", "images", "--json")
     document = json.loads(out)
     differences = [d for d in document["differences"] if d["score"] in ("AP", "mAP")]

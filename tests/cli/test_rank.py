@@ -212,3 +212,41 @@ def test_a_broken_parquet_file_is_no_csv(typed, tmp_path):
     status, _, err = typed(tmp_path / "t.parquet", "--epsilon", "0.1")
     assert status == 1
     assert "t.parquet: expected a Parquet file" in complaint(err)
+
+
+def test_the_help_has_sections_and_a_long_tail(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rank", "--help"]) == 0
+    common = capsys.readouterr().out
+    assert [line for line in common.splitlines() if line in ("Tables of answers:", "Detectors:", "Statistics:")] == [
+        "Tables of answers:", "Detectors:", "Statistics:",
+    ]  # fmt: skip
+    assert "--tolerance" not in common
+    assert run(["rank", "--help-all"]) == 0
+    every = capsys.readouterr().out
+    assert "--tolerance" in every
+    assert "--epsilon" in every
+
+
+def flawed_harbour(folder, flaw):
+    """The harbour, in which every area is larger than its box, or one prediction of each detector is elsewhere."""
+    truth, *preds = (json.loads(path.read_text()) for path in HARBOUR)
+    if flaw == "area":
+        for one in truth["annotations"]:
+            one["area"] = 2 * one["bbox"][2] * one["bbox"][3]
+    else:
+        for pred in preds:
+            pred[0]["image_id"] = 10**6
+    paths = [folder / path.name for path in HARBOUR]
+    for path, document in zip(paths, (truth, *preds), strict=True):
+        path.write_text(json.dumps(document))
+    return paths
+
+
+@pytest.mark.parametrize("command", ["rank", "scene-score"])
+def test_findings_are_printed_and_errors_stop_where_detectors_are_compared(command, tmp_path, capsys):
+    more = {"rank": ["--epsilon", "0.1"], "scene-score": ["--sweep", "alpha"]}[command]
+    assert run([command, *map(str, flawed_harbour(tmp_path, "area")), *more, "-q"]) == 0
+    assert capsys.readouterr().err.count("V113") == 1
+    paths = flawed_harbour(tmp_path, "elsewhere")
+    assert run([command, *map(str, paths), *more, "-q"]) == 1
+    assert "V213" in capsys.readouterr().err

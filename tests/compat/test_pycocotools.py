@@ -113,7 +113,7 @@ def test_results_that_are_none_are_an_index_error_as_there() -> None:
     ("records", "message"),
     [
         ([{"category_id": 1, "bbox": [0, 0, 1, 1], "score": 1}], r"results\[0\]: expected a record with 'image_id'"),
-        ([{"image_id": 2, "category_id": 1, "bbox": [0, 0, 1, 1]}], "results: expected images of the truth, found 1"),
+        ([{"image_id": 2, "category_id": 1, "bbox": [0, 0, 1, 1]}], "expected images of the ground truth, found 1"),
         ({"image_id": 1}, "results: expected an array of records"),
     ],
     ids=["no image", "another image", "no list"],

@@ -197,7 +197,7 @@ def test_processes_exchange_what_they_collected(tmp_path: Path) -> None:
         subprocess.Popen([*command, str(rank), str(tmp_path / "rendezvous")], stdout=subprocess.PIPE, text=True)
         for rank in range(2)
     ]
-    assert [one.communicate(timeout=120)[0] for one in started] == ["synchronised 0\n", "synchronised 1\n"]
+    assert [one.communicate(timeout=600)[0] for one in started] == ["synchronised 0\n", "synchronised 1\n"]
 
 
 @with_torchmetrics

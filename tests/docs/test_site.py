@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,24 @@ def test_every_public_name_is_in_the_reference_once():
     named = re.findall(r"^\.\. auto\w+:: verite\.(\w+)$", page, re.MULTILINE)
     modules = {"errors", "__version__", "annotation_errors"}
     assert sorted(name for name in named if name not in modules) == sorted(set(vt.__all__) - modules)
+
+
+@pytest.mark.skipif(
+    version("click") < "8.2", reason="help texts are laid out by click; the pages are those of 8.2 and later"
+)
+def test_generated_pages_of_the_reference_are_current():
+    """`python tools/reference_pages.py` renews them."""
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        import reference_pages
+    finally:
+        sys.path.pop(0)
+    old = [
+        name
+        for name, text in reference_pages.pages().items()
+        if (reference_pages.FOLDER / name).read_text("utf-8") != text
+    ]
+    assert not old
 
 
 def test_every_picture_is_drawn_by_the_script_and_shown():

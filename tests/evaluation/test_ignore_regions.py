@@ -102,6 +102,32 @@ def test_kitti_visdrone_and_mot_mark_their_regions(tmp_path: Path) -> None:
     assert vt.read(tmp_path / "MOT17-99").flag("ignore_region").tolist() == [False, True, False]
 
 
+def test_bdd100k_ignores_its_distractors(tmp_path: Path) -> None:
+    def frame(*categories: str) -> list[dict[str, Any]]:
+        box = {"x1": 0, "y1": 0, "x2": 9, "y2": 9}
+        return [{"name": "a.jpg", "labels": [{"category": name, "box2d": box} for name in categories]}]
+
+    path = tmp_path / "truth.json"
+    path.write_text(json.dumps(frame("car", "other vehicle", "trailer")))
+    assert vt.read(path).flag("ignore_region").tolist() == [False, True, True]
+    path.write_text(json.dumps(frame("car", "trailer", "boat")))  # trailers of another dataset are objects
+    assert not vt.read(path).flag("ignore_region").any()
+    results = tmp_path / "pred.json"
+    labels = [{**label, "score": 0.5} for label in frame("car", "trailer")[0]["labels"]]
+    results.write_text(json.dumps([{"name": "a.jpg", "labels": labels}]))
+    assert not vt.read(results).flag("ignore_region").any()
+
+
+def test_crowdhuman_ignores_masks_and_ignored_persons() -> None:
+    folder = Path(__file__).parents[1] / "data" / "formats" / "crowdhuman" / "good"
+    truth = vt.read(folder / "annotation_val.odgt")
+    assert truth.flag("ignore_region").tolist() == [False, False, True, True]
+    results = vt.coco(truth, folder / "detections.odgt")
+    # An IoU of 158 · 498 / (160 · 500 + 163 · 503 − 158 · 498) = 0.9445 with one of two persons.
+    assert results["AP"].value == pytest.approx(9 / 10 * 51 / 101)
+    assert len(results.pred) == 2
+
+
 def test_crowds_of_a_class_called_ignore_are_regions_in_coco_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

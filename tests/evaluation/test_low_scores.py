@@ -23,7 +23,7 @@ FALLING = np.linspace(0.9, 0.1, 10)
 @pytest.mark.parametrize("protocol", [vt.coco, vt.voc], ids=["coco", "voc"])
 def test_wrong_classes_are_named(protocol):
     results = protocol(TRUTH, side(BOXES, ["dog", "cat"] * 5, FALLING), checks="off")
-    line = "is below 0.05: places are right, classes are not, 100% of the objects are found, 0% with their class"
+    line = "is below 0.05: boxes match, classes do not: 100 % of the objects are detected, 0 % with their class"
     assert [line in note for note in results.notes] == [True]
     assert line in str(results)
 
@@ -32,7 +32,7 @@ def test_wrong_classes_are_named(protocol):
 def test_boxes_elsewhere_are_named(protocol):
     moved = BOXES + DOWN
     results = protocol(TRUTH, side(moved, ["cat", "dog"] * 5, FALLING), checks="off")
-    assert "boxes lie elsewhere, no prediction reaches IoU 0.5 with 100% of the objects" in results.notes[0]
+    assert "boxes do not match: no prediction reaches IoU 0.5 with 100 % of the objects" in results.notes[0]
     assert "verite inspect" in results.notes[0]
 
 
@@ -43,7 +43,7 @@ def test_wrong_classes_are_named_even_where_most_objects_are_not_found():
     pred = vt.Annotations.of(["a"] * 2, ["dog"] * 2, boxes[:2], confidence=[0.9, 0.8])
     note = vt.coco(truth, pred, checks="off").notes[0]
     assert "classes differ" in note
-    assert "10% of the objects" in note
+    assert "10 % of the objects" in note
     assert "ground truth has 2 classes, predictions have 1" in note
 
 
@@ -56,7 +56,7 @@ def test_confidences_that_tell_nothing_are_named():
     pred = vt.Annotations.of(images, labels, boxes, confidence=confidence)
     results = vt.voc(TRUTH, pred, checks="off")
     assert results.scores["mAP"].value < 0.05
-    assert "100% of the objects are found, but by 61.0 predictions per object" in results.notes[0]
+    assert "100 % of the objects are detected, but by 61.0 predictions per object" in results.notes[0]
 
 
 def test_poses_elsewhere_are_named_by_their_own_words() -> None:
@@ -69,7 +69,7 @@ def test_poses_elsewhere_are_named_by_their_own_words() -> None:
     moved = (points + np.array([75, 0, 0])).ravel().tolist()
     found = [{**person, "image_id": i, "keypoints": moved, "score": 0.9} for i in range(6)]
     results = vt.coco(truth, vt.read(found, like=truth), on="keypoints", checks="off")
-    assert "poses lie elsewhere, no prediction reaches OKS 0.5 with 100% of the objects" in results.notes[0]
+    assert "poses do not match: no prediction reaches OKS 0.5 with 100 % of the objects" in results.notes[0]
 
 
 def test_a_good_number_needs_no_word():
@@ -90,7 +90,7 @@ def test_a_dash_has_its_reason(protocol):
     found = [{"image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "score": 0.5}]
     for objects, reason in (
         ([], "the truth has no objects"),
-        ([crowd], "all 1 objects of the truth are crowds"),
+        ([crowd], "all 1 objects of the ground truth are crowds"),
     ):
         results = protocol({**document, "annotations": objects}, found)
         assert reason in results.notes[0]

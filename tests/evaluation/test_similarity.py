@@ -31,10 +31,10 @@ def scene(count: int, seed: int) -> Any:
 def find(truth: Any, pred: Any, rules: Rules) -> list[tuple[int, int, float]]:
     """(prediction, truth, overlap) of every pair, predictions and truths in their order."""
     sides = (vt.Annotations.of(["a"] * len(b), ["cat"] * len(b), b) for b in (truth, pred))
-    stages = Evaluation(*sides, rules).stages
-    offsets, truths, overlaps = stages.candidates
-    owner = stages.preds[0][np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))]
-    return sorted(zip(owner.tolist(), stages.truths[0][truths].tolist(), overlaps.tolist(), strict=True))
+    layout = Evaluation(*sides, rules).layout
+    offsets, truths, overlaps = layout.candidates
+    owner = layout.preds[0][np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))]
+    return sorted(zip(owner.tolist(), layout.truths[0][truths].tolist(), overlaps.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("count", SIZES)

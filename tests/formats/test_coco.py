@@ -218,6 +218,24 @@ def test_results_without_any_score_have_no_confidence(tmp_path):
     assert not read.flags
 
 
+def test_identical_records_of_an_image_are_one_image_and_noted(tmp_path):
+    image = {"id": 7, "file_name": "a.jpg", "width": 30, "height": 20}
+    other = {"id": 8, "file_name": "b.jpg", "width": 30, "height": 20}
+    cat = {"id": 1, "image_id": 8, "category_id": 1, "bbox": [1, 2, 3, 4]}
+    classes = [{"id": 1, "name": "cat"}]
+    images = [image, other, {**image, "license": 3}]
+    path = write_json(tmp_path / "a.json", {"images": images, "annotations": [cat], "categories": classes})
+    read = vt.read(path)
+    assert (read.images.names, read.image.tolist()) == (("a.jpg", "b.jpg"), [1])
+    assert read.source.notes == ("identical records of an image left out: 1 (V218)",)
+    assert "V218" in str(vt.inspect(path))
+    path = write_json(
+        tmp_path / "b.json", {"images": [*images, {**image, "width": 31}], "annotations": [cat], "categories": classes}
+    )
+    with pytest.raises(vt.ReadError, match=r"7 in images\[0\] and images\[2\]; give each its own"):
+        vt.read(path)
+
+
 def test_written_document_is_the_same_again(harbour, tmp_path):
     assert vt.write(harbour, tmp_path / "a.json", "coco") == ()
     again = vt.read(tmp_path / "a.json")

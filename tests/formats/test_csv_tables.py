@@ -126,6 +126,29 @@ def test_column_that_is_missing_is_named(tmp_path, names, message):
         vt.read(table(tmp_path, names))
 
 
+def test_table_without_any_column_of_classes_is_of_one_class(tmp_path):
+    names = ("image_id", "x", "y", "width", "height")
+    read = vt.read(table(tmp_path, names, [("a", 10, 20, 30, 40), ("b", "", "", "", "")]))
+    assert (read.labels.names, read.images.names, len(read)) == (("object",), ("a", "b"), 1)
+    assert "no column of classes: all objects are 'object'" in read.source.notes[-1]
+    assert vt.read(table(tmp_path, names, [("a", 10, 20, 30, 40)]), class_name="wheat").labels.names == ("wheat",)
+
+
+def test_sizes_beside_a_column_of_boxes_are_the_images(tmp_path):
+    """As in the global wheat data, whose images without objects have no box either."""
+    path = tmp_path / "train.csv"
+    path.write_text('image_id,width,height,bbox\na,1024,768,"[834.0, 222.0, 56.0, 36.0]"\nb,1024,768,\n')
+    read = vt.read(path)
+    assert (read.images.widths.tolist(), read.images.heights.tolist(), len(read)) == ([1024, 1024], [768, 768], 1)
+    assert read.regions.sizes.tolist() == [[834, 222, 56, 36]]
+
+
+def test_tables_of_yolov5_without_an_image_say_so(tmp_path):
+    names = ("xmin", "ymin", "xmax", "ymax", "confidence", "class", "name")
+    with pytest.raises(vt.ReadError, match="have its classes in name; add a column image"):
+        vt.read(table(tmp_path, names, [(10, 20, 40, 60, 0.9, 0, "cat")]))
+
+
 def test_comma_in_a_number_between_commas_is_refused(tmp_path):
     rows = [("pier.jpg", "boat", '"1,5"', 2, 3, 4, 0.5)]
     with pytest.raises(vt.ReadError, match="row 2: expected a number in x, with a decimal point, found '1,5'"):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from verite import _core
 from verite.errors import BadParameter
 
 BOX, OTHER = [10.0, 20.0, 40.0, 60.0], [50.0, 20.0, 70.0, 30.0]
@@ -78,8 +79,8 @@ def sahi() -> Any:
 class FiftyOne:
     """A dataset of one image; boxes are fractions."""
 
-    def __init__(self, *, with_size: bool = True) -> None:
-        self.with_size = with_size
+    def __init__(self, *, with_size: bool = True, has_mask_files: bool = False) -> None:
+        self.with_size, self.has_mask_files = with_size, has_mask_files
 
     def get_field_schema(self) -> dict[str, Any]:
         return {"filepath": 0, "metadata": 0, "ground_truth": 0, "predictions": 0}
@@ -89,9 +90,13 @@ class FiftyOne:
             SimpleNamespace(label="dog", bounding_box=[0.1, 0.25, 0.3, 0.5], confidence=0.9, mask=None),
             SimpleNamespace(label="cat", bounding_box=[0.5, 0.25, 0.2, 0.125], confidence=0.4, mask=None),
         ]
-        truths = [
-            SimpleNamespace(label="dog", bounding_box=[0.1, 0.25, 0.3, 0.5], confidence=None, mask=np.ones((40, 30)))
-        ]
+        pixels = np.ones((40, 30))
+        mask = (
+            {"mask": None, "mask_path": "a.png", "get_mask": lambda: pixels}
+            if self.has_mask_files
+            else {"mask": pixels}
+        )
+        truths = [SimpleNamespace(label="dog", bounding_box=[0.1, 0.25, 0.3, 0.5], confidence=None, **mask)]
         held = {
             "predictions": SimpleNamespace(detections=detections),
             "ground_truth": SimpleNamespace(detections=truths),
@@ -160,6 +165,8 @@ def test_ground_truth_of_a_field() -> None:
     assert found.confidence is None
     assert found.regions.boxes.tolist() == [BOX]
     assert found.regions.runs is not None  # 30 × 40 pixels of the mask
+    in_files = vt.read(FiftyOne(has_mask_files=True), field="ground_truth")
+    assert _core.mask_areas(in_files.regions.runs.arrays).tolist() == [30 * 40]
     results = vt.coco(found, vt.read(FiftyOne(), field="predictions", like=found), checks="off")
     assert results["AP"] == pytest.approx(1)
     assert vt.read([data_sample()], field="gt_instances").regions.boxes.tolist() == [BOX]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
 
-from tests.formats.samples import refused
+import verite as vt
+from tests.formats.samples import refused, sample
 from verite.formats.json_documents import check_depth, check_finite, explain_syntax, odd_value, translate
 
 
@@ -68,3 +70,17 @@ def test_wrong_json_is_shown_around_the_place():
     said = str(explain_syntax(Path("a"), data, error.value))
     # Ten bytes before byte 33, and twenty from there on.
     assert f"a:2: expected JSON, found '{data[23:53].decode()}' around byte 33" in said
+
+
+def test_dictionaries_per_image_may_be_a_list_in_a_file(tmp_path):
+    read = vt.read(sample("by_image", "good", "list.json"))
+    assert (read.source.format, read.images.ids.tolist(), read.image.tolist()) == ("by-image", [5, 9], [1, 1])
+    assert read.regions.boxes.tolist() == [[1, 2, 4, 6], [10, 10, 20, 30]]
+    assert read.confidence.tolist() == [0.5, 0.25]
+    named = [{"file_name": "a.jpg", "boxes": [[1, 2, 4, 6]], "labels": ["cat"], "scores": [0.5]}]
+    (tmp_path / "named.json").write_text(json.dumps(named))
+    read = vt.read(tmp_path / "named.json")
+    assert (read.images.names, read.labels.names, len(read)) == (("a.jpg",), ("cat",), 1)
+    (tmp_path / "twice.json").write_text(json.dumps(named * 2))
+    with pytest.raises(vt.ReadError, match=r"\[1\]: expected an image_id or file_name that no other image has"):
+        vt.read(tmp_path / "twice.json")

@@ -310,6 +310,15 @@ def test_keypoints_of_frameworks_may_lack_in_some_images():
     assert "expected keypoints of 1 objects as there are boxes, found 2" in refused(vt.read, [odd])
 
 
+def test_boxes_around_masks_are_taken_where_dictionaries_have_none():
+    plane = np.zeros((2, 6, 8), np.uint8)
+    plane[0, 1:4, 2:7] = 255
+    plane[1, 5, 0] = 1
+    read = vt.read([{"masks": plane, "labels": [1, 2]}, {"masks": np.zeros((0, 6, 8)), "labels": []}])
+    np.testing.assert_array_equal(read.regions.boxes, [[2, 1, 7, 4], [0, 5, 1, 6]])
+    assert (read.image.tolist(), len(read.images)) == ([0, 0], 2)
+
+
 def test_masks_of_frameworks_are_planes_with_or_without_a_channel():
     plane = np.array([[[0.5, 0.6]]])
     assert mask_pixels(plane, "x").tolist() == mask_pixels(plane[:, None], "x").tolist() == [[[False, True]]]

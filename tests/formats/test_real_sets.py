@@ -35,6 +35,8 @@ ROWS = [
     ("formats/label_studio_examples", "image_bbox/annotations/1.json", {"image_size": (1000, 500)}, "label-studio", 1,
      1, [(0, 508, 29.34899, 124, 52.29456)]),  # percent of 1000 and of 500
     ("formats/label_studio_examples", "image_bbox_large/annotations/1.json", {}, "label-studio", 1, 200, []),
+    ("formats/label_studio_examples", "image_magic_wand/annotations/1.json", {}, "label-studio", 1, 2,
+     [(0, 387, 0, 1220, 494), (1, 0, 0, 1500, 547)]),  # run lengths unpacked bit by bit, as its converter does
     ("formats/label_studio_examples", "image_polygons/annotations/0.json", {}, "label-studio", 1, 1, []),
     ("formats/labelbox", "labelbox_v1/image_export.json", {}, "labelbox", 1, 6, [(0, 965, 1333, 594, 186)]),
     ("formats/labelbox", "labelbox_v1/highly_nested_image.json", {}, "labelbox", 1, 1, []),
@@ -81,10 +83,22 @@ ROWS = [
 # Archive, path in it, and what the one line must say: what it is, or what to export.
 REFUSED = [
     ("formats/bdd100k", "eval/testcases/ins_seg/pred.json", "bdd100k.label.to_rle"),
+    ("formats/bdd100k", "eval/testcases/ins_seg/gt", "bdd100k.label.to_coco"),
+    ("formats/bdd100k", "label", "name one of them: testcases (scalabel)"),  # some documents are a level deeper
     ("formats/cvat", "cvat/apps/dataset_manager/tests/assets/annotations.json", "export the task as CVAT for images"),
     ("formats/darwin_v7", "tests/darwin/data/dataloop.example.json", "Dataloop JSON"),
     ("formats/darwin_v7", "e2e_tests/data/convert/nifti/from", "slices of a volume"),
     ("formats/darwin_v7", "e2e_tests/data/convert/nifti/to", "verite localize compares volumes"),
+    ("formats/darwin_v7", "e2e_tests/data/convert/pascalvoc", "name one of them: from (darwin), to (voc)"),
+    ("formats/label_studio_examples", "image_tools/annotations", "export the project as JSON"),
+    ("formats/label_studio_examples", "image_list/tasks.json", "tasks with several images each are not read"),
+    ("formats/labelme_examples", "", "bbox_detection (labelme), classification (labelme)"),
+    (
+        "formats/labelme_examples",
+        "bbox_detection",
+        "name one of them: data_annotated (labelme), data_dataset",
+    ),
+    ("formats/roboflow_exports", "datasets", "chess (voc), mosquitos (table), sharks-tiny-coco (coco-folder)"),
     ("formats/labelbox", "labelbox_v1/video_export.json", "the frames of a video"),
     ("formats/labelbox", "labelbox_v1/pdf_export.json", "of a PDF"),
     ("formats/labelbox", "labelbox_v1/text_export.json", "objects of other kinds"),
@@ -92,7 +106,7 @@ REFUSED = [
     ("formats/sagemaker_gt_bird", "output.manifest", "a job of type groundtruth/image-classification"),
     ("formats/sagemaker_gt_bird", "input.manifest", "images without labels"),
     ("formats/superannotate", "sample_project_pixel", "export the project as COCO"),
-    ("pairs/mmdet_tables", "test.json", "V218"),  # 600 records of images with 220 ids, of which 128 differ
+    ("pairs/mmdet_tables", "test.json", "which are 'ar_"),  # 600 images with 220 ids, of which 128 are shared
 ]
 
 
@@ -124,6 +138,23 @@ def test_real_set_that_is_not_read_is_refused_with_what_to_do(unpacked, archive,
     with pytest.raises(vt.ReadError) as error:
         vt.read(unpacked(archive, path))
     assert said in str(error.value)
+
+
+def test_masks_per_instance_are_of_one_image_where_the_ground_truth_says_so(unpacked):
+    """Of the three polygons, V7 wrote the masks; their boxes differ by the pixels on the outlines."""
+    folder = unpacked("formats/darwin_v7", "e2e_tests/data/convert/instance_mask")
+    truth = vt.read(folder / "from")
+    masks = vt.read(folder / "to" / "masks", like=truth)
+    assert (len(masks.images), len(masks)) == (1, 3)
+    np.testing.assert_allclose(masks.regions.sizes, truth.regions.sizes, atol=2)
+
+
+def test_boxes_beside_polygons_are_not_taken_for_corners(unpacked):
+    """Images that share an id have each other's sizes, so that boxes leave them; their polygons show their extent."""
+    found = {f.code: f for f in vt.inspect(unpacked("pairs/mmdet_tables", "test.json")).findings}
+    assert found["V218"].count == 380  # 600 records of 220 ids
+    assert "corners" not in found["V109"].remedy
+    assert found["V109"].remedy.startswith("check the image names and sizes")
 
 
 def test_raster_mask_has_the_pixels_of_its_layer(unpacked):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import pytest
@@ -16,7 +17,7 @@ FILES = {
     **dict.fromkeys(("coco", "coco_results", "coco_rotated", "datumaro", "json_lines", "label_studio"), "*/*"),
     **dict.fromkeys(("lvis", "parquet", "results_object", "via"), "*/*"),
     **dict.fromkeys(("by_image", "image_lines", "youtube_vis"), "*/*"),
-    **dict.fromkeys(("azure_ml", "createml", "kaggle", "labelbox", "sagemaker", "scalabel"), "*/*"),
+    **dict.fromkeys(("azure_ml", "createml", "crowdhuman", "kaggle", "labelbox", "sagemaker", "scalabel"), "*/*"),
     "data_yaml": "*/*.yaml",
     "vision_language": "models/*",  # the answers of one model each; good/ is a folder of files per image
 }
@@ -119,6 +120,40 @@ def test_folder_around_one_file_points_to_it(tmp_path):
     (tmp_path / "a.json").write_text('{"images": [], "annotations": [], "categories": []}')
     with pytest.raises(vt.ReadError, match=r"name the file itself: .*a\.json"):
         vt.read(tmp_path)
+
+
+def labelme_file(path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shape = {"label": "cat", "points": [[1, 2], [30, 40]], "shape_type": "rectangle"}
+    name = f"{path.stem}.jpg"
+    document = {"version": "5.0", "shapes": [shape], "imagePath": name, "imageHeight": 60, "imageWidth": 80}
+    path.write_text(json.dumps(document))
+
+
+def test_folder_whose_deeper_folders_would_be_left_out_is_refused_with_the_choice(tmp_path):
+    labelme_file(tmp_path / "few" / "a.json")
+    labelme_file(tmp_path / "most" / "batch" / "b.json")
+    with pytest.raises(vt.ReadError, match=r"in deeper folders .*batch/b.json; name one of them: few \(labelme\), m"):
+        vt.read(tmp_path)
+    assert len(vt.read(tmp_path / "most").images) == 1
+
+
+def test_folder_with_annotations_of_two_formats_is_refused_with_the_choice(tmp_path):
+    labelme_file(tmp_path / "drawn" / "a.json")
+    (tmp_path / "exported").mkdir()
+    coco = {"images": [], "annotations": [], "categories": []}
+    (tmp_path / "exported" / "instances.json").write_text(json.dumps(coco))
+    with pytest.raises(vt.ReadError, match="of the format coco beside those of the format labelme: exported/instances"):
+        vt.read(tmp_path)
+    (tmp_path / "exported" / "instances.json").write_text("{}")  # of no known format
+    labelme_file(tmp_path / "more" / "b.json")
+    (tmp_path / "exported" / "instances.json").unlink()
+    assert vt.read(tmp_path).images.names == ("a.jpg", "b.jpg")
+
+
+def test_files_of_a_deep_folder_are_found(tmp_path):
+    labelme_file(tmp_path / "1" / "2" / "3" / "4" / "5" / "a.json")
+    assert len(vt.read(tmp_path)) == 1
 
 
 def test_missing_file_is_said_to_be_missing(tmp_path):

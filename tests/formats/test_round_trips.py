@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import verite as vt
@@ -15,6 +15,7 @@ from tests.formats.random_annotations import annotations
 from verite.formats import all_formats
 from verite.formats.format import facts_of
 from verite.formats.sizes import fractions
+from verite.formats.text_lines import reason_for_fractions
 from verite.model.images import stem
 from verite.model.regions import BOX, MASK, POLYGON
 
@@ -173,7 +174,10 @@ def test_most_formats_are_asked_the_same():
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
 def test_what_is_written_is_read_again(format, data):
-    write_and_read(format, data.draw(annotations(**demands(format))))
+    before = data.draw(annotations(**demands(format)))
+    # Boxes within the first pixel would be read as fractions: the writer refuses them (tests/formats/test_text.py).
+    assume(format.name != "text" or not reason_for_fractions(before.regions.sizes.tolist()))
+    write_and_read(format, before)
 
 
 def write_and_read(format, before):

@@ -160,8 +160,9 @@ def test_mapping_names_unusual_columns(truth):
     [
         ({"image_id": None, "imageid": [7, 7]}, r"a column image_id, image or file_name, .*; did you mean 'imageid'\?"),
         (
-            {"category_id": None},
-            r"a column category_id, label or class, .*; name it with columns={'category_id': '…'}",
+            {"category_id": None, "kind": [1, 2]},
+            r"a column category_id, label or class, .*; name it with columns={'category_id': '…'}, or the class of all "
+            r"objects with class_name='NAME'",
         ),
         ({"width": None, "widht": [1, 2]}, r"columns x, y, width, height or x1, y1, x2, y2 or bbox, .*'widht'\?"),
         ({"score": ["high", 1]}, "row 1: expected a number in score, found 'high'"),
@@ -338,9 +339,7 @@ def test_pictures_give_sizes_and_fractions_become_pixels(tmp_path):
 
 
 def test_option_without_use_is_named():
-    assert vt.read(COLUMNS, split="val").source.notes == (
-        "split='…' not used: a dictionary of columns has no use for it",
-    )
+    assert vt.read(COLUMNS, split="val").source.notes == ("split='…' is not used by a dictionary of columns",)
     with pytest.raises(vt.BadParameter, match="label offset: expected ids to add 1 to, found only names"):
         vt.read(BARE, label_offset=1)
 

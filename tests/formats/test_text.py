@@ -195,6 +195,16 @@ def test_fractions_are_not_written_as_pixels(tmp_path):
             vt.write(pred, tmp_path / format, format)
 
 
+def test_pixels_that_would_be_read_as_fractions_are_not_written(tmp_path):
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 0.5, 0.5]])
+    with pytest.raises(vt.ReadError, match=r"expected boxes in pixels, found numbers .* fractions .* 0 and 1"):
+        vt.write(truth, tmp_path / "out", "text")
+    assert not (tmp_path / "out").exists()
+    whole = vt.Annotations.of(["a"], ["cat"], [[0, 0, 1, 1]])  # integers are pixels
+    vt.write(whole, tmp_path / "out", "text")
+    assert vt.read(tmp_path / "out").regions.values.tolist() == [[0, 0, 1, 1]]
+
+
 def lines(tmp_path, *given, name="a.txt"):
     tmp_path.mkdir(exist_ok=True)
     (tmp_path / name).write_text("".join(f"{line}\n" for line in given))

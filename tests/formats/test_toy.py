@@ -54,7 +54,7 @@ def test_toy_is_converted_from_and_to(toy, file, tmp_path, capsys):
 def test_toy_is_in_the_help(toy, capsys):
     assert cli.run(["convert", "--help"]) == 0
     assert "labelme" in (said := " ".join(capsys.readouterr().out.split()))
-    assert ", toy." in said[said.index("--to FORMAT") :]
+    assert ", toy," in said[said.index("--to FORMAT") :]
 
 
 def test_toy_is_in_the_reference(toy):
@@ -67,7 +67,7 @@ def test_toy_is_named_to_whoever_misspells_it(toy, file):
 
 
 def test_option_without_use_is_named(toy, file, tmp_path):
-    assert vt.read(file, names=["a"]).source.notes == ("names='…' not used: a toy has no use for it",)
+    assert vt.read(file, names=["a"]).source.notes == ("names='…' is not used by a toy",)
 
 
 @given(before=annotations(**demands(FORMAT)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -282,3 +283,15 @@ def test_cvat_video_is_written_with_pauses(tmp_path: Path) -> None:
 def test_cvat_video_holds_one_sequence(tmp_path: Path) -> None:
     with pytest.raises(vt.ReadError, match="expected one sequence, found 2"):
         vt.write(vt.read(coco_vid()), tmp_path / "v.xml", "cvat-video")
+
+
+def test_track_ids_of_a_few_records_are_found_wherever_they_are(tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = [
+        {"image_id": 1, "category_id": 1, "bbox": [i, 0, 9, 9], "score": 0.5} for i in range(5000)
+    ]
+    records[3111]["track_id"] = 6
+    (tmp_path / "pred.json").write_text(json.dumps(records))
+    found = vt.read(tmp_path / "pred.json").track
+    assert found is not None
+    assert found[3111] == 6
+    assert (found == -1).sum() == 4999

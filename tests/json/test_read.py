@@ -126,3 +126,32 @@ def test_file_sizes_around_a_page_are_read_whole(tmp_path):
         path.write_bytes(content[:-1])
         with pytest.raises(_core.ParseError, match=f"the file ends at byte {size - 1} inside results"):
             _core.read_coco(path)
+
+
+@pytest.mark.parametrize(("threads", "piece_bytes"), [(1, 1 << 20), (1, 60), (2, 300)])
+def test_keys_that_are_not_read_are_named_wherever_they_first_occur(threads, piece_bytes):
+    annotations = [{"image_id": 1, "category_id": 1, "bbox": [0, 0, 9, 9], "id": i} for i in range(500)]
+    annotations[377] |= {"track_id": 4, "attributes": {"inner": 1}, "ü": 2, "x" * 65: 3}
+    document = {
+        "images": [{"id": 1, "file_name": "a.jpg", "license": 3}],
+        "categories": [{"id": 1, "name": "a", "colour": "red"}],
+        "annotations": annotations,
+    }
+    file = _core.read_coco_bytes(json.dumps(document, ensure_ascii=False).encode(), threads, piece_bytes=piece_bytes)
+    assert {"track_id", "attributes", "license", "colour", "ü"} <= set(file.other_keys)
+    assert not {"image_id", "bbox", "x" * 65} & set(file.other_keys)
+
+
+def test_words_are_found_as_by_python():
+    rng = np.random.default_rng(5)
+    words = ["abab", "bcbcb", 'ca"b', "aaaa", "cccccccc", "<loc", 'é"ab']
+    some = 0
+    for _ in range(400):
+        text = "".join(rng.choice([*'abc"é<', "<loc"], rng.integers(0, 60)))
+        expected = [word for word in words if word in text]
+        assert _core.find_words(text, words) == expected, text
+        some += bool(expected)
+    assert 40 < some < 400
+    assert _core.find_words("abab", ["abab"]) == ["abab"]
+    with pytest.raises(ValueError, match="at least four bytes"):
+        _core.find_words("abc", ["abc"])

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import verite as vt
 from verite.cli import run
@@ -37,7 +38,7 @@ from verite.judge.fit import (
     metric_shares,
 )
 from verite.judge.other_studies import has_boxes, read_study, study_choices
-from verite.judge.page import make_page
+from verite.judge.page import crop_as_data, make_page
 from verite.judge.plan import (
     Plan,
     Trial,
@@ -554,3 +555,10 @@ def test_the_report_has_a_section_of_human_judgement(plan, tmp_path, capsys):
     capsys.readouterr()
     assert run([*words, "--judge", sides[1]]) == 1
     assert "fit.json" in capsys.readouterr().err
+
+
+def test_an_image_far_smaller_than_the_ground_truth_states_is_refused(tmp_path):
+    """Of one pixel for 320 x 240, a crop of 40 x 40 has none."""
+    Image.new("RGB", (1, 1)).save(tmp_path / "a.png")
+    with pytest.raises(vt.ReadError, match=r"about 320 x 240 pixels.*found 1 x 1"):
+        crop_as_data(tmp_path / "a.png", (100, 100, 40, 40), (320, 240))

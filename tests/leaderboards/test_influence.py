@@ -198,6 +198,19 @@ def test_the_audit_has_both_signs_by_variance_and_hides_whom_a_row_favours(tmp_p
     assert json.loads(board.to_json())["audit"][0]["favours"] in board.names
 
 
+def test_observed_odds_are_statsmodels_with_half_an_annotation_in_each_cell():
+    """30 annotations that only the first detector finds, 9 of them wrong; 20 of the second, 1 wrong; 6 of both."""
+    tables = pytest.importorskip("statsmodels.stats.contingency_tables", reason="statsmodels is in the group 'test'")
+    first = np.repeat([True, False, True], [30, 20, 6])
+    second = np.repeat([False, True, True], [30, 20, 6])
+    wrong = np.concatenate([np.arange(30) < 9, np.arange(20) < 1, np.ones(6, bool)])
+    found = observed_odds(first, second, wrong)
+    table = tables.Table2x2(np.array([[9.5, 21.5], [1.5, 19.5]]))
+    assert found is not None
+    assert found.value == pytest.approx(table.oddsratio)
+    assert (found.low, found.high) == pytest.approx(table.oddsratio_confint(0.05))
+
+
 def test_a_systematic_sample_includes_each_position_with_its_probability():
     probabilities = np.array([0.1, 0.4, 1.0, 0.25, 0.25])
     counts = np.zeros(5)

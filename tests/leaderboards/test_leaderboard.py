@@ -280,6 +280,18 @@ def test_the_leader_is_less_likely_first_over_images_than_in_resamples(tmp_path)
     assert copies.p_first_images == pytest.approx([1 / 3] * 3)
 
 
+def test_what_is_about_images_alone_says_so_beside_annotation_errors(tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 3)
+    images = vt.leaderboard(truth, preds, draws=60, checks="off")
+    both = vt.leaderboard(truth, preds, errors=Detection(missing=0.1), draws=60, checks="off")
+    for board, head in ((images, "P(first)"), (both, "P(first) images")):
+        table = board.shown_table("AP")
+        assert head in table.head
+        assert board.board.p_first_images == images.board.p_first_images
+    assert "not covered: annotation errors" in images.to_text()
+    assert "not covered: errors that favour one detector" in both.to_text().replace("\n  ", " ")
+
+
 def test_the_share_of_detectable_missing_objects_is_shown_at_two_values(tmp_path):
     _, truth, preds = read_detectors(tmp_path, 2)
     board = vt.leaderboard(truth, preds, errors=Detection(missing=0.3), draws=60, checks="off")
@@ -287,7 +299,7 @@ def test_the_share_of_detectable_missing_objects_is_shown_at_two_values(tmp_path
     for i, name in enumerate(board.names):
         assert board.by_detectable[name][0.7] == board.board.p_first(i)["errors"]
         assert board.by_detectable[name][0.2] == other.board.p_first(other.names.index(name))["errors"]
-    assert "(--detectable)" in board.to_text()
+    assert "(detectable=)" in board.to_text()
     assert not other.by_detectable
 
 

@@ -80,7 +80,7 @@ def test_plain_lists_become_columns():
     assert made.labels.names == ("cow", "cat", "dog")
     assert made.label.tolist() == [1, 2, 1]
     assert made.crowd.tolist() == [False, True, False]
-    assert repr(made) == "Annotations: 3 objects of 3 labels in 4 images"
+    assert repr(made) == "Annotations: 3 objects of 3 classes in 4 images"
 
 
 def test_no_objects_are_annotations_too():

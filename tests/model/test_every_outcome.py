@@ -347,6 +347,10 @@ def test_is_shown_in_every_style(outcome):
     assert len({len(row) for row in csv.reader(io.StringIO(outcome.to_csv(), newline=""))}) <= 1
 
 
+def test_its_repr_is_what_is_printed(outcome):
+    assert repr(outcome) == str(outcome)
+
+
 def test_is_shown_in_a_notebook_without_anything_that_runs_or_loads(outcome):
     for shown in (outcome._repr_html_(), outcome.to_html()):
         reader = Strict()

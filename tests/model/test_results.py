@@ -147,3 +147,12 @@ def test_absent_values_are_dashes_for_people_and_empty_for_programs():
 def test_comparing_nothing_is_refused():
     with pytest.raises(vt.BadParameter, match="at least one"):
         vt.compare()
+
+
+def test_a_notebook_shows_the_worst_classes_first():
+    boxes = [[0, 0, 10, 10], [20, 20, 30, 30], [40, 40, 50, 50]]
+    truth = vt.Annotations.of(["a"] * 3, ["cat", "dog", "cow"], boxes)
+    pred = vt.Annotations.of(["a"], ["cat"], boxes[:1], confidence=[0.9])
+    shown = vt.voc(truth, pred, checks="off")._repr_html_()
+    assert shown.index("dog") < shown.index("cat")
+    assert shown.index("cow") < shown.index("cat")

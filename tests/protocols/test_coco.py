@@ -186,7 +186,7 @@ def test_no_truth_at_all_is_absent(tmp_path: Path) -> None:
 
 def test_a_prediction_on_an_unknown_image_is_an_error() -> None:
     truth, pred = sides([("a", "cat", BOX)], [("b", "cat", BOX, 0.9)])
-    with pytest.raises(DataError, match="expected images of the truth, found 'b'"):
+    with pytest.raises(DataError, match="expected images of the ground truth, found 'b'"):
         vt.coco(truth, pred, checks="off")
 
 

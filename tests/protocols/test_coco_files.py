@@ -249,7 +249,7 @@ def test_attributes_that_are_nowhere(tmp_path: Path) -> None:
     assert not hasattr(truth, "nonsense")
     with pytest.raises(AttributeError, match="'Annotations' object has no attribute 'nonsense'"):
         truth.nonsense  # type: ignore[attr-defined]  # noqa: B018
-    assert repr(truth).startswith("Annotations: 40 objects of 2 labels in 4 images")
+    assert repr(truth).startswith("Annotations: 40 objects of 2 classes in 4 images")
 
 
 def test_images_with_one_side_that_is_nothing(tmp_path: Path) -> None:

@@ -255,6 +255,9 @@ def test_wrong_settings_are_refused_when_they_are_given():
         vt.CocoEvaluator(iou=7)
     with pytest.raises(vt.BadParameter, match="found 'max_det'; did you mean 'max_dets'"):
         vt.CocoEvaluator(max_det=3)
+    for labels in ([1, 2], {1: None}, "cat"):  # each letter would be a class
+        with pytest.raises(vt.BadParameter, match="labels: expected names"):
+            vt.CocoEvaluator(labels=labels)
 
 
 def test_a_box_that_is_not_finite_late_in_the_epoch_is_said_and_wrong():
@@ -402,3 +405,45 @@ def test_what_is_wrong_is_raised_by_the_future():
     evaluator.update([{"boxes": [[0, 0, np.nan, 10]], "labels": [1], "scores": [0.9]}], [box])
     with pytest.raises(vt.DataError):
         evaluator.compute_async().result(timeout=60)
+
+
+def detr_target(boxes, **more):
+    """A target of an image of 200 × 100 pixels that was resized to 400 × 200."""
+    return {
+        "boxes": np.array(boxes, np.float32),
+        "orig_size": np.array([100, 200]),
+        "size": np.array([200, 400]),
+        **more,
+    }
+
+
+@pytest.mark.parametrize("key", ["class_labels", "labels"])
+@pytest.mark.parametrize("layout", ["xyxy", "xywh", "cxcywh"])
+def test_targets_of_detr_are_in_fractions_of_the_original_image(key, layout):
+    evaluator = vt.CocoEvaluator(layout=layout, keep=True)
+    # Centre (100, 50), size 80 × 40 in the original image; the area of the resized one is four times as large.
+    target = detr_target([[0.5, 0.5, 0.4, 0.4]], area=np.array([4 * 3200.0]), iscrowd=np.array([0]), **{key: [3]})
+    box = {"xyxy": [60.0, 30, 140, 70], "xywh": [60.0, 30, 80, 40], "cxcywh": [100.0, 50, 80, 40]}[layout]
+    evaluator.update([{"boxes": [box], "scores": [0.9], "labels": [3]}], [target])
+    results = evaluator.compute()
+    assert results["AP"] == pytest.approx(1.0)
+    assert results.truth.regions.boxes == pytest.approx(np.array([[60, 30, 140, 70]]), abs=1e-4)
+    assert results.truth.area == pytest.approx([3200.0])
+    assert (results.truth.images.widths[0], results.truth.images.heights[0]) == (200, 100)
+
+
+def test_targets_in_pixels_beside_an_original_size_stay_in_pixels():
+    with pytest.raises(vt.errors.BadParameter, match="orig_size"):  # a key that pixels do not need
+        vt.CocoEvaluator().update(
+            [{"boxes": [[0, 0, 9, 9]], "scores": [0.9], "labels": [1]}],
+            [{"boxes": [[0, 0, 9, 9]], "labels": [1], "orig_size": [10, 10]}],
+        )
+
+
+@pytest.mark.parametrize(
+    ("change", "what"), [({"orig_size": [100]}, "height and width"), ({"boxes": [[0.1, 0.2]]}, "shape")]
+)
+def test_wrong_targets_of_detr_are_named(change, what):
+    target = detr_target([[0.5, 0.5, 0.4, 0.4]], class_labels=[1]) | change
+    with pytest.raises(vt.errors.BadParameter, match=what):
+        vt.CocoEvaluator().update([{"boxes": [[0, 0, 9, 9]], "scores": [0.9], "labels": [1]}], [target])

@@ -13,6 +13,7 @@ import verite as vt
 from tests.oracles import instances as oracle
 from verite.cli import run
 from verite.protocols.coco import THRESHOLDS
+from verite.protocols.instances import Groups, sorted_ap
 
 # AJI and AJI+ as means over images from HoVer-Net's `stats_utils.py`; counts and TP/(TP+FP+FN) at IoU 0.5 and 0.7 of
 # the dataset and as means over images from StarDist's `matching_dataset`; all of `random_labels(seed)`.
@@ -170,3 +171,19 @@ def save(path: Path, volume: np.ndarray) -> None:
 
     pages = [Image.fromarray(plane) for plane in volume]
     pages[0].save(path, save_all=True, append_images=pages[1:])
+
+
+def test_sorted_ap_of_all_images_at_once_is_that_of_each_alone() -> None:
+    rng = np.random.default_rng(5)
+    pair_group = np.sort(rng.integers(0, 30, 80))
+    pairs = np.bincount(pair_group, minlength=32)  # of the last two groups none
+    truths, preds = pairs + rng.integers(0, 4, 32), pairs + rng.integers(1, 4, 32)
+    iou = np.round(rng.random(80), 1)  # with ties, 0 and 1
+    nothing = np.zeros((32, 2))
+    groups = Groups(
+        np.arange(32), np.zeros(32, np.int64), truths.astype(float), preds.astype(float), nothing, nothing, nothing,
+        pair_group, iou,
+    )  # fmt: skip
+    expected = [sorted_ap(iou[pair_group == i], truths[i], preds[i]) for i in range(32)]
+    assert groups.sorted_aps() == pytest.approx(expected, abs=1e-14)
+    assert groups.sorted_aps()[30:].tolist() == [0, 0]

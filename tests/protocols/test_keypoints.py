@@ -87,16 +87,16 @@ def test_similarities_are_the_reference_s_but_for_the_last_bits_of_exp(tmp_path:
 def paired_overlaps(tmp_path: Path, truth: Any, results: Any, expected: Any) -> tuple[Any, Any]:
     """Of all pairs that have something in common, what we say and what the reference says."""
     found = vt.coco(*read(tmp_path, truth, results), on="keypoints", checks="off", iou=[1e-300])
-    stages, gt, dt = found.evaluation.stages, found.truth, found.pred
-    offsets, slots, overlaps = stages.candidates
+    layout, gt, dt = found.evaluation.layout, found.truth, found.pred
+    offsets, slots, overlaps = layout.candidates
     values = []
-    for pred_slot, row in enumerate(stages.preds[0].tolist()):
+    for pred_slot, row in enumerate(layout.preds[0].tolist()):
         image, label = int(gt.images.ids[dt.image[row]]), int(gt.labels.ids[dt.label[row]])
         theirs = expected.ious[image, label]
         group = [g["id"] for g in expected._gts[image, label]]
         for pair in range(offsets[pred_slot], offsets[pred_slot + 1]):
-            at = group.index(int(gt.ids[stages.truths[0][slots[pair]]]))
-            values.append(theirs[stages.ranks[pred_slot], at])
+            at = group.index(int(gt.ids[layout.truths[0][slots[pair]]]))
+            values.append(theirs[layout.ranks[pred_slot], at])
     return overlaps, np.array(values)
 
 
@@ -230,14 +230,14 @@ def test_poses_of_different_skeletons_have_nothing_in_common_where_classes_are_o
     results = [more[0] | {"category_id": 2}, *results]
     sides = vt.read(truth), vt.read(results, like=vt.read(truth))
     found = vt.coco(*sides, on="keypoints", checks="off", iou=[1e-6], class_agnostic=True)
-    assert found.evaluation.stages.candidates[2].tolist() == [1.0, 1.0]  # of four pairs those of one skeleton
+    assert found.evaluation.layout.candidates[2].tolist() == [1.0, 1.0]  # of four pairs those of one skeleton
     assert found.evaluation.outcomes().truth.tolist() == [1, 0]
 
 
 def test_files_without_keypoints_are_sent_elsewhere() -> None:
     truth, results = one_pose([10, 10, 2], [20, 10, 1])
     del truth["annotations"][0]["keypoints"]
-    with pytest.raises(DataError, match=r"expected keypoints, found none; evaluate boxes with --on box"):
+    with pytest.raises(DataError, match=r'expected keypoints, found none; evaluate boxes with on="box"'):
         overlap_of(truth, results, sigmas=[0.05])
     truth, results = one_pose([10, 10, 2], [20, 10, 1])
     results[0] |= {"bbox": [0, 0, 1, 1]}

@@ -234,7 +234,9 @@ def test_coco_truth_is_refused_with_the_remedy(tmp_path):
     with pytest.raises(vt.ReadError, match=r"images\[0\]: expected a key 'neg_category_ids', found none; .*\(V414\)"):
         vt.read(paths[0], format="lvis")
     read = vt.read(paths[0], format="coco")
-    with pytest.raises(vt.DataError, match=r"expected an LVIS truth, found one without .*--truth-format lvis"):
+    with pytest.raises(
+        vt.DataError, match=r"expected an LVIS truth, found one without .*verite.read\(…, format=.lvis.\)"
+    ):
         vt.lvis(read, read)
 
 

@@ -1,8 +1,9 @@
-"""Log-average miss rate against numbers by hand and a slow oracle; no published detections can be had offline."""
+"""Log-average miss rate against CityPersons' own evaluator, numbers by hand and a slow oracle."""
 
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,55 @@ import verite as vt
 from tests.oracles.miss_rate import log_average, match_image, miss_rates
 from verite.cli import run
 from verite.protocols.miss_rate import FPPI
+
+# MR of `pedestrians(seed)`, from CityPersons' own eval_MR_multisetup.py; it prints 47.69 %, 48.35 % … of seed 1.
+PUBLISHED = {
+    (1, "reasonable"): 0.47685414853672886,
+    (1, "small"): 0.48349665490470534,
+    (1, "heavy"): 0.5218432667587828,
+    (1, "citypersons-all"): 0.5285303956472083,
+    (2, "reasonable"): 0.5074273877809048,
+    (2, "small"): 0.34297866162543716,
+    (2, "heavy"): 0.67502907780911,
+    (2, "citypersons-all"): 0.6332034003863749,
+}
+DEMO = Path(str(files("verite") / "data" / "demo"))
+
+
+def pedestrians(seed: int, images: int = 60) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Pedestrians of random height and visible share, and detections of them, as COCO JSON."""
+    rng = np.random.default_rng(seed)
+    truths: list[dict[str, Any]] = []
+    preds: list[dict[str, Any]] = []
+
+    def box(height: float) -> list[float]:
+        return [round(float(v), 2) for v in (*rng.uniform(0, 1500, 2), 0.41 * height, height)]
+
+    def predict(image: int, place: list[float], score: float) -> None:
+        preds.append({"image_id": image, "category_id": 1, "bbox": place, "score": score})
+
+    for image in range(1, images + 1):
+        for _ in range(int(rng.poisson(6))):
+            x, y, w, h = box(int(rng.integers(15, 160)))
+            shown = int(rng.integers(2, 21)) / 20
+            record = {"image_id": image, "category_id": 1, "bbox": [x, y, w, h], "vis_ratio": shown, "area": w * h}
+            truths.append({"id": len(truths) + 1, **record, "ignore": int(rng.random() < 0.1), "iscrowd": 0})
+            if rng.random() < 0.3 + 0.6 * shown:
+                dx, dy, dw, dh = rng.normal(0, 0.07, 4)
+                predict(image, [x + dx * w, y + dy * h, w * (1 + dw), h * (1 + dh)], float(rng.beta(4, 2)))
+        for _ in range(int(rng.poisson(2))):
+            predict(image, box(rng.uniform(20, 160)), float(rng.beta(2, 4)))
+    sizes = [{"id": i, "width": 2000, "height": 1700} for i in range(1, images + 1)]
+    return {"images": sizes, "categories": [{"id": 1, "name": "pedestrian"}], "annotations": truths}, preds
+
+
+@pytest.mark.parametrize(("seed", "subset"), PUBLISHED)
+def test_numbers_are_those_of_the_published_evaluator(seed: int, subset: str, tmp_path: Path) -> None:
+    for name, document in zip(("truth", "pred"), pedestrians(seed), strict=True):
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    truth = vt.read(tmp_path / "truth.json")
+    found = vt.miss_rate(truth, vt.read(tmp_path / "pred.json", like=truth), subset=subset, checks="off")
+    assert found["MR-2"].value == pytest.approx(PUBLISHED[seed, subset], abs=1e-14)
 
 
 def test_nine_points_by_hand() -> None:
@@ -67,7 +117,7 @@ def test_random_sets_have_the_miss_rates_of_the_oracle() -> None:
             for column, values in zip(preds, ([f"{i}"] * len(boxes), boxes.tolist(), scores.tolist()), strict=True):
                 column.extend(values)
             heights = truths[:, 3] - truths[:, 1]
-            outside = ignore | (heights < low) | (heights >= high)
+            outside = ignore | (heights < low) | (heights > high)
             total += int((~outside).sum())
             tall = boxes[:, 3] - boxes[:, 1]
             kept = (tall >= low / 1.25) & (tall < high * 1.25)
@@ -143,3 +193,40 @@ def test_bootstrap_of_all_images_once_is_the_value() -> None:
     found = vt.miss_rate(*random_sides(7), checks="off")
     weights = np.ones((1, len(found.truth.images)))
     assert found.draw_scores(["MR-2"], weights)[0, 0] == pytest.approx(found["MR-2"].value)
+
+
+def test_the_plot_has_a_step_per_confidence_and_a_dot_per_fppi() -> None:
+    # One of two objects at 0.9, a false positive at 0.5, the other object at 0.4; on ten images.
+    names = [f"{i}" for i in range(10)]
+    truth = vt.Annotations.of(["0", "1"], ["person"] * 2, [[0, 0, 20, 60]] * 2, images=names)
+    boxes = [[0, 0, 20, 60], [100, 0, 120, 60], [0, 0, 20, 60]]
+    pred = vt.Annotations.of(["0", "0", "1"], ["person"] * 3, boxes, confidence=[0.9, 0.5, 0.4], images=names)
+    results = vt.miss_rate(truth, pred)
+    axes = vt.plot(results, "miss-rate")
+    line, dots = axes.lines
+    assert line.get_ydata()[:3].tolist() == [1, 0.5, 0.5]
+    assert line.get_xdata()[2:4].tolist() == [0.1, 0.1]
+    assert dots.get_xdata() == pytest.approx([10 ** (-2 + i / 4) for i in range(9)])
+    # Below an FPPI of 0.1 half of the objects are missed, from there on none: drawn at the lower end of the axis.
+    assert dots.get_ydata()[:4].tolist() == [0.5] * 4
+    assert dots.get_ydata()[4:].tolist() == [axes.get_ylim()[0]] * 5
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [f"person {results['MR-2'].value:.3f}"]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_plots_are_saved_with_the_results(tmp_path: Path) -> None:
+    for verb, name in (("miss-rate", "miss-rate.svg"), ("kitti", "pr.svg"), ("wider", "pr.svg")):
+        words = [verb, str(DEMO / "truth.json"), str(DEMO / "hawk.json"), "-q", "-o"]
+        assert run([*words, str(tmp_path / verb), "--plot-format", "svg"]) == 0
+        assert (tmp_path / verb / name).read_text().count("<path") > 10
+        assert run([*words, str(tmp_path / "none" / verb), "--no-plot"]) == 0
+        assert not list((tmp_path / "none" / verb).glob("*.png"))
+
+
+def test_analysis_and_report_have_the_value_of_all_classes(tmp_path: Path) -> None:
+    truth = vt.read(DEMO / "truth.json")
+    results = vt.coco(truth, DEMO / "hawk.json")
+    value = results.analyse().operating.lamr
+    assert f"Log-average miss rate (MR⁻²) of all classes together {value:.3f}" in str(results.analyse().operating)
+    vt.report(truth, {"hawk": DEMO / "hawk.json"}, tmp_path / "r.html")
+    assert f"Log-average miss rate (MR⁻²) of all classes together: {value:.3f}." in (tmp_path / "r.html").read_text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from math import isnan, sqrt
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import verite as vt
 from tests.oracles.points import average_precision, most_matches
 from verite.cli import run
 from verite.errors import BadParameter, DataError
+from verite.model.regions import Regions
 
 SIZES = {"a": (300, 400), "b": (300, 400)}  # diagonal 500
 
@@ -201,3 +203,47 @@ def test_nothing_predicted_has_no_distance() -> None:
     assert results["AP"].value == 0
     assert results.distances is not None
     assert isnan(results.distances[0].mean)
+
+
+@pytest.mark.parametrize("distance", ["10%", 12.3456789012, "0.7size"])
+@pytest.mark.parametrize("protocol", ["coco", "f1"])
+def test_partial_results_of_points_have_the_numbers_of_the_whole(protocol: str, distance: Any) -> None:
+    sides = [
+        replace(side, regions=Regions(side.regions.boxes + np.array([-5, -5, 5, 5]), "xyxy")) for side in (TRUTH, PRED)
+    ]
+    settings: dict[str, Any] = {"on": "point", "max_distance": distance, "checks": "off"}
+    whole = getattr(vt, protocol)(*sides, **settings)
+    part = vt.PartialResult.from_bytes(vt.partial(*sides, protocol, **settings).to_bytes())
+    merged = part.compute()
+    assert {key: score.value for key, score in merged.scores.items()} == pytest.approx(
+        {key: score.value for key, score in whole.scores.items()}, abs=0, nan_ok=True
+    )
+    assert merged.signature == whole.signature
+    assert part.compute().settings.max_distance == whole.settings.max_distance
+
+
+def test_signatures_tell_distances_apart_that_differ_in_the_seventh_digit() -> None:
+    said = [
+        dict(vt.f1(TRUTH, PRED, on="point", max_distance=d).signature)["max_distance"] for d in (12.34567, 12.34568)
+    ]
+    assert said == ["12.34567", "12.34568"]
+
+
+def test_what_to_do_is_said_as_an_argument_in_python_and_an_option_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(DataError, match="give max_distance in pixels"):
+        vt.coco(TRUTH, PRED, on="point", max_distance="0.5size")
+    (tmp_path / "truth.csv").write_text("image,x,y,label\na,10,10,cell\n")
+    (tmp_path / "pred.csv").write_text("image,x,y,label,score\na,10,10,cell,0.5\n")
+    words = [
+        "coco",
+        str(tmp_path / "truth.csv"),
+        str(tmp_path / "pred.csv"),
+        "--on",
+        "point",
+        "--max-distance",
+        "0.5size",
+    ]
+    assert run(words) == 1
+    assert "give --max-distance in pixels" in capsys.readouterr().err

@@ -30,7 +30,8 @@ from tests.protocols.scenes import (
 )
 from verite.cli import COMMANDS, run
 from verite.errors import BadParameter
-from verite.protocols import REGISTRY, protocol_named
+from verite.model.results import Results
+from verite.protocols import REGISTRY, REPORTED, protocol_named
 from verite.protocols.protocol import Protocol, protocols_page
 from verite.settings import Choice
 
@@ -330,3 +331,20 @@ def test_results_of_files_that_nobody_opened_pickle(tmp_path: Any) -> None:
     vt.write(pred, tmp_path / "pred.json", "coco-results")
     results = vt.coco(vt.read(tmp_path / "truth.json"), vt.read(tmp_path / "pred.json"), checks="off")
     assert pickle.loads(pickle.dumps(results)).to_json() == results.to_json()
+
+
+@every
+def test_reports_are_made_of_every_protocol_that_matches_objects(
+    protocol: Protocol[Any, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (protocol.verb in REPORTED) == (protocol.results.matches is not Results.matches)
+    if protocol.verb not in REPORTED:
+        words = ["report", "truth.json", "pred.json", "--protocol", protocol.verb, "-o", str(tmp_path / "r.html")]
+        assert run(words) == 2
+        assert f"'{protocol.verb}' is not one of" in capsys.readouterr().err
+    elif protocol.verb in ("miss-rate", "instances"):  # other tests make reports of the others
+        truth, pred = sides_of(protocol)
+        place = vt.report(truth, {"random": pred}, tmp_path / "r.html", protocol=protocol.verb, checks="off")
+        scores = vt.read_report(place)["systems"][0]["scores"]
+        first = next(iter(evaluate(protocol).scores))
+        assert scores[first] == pytest.approx(evaluate(protocol)[first].value)

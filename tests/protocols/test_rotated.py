@@ -150,12 +150,12 @@ def test_who_compares_upright_boxes_of_turned_ones_is_told(tmp_path: Path) -> No
 
 def test_what_has_no_four_corners_is_sent_elsewhere(tmp_path: Path) -> None:
     boxes = vt.Annotations.of(["a"], ["ship"], [[0, 0, 9, 9]], confidence=[0.5])
-    with pytest.raises(DataError, match=r"expected rotated boxes, found none; evaluate boxes with --on box"):
+    with pytest.raises(DataError, match=r'expected rotated boxes, found none; evaluate boxes with on="box"'):
         vt.coco(boxes, boxes, on="rotated", checks="off")
     regions = vt.Regions([[0, 0, 9, 9]], polygons=vt.Polygons.of([[[0, 0, 9, 0, 9, 9]]]))
     triangle = replace(boxes, regions=regions)
     with pytest.raises(
-        DataError, match=r"four corners for every object, found a polygon of 3 in image 'a'; .*--on mask"
+        DataError, match=r"four corners for every object, found a polygon of 3 in image 'a'; .*on=.mask"
     ):
         vt.coco(triangle, boxes, on="rotated", checks="off")
     with pytest.raises(ReadError, match="expected four corners for every object"):

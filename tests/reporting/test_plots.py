@@ -16,6 +16,7 @@ import verite as vt
 from tests.cli.test_command_line import DATA
 from verite.compat.pycocotools.coco import COCO
 from verite.errors import BadParameter
+from verite.plotting import shorten_apart
 from verite.reporting.plots import MISSING, file_names, plot_all, plot_class, render, save_curves, stairs
 
 
@@ -194,3 +195,34 @@ def test_figures_are_created_by_one_function():
     home = Path(vt.__file__).parent
     makers = [path.name for path in home.rglob("*.py") if re.search(r"\bFigure\(", path.read_text())]
     assert makers == ["plots.py"]
+
+
+def test_shortened_names_stay_apart():
+    """Names that differ once, twice, by their length, or nowhere."""
+    rng = np.random.default_rng(0)
+    words = ["ssd-mobilenet-v1", "quantized", "non-quantized", "mlperf", "tensorrt", "resnet101", "resnet50"]
+    for _ in range(200):
+        names = ["-".join(rng.choice(words, rng.integers(2, 6))) for _ in range(8)]
+        for most in (12, 18, 28):
+            short = shorten_apart(names, most)
+            assert len(set(short)) == len(set(names))
+            if short != names:
+                assert max(map(len, short)) <= most
+
+
+@pytest.mark.thorough
+def test_the_first_plot_of_a_notebook_is_shown():
+    nbclient = pytest.importorskip("nbclient", reason="needs the dependency group 'notebooks'")
+    pytest.importorskip("ipykernel", reason="needs the dependency group 'notebooks'")
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    evaluate = """import verite as vt
+box = [["a.png"], ["cat"], [[0, 0, 9, 9]]]
+results = vt.coco(vt.Annotations.of(*box), vt.Annotations.of(*box, confidence=[0.9]), checks="off")"""
+    notebook = new_notebook(cells=[new_code_cell(evaluate), new_code_cell("results.plot();")])
+    client = nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3")
+    client.create_kernel_manager().kernel_spec.argv[0] = sys.executable
+    client.execute()
+    (shown,) = notebook.cells[1].outputs
+    assert shown.output_type == "display_data"
+    assert "image/png" in shown.data

@@ -44,11 +44,34 @@ def test_one_object_per_image_is_wilsons_interval_with_students_t() -> None:
 
 
 def test_the_design_effect_by_hand() -> None:
-    """Images of 1, 2 and 3 objects with 1, 1 and 0 hits: p = 1/3, residuals 2/3, 1/3, -1; (4/9 + 1/9 + 1)/36 · 3/2."""
+    """Images of 1, 2 and 3 objects with 1, 1 and 0 hits: p = 1/3; without each image 1/5, 1/4 and 2/3."""
     hits, trials = np.array([1, 1, 0, 0]), np.array([1, 2, 3, 0])
-    variance = (14 / 9) / 36 * 3 / 2
+    variance = ((2 / 15) ** 2 + (1 / 12) ** 2 + (1 / 3) ** 2) * 2 / 3
     assert design_effect(hits, trials) == pytest.approx(variance * 6 / (1 / 3 * 2 / 3))
     assert design_effect(np.array([0, 0]), np.array([4, 4])) == 1.0
+
+
+def test_the_design_effect_is_the_jackknifes_of_statsmodels() -> None:
+    """HC3 of a weighted regression on a constant: the same squares, without the factor (G - 1) / G."""
+    api = pytest.importorskip("statsmodels.api", reason="statsmodels is in the group 'test'")
+    rng = np.random.default_rng(5)
+    trials = rng.integers(1, 30, 40)
+    hits = rng.binomial(trials, rng.beta(3, 1, 40))
+    fit = api.WLS(hits / trials, np.ones(40), weights=trials).fit(cov_type="HC3")
+    share = hits.sum() / trials.sum()
+    expected = fit.cov_params().item() * 39 / 40 / (share * (1 - share) / trials.sum())
+    assert fit.params.item() == pytest.approx(share)
+    assert design_effect(hits, trials) == pytest.approx(expected, rel=1e-10)
+
+
+def test_images_of_unequal_size_have_fewer_degrees_of_freedom() -> None:
+    """10 images of 1 object and 2 of 10: (10 + 20)² / (10 + 200) = 4.29 images, so that t has 3 degrees of freedom."""
+    scipy = pytest.importorskip("scipy.stats", reason="scipy is in the group 'test'")
+    trials = np.repeat([1, 10], [10, 2])
+    hits = np.repeat([1, 0, 7, 9], [6, 4, 1, 1])
+    low, high = clustered_wilson(hits, trials)
+    square, n = scipy.t.ppf(0.975, 3) ** 2, 30 / design_effect(hits, trials)
+    assert (low + high) / 2 == pytest.approx((22 / 30 + square / (2 * n)) / (1 + square / n))
 
 
 def test_intervals_without_variation_take_the_design_effect_of_all_objects() -> None:

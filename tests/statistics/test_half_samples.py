@@ -28,13 +28,13 @@ def test_for_this_size_the_interval_is_around_the_score() -> None:
 def test_for_other_sizes_the_bias_is_taken_off(images: int | str, factor: float, share: float) -> None:
     """From n/2 to n images the bias falls by 0.02; f = (1 - sqrt(n / N)) / (sqrt(2) - 1).
 
-    The variance is s² |1 - n / N|, since these images are part of the N, and that of a bias known to a third; for as
-    many images as there are the interval is that of other test sets of this size.
+    The variance is s² |1 - n / N|, since these images are part of the N, and that of a bias with a standard deviation
+    of 0.4 of it; for as many images as there are the interval is that of the mean over test sets of this size.
     """
     found = half_sample_interval("AP", 0.4, HALVES, 10**6, images=images)
     bias = factor / (sqrt(2) - 1) * 0.02
     assert found.value == pytest.approx(0.4 - bias)
-    assert found.high - found.value == pytest.approx(1.959964 * sqrt(share * 0.02**2 + (bias / 3) ** 2), rel=1e-5)
+    assert found.high - found.value == pytest.approx(1.959964 * sqrt(share * 0.02**2 + (0.4 * bias) ** 2), rel=1e-5)
 
 
 def test_groups_have_students_t() -> None:

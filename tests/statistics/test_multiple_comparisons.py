@@ -42,6 +42,18 @@ def test_rank_sets_are_those_of_the_definition(seed):
     assert found == rank_sets_by_definition(scores, samples, 0.9)
 
 
+def test_with_few_units_the_critical_value_is_students():
+    """Two detectors, 10 units, normal differences: ahead from t(9) · sd · √(10 / 9) = 2.262 · 1.054 sd on."""
+    scipy = pytest.importorskip("scipy.stats", reason="scipy is in the group 'test'")
+    noise = scipy.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    samples = np.stack([0.01 * noise, np.zeros_like(noise)], axis=1)
+    limit = scipy.t.ppf(0.975, 9) * 0.01 * np.sqrt(10 / 9)
+    for factor, is_ahead in ((0.995, False), (1.005, True)):
+        assert compare_all_pairs([factor * limit, 0.0], samples, 0.95, units=10).ahead[0, 1] == is_ahead
+    for factor, is_ahead in ((0.995, False), (1.005, True)):  # two-sided 5 % of a normal distribution
+        assert compare_all_pairs([factor * 0.0196, 0.0], samples, 0.95).ahead[0, 1] == is_ahead
+
+
 def test_two_copies_of_a_detector_are_always_tied():
     noise = np.random.default_rng(0).normal(0, 0.01, (200, 2))
     samples = np.array([0.9, 0.9, 0.1]) + noise[:, [0, 0, 1]]

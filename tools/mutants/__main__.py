@@ -1,11 +1,11 @@
 """Would the tests notice a mistake? Changes one operator or number at a time and runs the tests that go through it.
 
-    make mutants                     # a seeded sample of 300 in four rooms, each against its room's tests
-    .venv/bin/python -m tools.mutants --count 50 --room checks --seed 7
+    make mutants                     # a seeded sample of 300 in four packages, each against its own tests
+    .venv/bin/python -m tools.mutants --count 50 --package checks --seed 7
     .venv/bin/python -m tools.mutants --file checks/boxes.py        # every place of one file
 
-A survivor is printed with its place, the change and how many tests went through it; then a line for each room, and one
-for all. Tests that noticed are run once more without any change, so that none fails for another reason. No file is
+A survivor is printed with its place, the change and how many tests went through it; then a line for each package, and
+one for all. Tests that noticed are run once more without any change, so that none fails for another reason. No file is
 changed at any time.
 """
 
@@ -25,7 +25,6 @@ from typing import Any
 import hypothesis
 import pytest
 from tools.mutants.children import Children
-from tools.mutants.equivalents import EQUIVALENT
 from tools.mutants.places import Place, places_of
 from tools.mutants.reach import ROOT, SOURCE
 from tools.mutants.trials import EXAMPLES, OPTIONS, Job, Room, load_others, tidy, try_import, try_twice
@@ -37,25 +36,14 @@ def name_of(place: Place) -> str:
     return str(place.path.relative_to(SOURCE))
 
 
-def is_listed(place: Place, entry: tuple[str, str, str]) -> bool:
-    file, line, change = entry
-    return file == name_of(place) and change in (place.change, "") and place.text.startswith(line)
-
-
 def places_in(room: str, files: Sequence[str] = ()) -> list[Place]:
-    """All places but the equivalent ones, each of which must still be there."""
-    paths = sorted((SOURCE / room).rglob("*.py"))
-    places = [place for path in paths for place in places_of(path)]
-    entries = [entry for entry in EQUIVALENT if entry[0].startswith(f"{room}/")]
-    old = next((entry for entry in entries if not any(is_listed(place, entry) for place in places)), None)
-    if old:
-        sys.exit(f"mutants: equivalents.py: expected a place in the sources, found none for {old}")
-    left = [place for place in places if not any(is_listed(place, entry) for entry in entries)]
-    return [place for place in left if not files or {name_of(place), f"{name_of(place)}:{place.line}"} & set(files)]
+    """All places of a package, or those of some of its files."""
+    places = [place for path in sorted((SOURCE / room).rglob("*.py")) for place in places_of(path)]
+    return [place for place in places if not files or {name_of(place), f"{name_of(place)}:{place.line}"} & set(files)]
 
 
 def choose(room: str, given: argparse.Namespace) -> list[Place]:
-    """A sample of the places of a room, the same for the same seed and sources."""
+    """A sample of the places of a package, the same for the same seed and sources."""
     places = places_in(room, given.file or ())
     count = len(places) if given.file else min(len(places), -(-given.count // len(given.room)))
     return sorted(random.Random(f"{given.seed}{room}").sample(places, count))
@@ -171,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--room", action="append", choices=ROOMS)
+    parser.add_argument("--package", "--room", dest="room", action="append", choices=ROOMS, help="Only this one.")
     parser.add_argument(
         "--file", action="append", help="All places of one file, or of a line of it, as checks/boxes.py:51."
     )

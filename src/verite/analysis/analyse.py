@@ -57,8 +57,9 @@ if TYPE_CHECKING:
     from verite.analysis.operating import Operating
     from verite.analysis.part import AnalysisPart
     from verite.analysis.slices import Slices
-    from verite.analysis.suspicious import Suspicious
+    from verite.analysis.suspicious import SuspicionRow, Suspicious
     from verite.analysis.worst import Worst
+    from verite.files import JsonObject
     from verite.formats import Readable
     from verite.leaderboards.audit import AuditRow
     from verite.model.annotations import Annotations
@@ -226,7 +227,7 @@ class Analysis(ReportWriter, Document):
         cuts = describe_cuts({"": self.results.findings})
         return [headline, *shown, describe_ignored(self.matches), self.signature, *cuts]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return everything as plain values, the content of the JSON document; the keys are documented and stable."""
         results, ignored, parts = self.results, self.matches.ignored_counts, self.parts
         return {
@@ -313,7 +314,7 @@ class Analyses(ReportWriter, Document):
         return [pair for both in near for pair in self.comparison if set(pair.names) == both]
 
     @cached_property
-    def suspicious(self) -> list[dict[str, Any]]:
+    def suspicious(self) -> list[SuspicionRow]:
         """Annotations that look wrong to any detector; of one annotation the largest suspicion."""
         merged = merge_suspicions(list(self.systems.values()))[:MOST_IN_JSON]
         return [detector.suspicious.suspicion_dict(one) for detector, one in merged]
@@ -357,7 +358,7 @@ class Analyses(ReportWriter, Document):
         axes.set(xlim=(0, 1), xlabel="AP and cost of each error type")
         axes.legend(frameon=False, fontsize=8, ncols=4, loc="lower left", bbox_to_anchor=(0, 1), handlelength=1)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return everything as plain values, the content of the JSON document; the keys are documented and stable."""
         return {
             "protocol": self.first.results.protocol,

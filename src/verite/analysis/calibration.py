@@ -12,10 +12,11 @@ stands what a calibrated detector with as many predictions of the same confidenc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, isnan, lgamma, log, log1p, nan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
+    from verite.files import JsonObject
     from verite.model.tables import Part
     from verite.signature import Signature
 
@@ -237,6 +239,18 @@ def detection_ece(values: Floats, correct: NDArray[Any], bins: int, fewest: int 
     return float(gap[kept].sum() / len(values)), float(count[kept].sum() / len(values))
 
 
+class ReliabilityBin(TypedDict):
+    """A bin of confidences: their mean, and the share of true positives with its 95 % interval; keys as in JSON."""
+
+    low: float
+    high: float
+    preds: int
+    confidence: float
+    right: float
+    right_low: float
+    right_high: float
+
+
 class Calibration(AnalysisPart):
     """Calibration errors of each class, their mean, and those of all predictions pooled; and a reliability table.
 
@@ -332,7 +346,20 @@ class Calibration(AnalysisPart):
         return {key: mean_present([one[key] for one in self.labels.values()]) for key in keys} if self.labels else {}
 
     def fill(self, rows: Ints, *, quantile: bool) -> Bins:
-        """Fill bins with predictions."""
+        """Fill bins with predictions.
+
+        Parameters
+        ----------
+        rows
+            Predictions that count at this IoU threshold: true and false positives, not the ignored ones.
+        quantile
+            Bins of equally many predictions instead of equal width.
+
+        Returns
+        -------
+        Bins
+            Mean confidence and precision of each bin, the points of a reliability diagram.
+        """
         confidence = self.matches.confidence[rows]
         edges = quantile_edges(confidence) if quantile else equal_edges(BINS)
         return Bins.of(confidence, self.matches.is_tp[rows], edges)
@@ -370,7 +397,22 @@ class Calibration(AnalysisPart):
         }
 
     def localization_errors(self, rows: Ints, overlap: Floats, is_tp: Bools) -> tuple[float, float]:
-        """Return LaECE and LaACE: the distance of confidence to IoU, in bins and one by one; false positives have 0."""
+        """Return LaECE and LaACE: the distance of confidence to IoU, in bins and one by one; false positives have 0.
+
+        Parameters
+        ----------
+        rows
+            Predictions that count.
+        overlap
+            IoU of each prediction with its match, NaN without one.
+        is_tp
+            Which predictions are true positives.
+
+        Returns
+        -------
+        tuple[float, float]
+            LaECE and LaACE, both 0 where the confidence equals the IoU.
+        """
         confidence = self.matches.confidence[rows]
         reached = np.where(is_tp[rows], np.nan_to_num(overlap[rows]), 0.0)
         edges = equal_edges(LOCATED_BINS)
@@ -379,7 +421,7 @@ class Calibration(AnalysisPart):
         return float(np.abs(gaps).sum() / len(rows)), float(np.abs(confidence - reached).mean())
 
     @cached_property
-    def reliability(self) -> list[dict[str, Any]]:
+    def reliability(self) -> list[ReliabilityBin]:
         """One row per bin of all predictions: confidence, and share of true positives with its 95 % interval."""
         if self.absent:
             return []
@@ -394,8 +436,8 @@ class Calibration(AnalysisPart):
         ):
             inside = rows[at == k]
             between = matches.pred_share_interval(inside[matches.is_tp[inside]], inside)
-            found.append({"low": low, "high": high, "preds": int(count), "confidence": confidence, "right": share,
-                          "right_low": between[0], "right_high": between[1]})  # fmt: skip
+            found.append(ReliabilityBin(low=low, high=high, preds=int(count), confidence=confidence, right=share,
+                                        right_low=between[0], right_high=between[1]))  # fmt: skip
         return found
 
     @cached_property
@@ -455,7 +497,8 @@ class Calibration(AnalysisPart):
         """Return the reliability table, one row per bin."""
         names = [f"{one['low']:.2f}–{one['high']:.2f}" for one in self.reliability]
         keys = {"preds": "preds", "confidence": "confidence", "right": "right", "from": "right_low", "to": "right_high"}
-        return Table.of("bin", names, {h: [one[key] for one in self.reliability] for h, key in keys.items()})
+        rows: list[Mapping[str, Any]] = [*self.reliability]
+        return Table.of("bin", names, {head: [row[key] for row in rows] for head, key in keys.items()})
 
     def class_table(self) -> Table:
         """Return one row per class."""
@@ -509,7 +552,7 @@ class Calibration(AnalysisPart):
         self.set_title(axes, self.absent or f"ECE {error:.3f}")
         axes.legend(frameon=False, fontsize=8, loc="upper left")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return means, pooled errors, bins, remedies and classes; or why there are none."""
         if self.absent:
             return {"signature": str(self.signature), "absent": self.absent}

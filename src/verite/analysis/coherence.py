@@ -128,7 +128,7 @@ def spearman(a: Floats, b: Floats) -> float:
     return round(float(x @ y / scale), 12) if scale > 0 else float("nan")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Coherence(Display):
     """Coherence of the predictions of each image.
 

@@ -12,7 +12,7 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from math import ceil, isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -35,12 +35,13 @@ from verite.statistics.mcnemar import mcnemar_exact, sign_flip_exact
 from verite.statistics.multiple_comparisons import TIE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
 
     from verite.analysis.analyse import Analysis
     from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
+    from verite.files import JsonObject
     from verite.leaderboards.audit import AuditRow
     from verite.model.annotations import Annotations
     from verite.model.tables import Part
@@ -51,6 +52,17 @@ MATCHED, MISSED = 0, len(TYPES)
 SHOWN = 5  # classes on the screen
 SAME_PLACE = 0.5  # IoU of two predictions of the same missing object
 MOST_AUDITED = 1000  # suspicions whose influence on the lead is computed
+
+
+class ClassDifference(TypedDict):
+    """AP of a class for both detectors, with a bootstrap also a 95 % interval; the keys are those of JSON."""
+
+    label: str
+    first: float
+    second: float
+    difference: float
+    low: float
+    high: float
 
 
 class DetectorPair(Document):
@@ -170,7 +182,7 @@ class DetectorPair(Document):
         return count_unshared(self.one, self.two), count_unshared(self.two, self.one)
 
     @cached_property
-    def labels(self) -> list[dict[str, Any]]:
+    def labels(self) -> list[ClassDifference]:
         """AP of each class and its difference, with a 95 % bootstrap interval where images are resampled."""
         one, two = self.one.errors.label_ap, self.two.errors.label_ap
         present = [self.matches.names[k] for k in self.matches.present]
@@ -183,8 +195,8 @@ class DetectorPair(Document):
                 for name, column in zip(present, np.asarray(second - first).T, strict=True)
             ]
         return [
-            {"label": name, "first": one[name], "second": two[name], "difference": two[name] - one[name],
-             "low": low, "high": high}
+            ClassDifference(label=name, first=one[name], second=two[name], difference=two[name] - one[name],
+                            low=low, high=high)
             for name, (low, high) in zip(present, between, strict=True)
         ]  # fmt: skip
 
@@ -243,7 +255,10 @@ class DetectorPair(Document):
         rows = sorted(self.labels, key=lambda one: -abs(one["difference"]))[:most]
         keys = {self.names[0]: "first", self.names[1]: "second", "difference": "difference"}
         keys |= {} if self.bootstrap is None else {"from": "low", "to": "high"}
-        return Table.of("class", [one["label"] for one in rows], {h: [one[k] for one in rows] for h, k in keys.items()})
+        found: list[Mapping[str, object]] = [*rows]
+        return Table.of(
+            "class", [row["label"] for row in rows], {h: [one[k] for one in found] for h, k in keys.items()}
+        )
 
     def migration_table(self) -> Table:
         """Return how many ground truths have which outcome under both detectors."""
@@ -292,7 +307,7 @@ class DetectorPair(Document):
         axes.set_title(" and ".join(names))
         axes.legend(frameon=False, fontsize=8, loc="best")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return all differences as plain values."""
         return {
             "signature": str(self.signature),
@@ -349,7 +364,7 @@ def count_unshared(one: Analysis, two: Analysis) -> int:
         matches.rules, thresholds=(matches.thresholds[matches.main_threshold],), ranges=(EVERY_AREA,),
         limits=(UNLIMITED,), recalls=(), image_limit=0, ignored=(), shared=(),
     )  # fmt: skip
-    offsets = Evaluation(others, wrong, rules, matches.evaluation.threads).stages.candidates[0]
+    offsets = Evaluation(others, wrong, rules, matches.evaluation.threads).layout.candidates[0]
     return int((np.diff(offsets) == 0).sum())
 
 
@@ -407,7 +422,20 @@ def merge_suspicions(detectors: Sequence[Analysis]) -> list[tuple[Analysis, Susp
 
 
 def box_iou(one: Any, other: Any) -> float:
-    """IoU of two boxes x1, y1, x2, y2."""
+    """IoU of two boxes x1, y1, x2, y2.
+
+    Parameters
+    ----------
+    one
+        x1, y1, x2, y2 of a box.
+    other
+        Those of the other box.
+
+    Returns
+    -------
+    float
+        Intersection over union; 0 for two empty boxes.
+    """
     sides = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
     both = float(np.prod(np.maximum(sides, 0)))
     return both / max(float(np.prod(one[2:] - one[:2]) + np.prod(other[2:] - other[:2])) - both, 1e-300)

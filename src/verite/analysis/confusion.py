@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import numpy as np
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from verite.analysis.analyse import Analysis
     from verite.analysis.matches import AnalysisMatches, Bools, Ints
+    from verite.files import JsonObject
     from verite.model.tables import Part
     from verite.signature import Signature
 
@@ -155,6 +156,20 @@ def confusion_by_threshold(
         before = now
 
 
+class ConfusedPair(TypedDict):
+    """Ground truths of one class that are matched to predictions of another; the keys are those of JSON."""
+
+    truth: str
+    pred: str
+    count: int
+    truths: int  # ground truths of the class
+    share: float  # count / truths, with its 95 % interval
+    low: float
+    high: float
+    back: int  # confusions the other way round
+    p: float  # that both directions are equally frequent
+
+
 class Confusion(AnalysisPart):
     """Ground truths by row, predictions by column; the last column counts missed objects, the last row background.
 
@@ -272,7 +287,7 @@ class Confusion(AnalysisPart):
         columns = {name: self.matrix[:, i].tolist() for i, name in enumerate([*self.labels, MISSED])}
         return Table.of("truth \\ pred", [*self.labels, NOTHING], columns)
 
-    def pairs(self, most: int | None = None) -> list[dict[str, Any]]:
+    def pairs(self, most: int | None = None) -> list[ConfusedPair]:
         """Return confused pairs of classes, the most frequent first.
 
         Each has its share of the ground truths with its 95 % interval (clustered Wilson, images as units), how often
@@ -296,13 +311,26 @@ class Confusion(AnalysisPart):
             units = (matches.count_units(matches.truth.image[rows]) for rows in (there, here))
             p_value = sign_flip_exact(np.subtract(*units))
             found.append(
-                {"truth": self.labels[i], "pred": self.labels[j], "count": count, "truths": int(totals[i]),
-                 "share": count / int(totals[i]), "low": low, "high": high, "back": back, "p": p_value}
+                ConfusedPair(truth=self.labels[i], pred=self.labels[j], count=count, truths=int(totals[i]),
+                             share=count / int(totals[i]), low=low, high=high, back=back, p=p_value)
             )  # fmt: skip
         return found
 
     def confused_truths(self, label: int, predicted: int) -> Bools:
-        """Which ground truths of a class are matched to a prediction of another class."""
+        """Which ground truths of a class are matched to a prediction of another class.
+
+        Parameters
+        ----------
+        label
+            Class of the ground truth.
+        predicted
+            Class of the prediction that covers it.
+
+        Returns
+        -------
+        Bools
+            A flag per ground-truth object.
+        """
         found = np.zeros(len(self.matches.truth), dtype=np.bool_)
         rows = self.partner[self.is_kept & (self.partner >= 0) & (self.matches.pred_label == predicted)]
         found[rows[self.matches.truth_label[rows] == label]] = True
@@ -311,9 +339,9 @@ class Confusion(AnalysisPart):
     def sentences(self, most: int = SHOWN) -> list[str]:
         """Return the most frequent confusions in words."""
         return [
-            f"{one['truth']} → {one['pred']}: {one['count']:,} of {one['truths']:,} ({100 * one['share']:.1f} %, 95 % "
-            f"CI {100 * one['low']:.1f}–{100 * one['high']:.1f}); {one['pred']} → {one['truth']}: {one['back']:,} "
-            f"(p = {one['p']:.2g})"
+            f"{one['truth']} misclassified as {one['pred']}: {one['count']:,} of {one['truths']:,} "
+            f"({100 * one['share']:.1f} %, 95 % CI {100 * one['low']:.1f}–{100 * one['high']:.1f}); "
+            f"{one['pred']} as {one['truth']}: {one['back']:,} (p = {one['p']:.2g})"
             for one in self.pairs(most)
         ]
 
@@ -383,7 +411,7 @@ class Confusion(AnalysisPart):
         at = self.matches.words.at(self.matches.iou)
         self.set_title(axes, f"confusion{few}\nat {at}, {self.describe_threshold()}")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the matrix and the confused pairs."""
         threshold = self.confidence
         return {
@@ -398,7 +426,20 @@ class Confusion(AnalysisPart):
 
 
 def divide(counts: Ints, totals: Ints) -> NDArray[np.float64]:
-    """Divide counts by totals; NaN where the total is 0."""
+    """Divide counts by totals; NaN where the total is 0.
+
+    Parameters
+    ----------
+    counts
+        Cells of a confusion matrix.
+    totals
+        The sum of the row or column of each cell.
+
+    Returns
+    -------
+    NDArray[np.float64]
+        Shares from 0 to 1.
+    """
     shares = np.full(counts.shape, np.nan)
     np.divide(counts, totals, out=shares, where=totals > 0)
     return shares

@@ -19,7 +19,7 @@ from verite import _core
 from verite.analysis.part import AnalysisPart, PartRecord, describe_ignored, part_signature
 from verite.evaluation.evaluation import RIGHT
 from verite.model.tables import Bar, Table
-from verite.plotting import COLOURS
+from verite.plotting import COLOURS, ERROR_COLOURS
 from verite.settings import Number, Option, Settings
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from verite.analysis.analyse import Analysis
     from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints, Rows
     from verite.analysis.part import ImageBootstrap
+    from verite.files import JsonObject
     from verite.model.tables import Part
     from verite.signature import Signature
 
@@ -52,7 +53,7 @@ SHOWN_CLASSES = 10  # on the screen of all parts
 
 @dataclass(frozen=True, eq=False)
 class ErrorTypes:
-    """The error type of every prediction and the missed ground truths at one IoU threshold.
+    """The error type of every prediction, and the missed objects, at one IoU threshold.
 
     `rank`, `is_tp`, `kind`, `target` and `is_fixed` have one value per prediction, `is_matched` and `is_missed` one per
     ground truth.
@@ -80,12 +81,12 @@ class Costs:
     """AP and costs of every class at one IoU threshold, [class] or [class, type]; NaN for classes without ground truth.
 
     `false_positives` and `false_negatives` are TIDE's special errors: AP gained if all true positives ranked first, and
-    if only the matched ground truths existed.
+    if only the matched ground-truth objects existed.
     """
 
-    base: Floats
-    cost: Floats
-    alone: Floats
+    base: Floats  # AP as it is
+    cost: Floats  # Shapley value of each type
+    alone: Floats  # AP gained if only this type is fixed
     false_positives: Floats
     false_negatives: Floats
 
@@ -189,6 +190,7 @@ def f1_of_fixed_sets(matches: AnalysisMatches, types: ErrorTypes) -> Floats:
     right = matches.count_classes(matches.pred_label[types.is_tp])
     wrong = np.stack([matches.count_classes(matches.pred_label[types.kind == k]) for k in range(MISSED)], axis=1)
     missed = matches.count_classes(matches.truth_label[types.is_missed])
+    # Bit 1 of a set is the type class, bit 2 localization: 3 are objects that a fix of either would detect.
     fixable = (types.target >= 0) & ~types.is_matched[types.target]
     by = np.zeros(len(types.is_matched), dtype=np.int64)  # for each ground truth the types of its fixable errors
     np.bitwise_or.at(by, types.target[fixable], 1 << types.kind[fixable].astype(np.int64))
@@ -248,7 +250,7 @@ class Errors(AnalysisPart):
         return dict(first.signature)["iou"] == dict(results.signature)["iou"]
 
     @cached_property
-    def deviation(self) -> dict[str, Any] | None:
+    def deviation(self) -> JsonObject | None:
         """Standard deviation of AP over bootstrap resamples; None without resamples.
 
         `bias`, the mean of the resamples minus AP, is deprecated: it is a quarter of what it looks like.
@@ -366,24 +368,26 @@ class Errors(AnalysisPart):
         """Draw two bars per error type: its cost, and the gain of fixing it alone."""
         types = list(self.cost)
         at = np.arange(len(types))
-        axes.barh(
-            at - 0.2, list(self.cost.values()), 0.38, color=COLOURS[0], label=f"cost (adds up to 1 − {self.score})"
-        )
-        axes.barh(at + 0.2, list(self.alone.values()), 0.38, color=COLOURS[4], label="fixed alone (TIDE)")
-        for i, cost in enumerate(self.cost.values()):
-            axes.text(cost, i - 0.2, f" {cost:.3f}", va="center", fontsize=8)
+        colours = [ERROR_COLOURS[kind].light if kind in ERROR_COLOURS else COLOURS[0] for kind in types]
+        cost, alone = list(self.cost.values()), list(self.alone.values())
+        axes.barh(at - 0.2, cost, 0.38, color=colours, label=f"cost (adds up to 1 − {self.score})")
+        axes.barh(at + 0.2, alone, 0.36, color="none", edgecolor=colours, lw=1.5, label="fixed alone (TIDE)")
+        for i, value in enumerate(cost):
+            axes.text(value, i - 0.2, f" {value:.3f}", va="center", fontsize=8)
         axes.margins(x=0.12)
         axes.set_yticks(at, types)
         axes.set(xlabel=self.score, ylim=(len(types) - 0.5, -0.5))
         self.set_title(axes, f"{self.score} {self.base:.3f}, lost {1 - self.base:.3f}")
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=8, loc="best")
+        legend = axes.legend(frameon=False, fontsize=8, loc="best")
+        for filled, handle in zip((True, False), legend.get_patches(), strict=True):  # each type has its own colour
+            handle.set(facecolor="0.45" if filled else "none", edgecolor="0.45")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return costs, gains and counts, in total and per class."""
         special = self.mean(self.label_special)
         counts, names = self.label_counts, self.matches.names
-        classes: dict[str, dict[str, Any]] = {}
+        classes: dict[str, JsonObject] = {}
         for k in np.flatnonzero(self.matches.truth_counts.astype(np.bool_) | counts.any(axis=1)).tolist():
             truths = int(self.matches.truth_counts[k])
             classes[names[k]] = {
@@ -432,6 +436,7 @@ class F1Errors(Errors):
         self.label_base, self.label_cost, self.label_alone, self.label_special = (
             one[:-1] for one in (base, cost, alone, special)
         )
+        # Values of all classes together, for `mean`, by the array [class, type] that it is given.
         self.together: dict[int, list[float]] = {
             id(of): one[-1].tolist()
             for of, one in ((self.label_cost, cost), (self.label_alone, alone), (self.label_special, special))

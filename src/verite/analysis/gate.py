@@ -11,17 +11,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verite.analysis.analyse import Analysis
 from verite.analysis.parts import analyse_settings
-from verite.errors import BadParameter, ReadError, did_you_mean, excerpt, one_line
+from verite.errors import BadParameter, ReadError, did_you_mean, excerpt, one_line, spell_option
 from verite.evaluation.results import MatchedResults
 from verite.files import find_path
 from verite.model.comparison import MOST_BESIDE, Comparison, check_alike, distinct_names
 from verite.model.results import Results, to_json
 from verite.model.tables import Change, Display, Part, Table, show_cell
 from verite.signature import Signature
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 SHOWN_CLASSES = 5  # of the largest drop, and of the lowest score
 
@@ -132,7 +135,7 @@ def read_saved(path: str | Path) -> Saved:
     try:
         return Saved.of(document)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
-        expected = "results that --save or --json wrote"
+        expected = "results that verite wrote as JSON"
         raise ReadError(
             path, expected=expected, found="another document", remedy="verite coco TRUTH PRED --save FILE"
         ) from None
@@ -170,7 +173,23 @@ class SavedComparison(Display):
         )
 
     def side_by_side(self, key: str, pairs: Mapping[str, tuple[float, float]], title: str = "") -> Table:
-        """Return both values of each key, and their difference."""
+        """Return both values of each key, and their difference.
+
+        Parameters
+        ----------
+        key
+            Heading of the first column.
+        pairs
+            Value of the base and of the new result, by name of the row.
+        title
+            Title of the table.
+
+        Returns
+        -------
+        Table
+            A table of three columns. Differences of scores for which higher is better are marked as gains and
+            losses.
+        """
         old, new = ([pair[i] for pair in pairs.values()] for i in range(2))
         kind = Change if self.base.signature.name in HIGHER_IS_BETTER else float
         columns = {self.names[0]: old, self.names[1]: new, "difference": [kind(b - a) for a, b in pairs.values()]}
@@ -181,7 +200,7 @@ class SavedComparison(Display):
         fallen = self.fallen()
         return [self.table(), *([fallen] if fallen else []), self.base.signature]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return every score of both results."""
         scores = {key: {"base": a, "new": b, "difference": float(d)} for key, a, b, d in self.table().rows}
         return {"signature": str(self.base.signature), "base": self.names[0], "new": self.names[1], "scores": scores}
@@ -273,7 +292,9 @@ class Requirement:
         if not self.has_base:
             return self.compare(value, self.number, "")
         if base is None:
-            raise BadParameter(f"require: expected a base for {self.text!r}, found none; name it with --base FILE")
+            raise BadParameter(
+                f"require: expected a base for {self.text!r}, found none; name it with {spell_option('base')}"
+            )
         old = self.look_up(base)
         limit, about = old + self.number, f" (base {show_cell(old)})"
         if interval is None:
@@ -288,7 +309,22 @@ class Requirement:
         return Decision(is_met, f"{'met, not significantly missed' if is_met else 'not met'}: {rest}")
 
     def compare(self, value: float, limit: float, about: str) -> Decision:
-        """Compare a value with its limit; an absent value meets no requirement."""
+        """Compare a value with its limit; an absent value meets no requirement.
+
+        Parameters
+        ----------
+        value
+            The score or difference found; NaN if it is absent.
+        limit
+            The number in the requirement, or the one it refers to.
+        about
+            What is said behind the limit, such as where it comes from.
+
+        Returns
+        -------
+        Decision
+            Whether it is met, and the line that is printed.
+        """
         is_met = not isnan(limit) and SIGNS[self.sign](value, limit)
         found = f"{self.what} {show_cell(value)}, expected {self.sign} {show_cell(limit)}{about}"
         return Decision(is_met, f"{'met' if is_met else 'not met'}: {self.text}: found {found}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from verite.analysis.matches import AnalysisMatches
+    from verite.files import JsonObject
     from verite.model.tables import Part
     from verite.signature import Signature
 
@@ -115,7 +116,7 @@ class LRP(AnalysisPart):
         return (
             f"Optimal LRP error {show_cell(mean.olrp)}, each class at its own confidence threshold: mean "
             f"1 − {words.overlap} of true positives {show_cell(mean.loc)}, false positives {show_cell(mean.fp)} of "
-            f"predictions, missed {show_cell(mean.fn)} of ground truths"
+            f"predictions, missed {show_cell(mean.fn)} of objects"
         )
 
     def summary(self) -> list[Part]:
@@ -141,7 +142,7 @@ class LRP(AnalysisPart):
         self.set_title(axes, f"optimal LRP {self.mean.olrp:.3f}")
         axes.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the mean and every class."""
         return {
             "signature": str(self.signature),

@@ -304,11 +304,11 @@ class AnalysisMatches:
         is_partial = self.results.protocol == "openimages" and self.rules.similarity == "mask"
         rows = np.flatnonzero(self.counted_truth).astype(np.int32) if is_partial else None
         truth = self.truth if rows is None else self.truth.take(rows)
-        stages = Evaluation(truth, side, rules, self.evaluation.threads).stages
-        offsets, at, overlap = stages.candidates
-        found = stages.truths[0][at]
+        layout = Evaluation(truth, side, rules, self.evaluation.threads).layout
+        offsets, at, overlap = layout.candidates
+        found = layout.truths[0][at]
         found = found if rows is None else rows[found]
-        others = np.repeat(stages.preds[0], np.diff(offsets))
+        others = np.repeat(layout.preds[0], np.diff(offsets))
         kept = self.counted_truth[found] & ~np.isnan(overlap)
         return found[kept], others[kept], overlap[kept]
 
@@ -379,13 +379,40 @@ class AnalysisMatches:
         return np.bincount(self.unit_of_image[images], minlength=int(self.unit_of_image.max(initial=-1)) + 1)
 
     def truth_share_interval(self, hits: NDArray[Any], trials: NDArray[Any]) -> tuple[float, float]:
-        """95 % clustered Wilson interval of a share of ground truths, both given by rows or flags; units are images."""
+        """95 % clustered Wilson interval of a share of ground truths, both given by rows or flags; units are images.
+
+        Parameters
+        ----------
+        hits
+            Ground-truth objects with the property, such as those found.
+        trials
+            Ground-truth objects looked at.
+
+        Returns
+        -------
+        tuple[float, float]
+            Lower and upper end. Objects of one image are not independent: with strong clustering the interval is
+            wider.
+        """
         images = self.truth.image
         counts = self.count_units(images[hits]), self.count_units(images[trials])
         return clustered_wilson(*counts, default_effect=self.design_effects[0])
 
     def pred_share_interval(self, hits: NDArray[Any], trials: NDArray[Any]) -> tuple[float, float]:
-        """95 % clustered Wilson interval of a share of predictions, both given by rows or flags; units are images."""
+        """95 % clustered Wilson interval of a share of predictions, both given by rows or flags; units are images.
+
+        Parameters
+        ----------
+        hits
+            Predictions with the property, such as true positives.
+        trials
+            Predictions looked at.
+
+        Returns
+        -------
+        tuple[float, float]
+            Lower and upper end, with the clustering of predictions by image allowed for.
+        """
         images = self.pred.image
         counts = self.count_units(images[hits]), self.count_units(images[trials])
         return clustered_wilson(*counts, default_effect=self.design_effects[1])

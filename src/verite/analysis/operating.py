@@ -7,10 +7,11 @@ metric (CPM).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy as np
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
     from verite.analysis.part import ImageBootstrap
+    from verite.files import JsonObject
     from verite.model.tables import Part
     from verite.signature import Signature
 
@@ -38,6 +40,30 @@ class OperatingSettings(Settings):
 FROC = (1 / 8, 1 / 4, 1 / 2, 1.0, 2.0, 4.0, 8.0)  # false positives per image
 SPLITS = 20  # random halvings of the images
 ROOM, MORE = 1.5, 1000  # the part of the ranking that is searched first: this factor, and so many more
+
+
+class OperatingPoint(TypedDict):
+    """Everything at one confidence threshold; the keys are those of the JSON document. NaN where nothing is kept."""
+
+    confidence: float
+    precision: float
+    recall: float
+    f: float  # Fβ
+    fp_per_image: float
+    tp: int
+    fp: int
+    fn: int
+    intervals: NotRequired[dict[str, list[float]]]  # 95 %, of a class: precision, recall and, with a bootstrap, f
+
+
+class MacroPoint(TypedDict):
+    """Means over the classes at one confidence threshold; false positives per image are those of all classes."""
+
+    confidence: float
+    precision: float
+    recall: float
+    f: float
+    fp_per_image: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +115,7 @@ class ConfidenceSweep:
         kept = int(np.searchsorted(-self.confidence, -confidence, side="right"))
         return kept - 1 if kept else None
 
-    def point(self, at: int | None, beta: float = 1.0) -> dict[str, Any]:
+    def point(self, at: int | None, beta: float = 1.0) -> OperatingPoint:
         """Return everything at one position, as the JSON document has it; None: no prediction is kept."""
         if at is None:
             none = 0.0 if self.truths else nan
@@ -193,33 +219,38 @@ class Operating(AnalysisPart):
         found = {self.matches.names[k]: one.point(self.best_of(one)) for k, one in self.labels.items()}
         return {name: point["confidence"] for name, point in found.items() if point["tp"]}
 
-    def documents(self) -> dict[str, Any]:
+    def documents(self) -> dict[str, object]:
         """Return the thresholds, which every command takes as `--confidence thresholds.json`."""
         return {"thresholds.json": self.thresholds}
 
-    def macro_at(self, confidence: float) -> dict[str, float]:
+    def macro_at(self, confidence: float) -> MacroPoint:
         """Return means over the classes at one confidence; precision over those that keep a prediction."""
         points = [one.point(one.at(confidence), self.beta) for one in self.labels.values()]
-        means = {key: mean_present([p[key] for p in points]) for key in ("precision", "recall", "f")}
         kept = self.micro.point(self.micro.at(confidence))
-        return {"confidence": confidence, **means, "fp_per_image": kept["fp_per_image"]}
+        return MacroPoint(
+            confidence=confidence,
+            precision=mean_present([point["precision"] for point in points]),
+            recall=mean_present([point["recall"] for point in points]),
+            f=mean_present([point["f"] for point in points]),
+            fp_per_image=kept["fp_per_image"],
+        )
 
-    def at_precision(self, least: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
+    def at_precision(self, least: float, one: ConfidenceSweep | None = None) -> OperatingPoint:
         """Return the point of highest recall among those of at least this precision."""
         one = one or self.micro
         return one.point(one.best(one.recall, one.precision >= least), self.beta)
 
-    def at_recall(self, least: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
+    def at_recall(self, least: float, one: ConfidenceSweep | None = None) -> OperatingPoint:
         """Return the point of highest precision among those of at least this recall."""
         one = one or self.micro
         return one.point(one.best(one.precision, one.recall >= least), self.beta)
 
-    def at_false(self, most: float, one: ConfidenceSweep | None = None) -> dict[str, Any]:
+    def at_false(self, most: float, one: ConfidenceSweep | None = None) -> OperatingPoint:
         """Return the point of highest recall among those with at most so many false positives per image."""
         one = one or self.micro
         return one.point(one.best(one.recall, one.per_image <= most), self.beta)
 
-    def goals(self) -> dict[str, dict[str, Any]]:
+    def goals(self) -> dict[str, OperatingPoint]:
         """Return the best micro points that meet a usual requirement."""
         return {
             "precision >= 0.9": self.at_precision(0.9),
@@ -311,7 +342,20 @@ class Operating(AnalysisPart):
         )
 
     def has_best(self, half: ConfidenceSweep, images: Bools) -> bool:
-        """Whether no threshold beyond the last one of a sweep can be better, even if everything there were a TP."""
+        """Whether no threshold beyond the last one of a sweep can be better, even if everything there were a TP.
+
+        Parameters
+        ----------
+        half
+            Sweep over the confidence thresholds of one half of the images, which may have been cut off.
+        images
+            The images of that half.
+
+        Returns
+        -------
+        bool
+            Whether the best F-measure is among the thresholds swept.
+        """
         if not len(half.tp):
             return False
         tp, square = int((self.matches.is_tp & images[self.matches.pred.image]).sum()), self.beta**2
@@ -378,8 +422,9 @@ class Operating(AnalysisPart):
         """Return one row per class at its best threshold, the lowest F first, and the macro means at their best one."""
         points = {self.matches.names[k]: one.point(self.best_of(one), self.beta) for k, one in self.labels.items()}
         order = sorted(points, key=lambda name: points[name]["f"])
-        columns = {head: [points[name][key] for name in order] for head, key in self.heads.items()}
-        mean = self.macro_at(self.confidence)
+        rows: list[Mapping[str, object]] = [points[name] for name in order]
+        columns = {head: [row[key] for row in rows] for head, key in self.heads.items()}
+        mean: Mapping[str, object] = self.macro_at(self.confidence)
         return Table.of("class", order, columns, mean={h: mean[k] for h, k in self.heads.items() if k in mean})
 
     def froc_table(self) -> Table:
@@ -403,7 +448,8 @@ class Operating(AnalysisPart):
             f"Best macro-{f} {mean['f']:.3f} at confidence ≥ {self.confidence:.4g}: micro precision "
             f"{kept['precision']:.3f}{ends['precision']}, recall {kept['recall']:.3f}{ends['recall']}{level}, "
             f"{kept['fp_per_image']:.3g} false positives per image. Micro-{f} at a threshold chosen on half of the "
-            f"images {self.held_out:.3f}, on all of them {np.nanmax(self.micro.f(self.beta)):.3f}"
+            f"images {self.held_out:.3f}, on all of them {np.nanmax(self.micro.f(self.beta)):.3f}. "
+            f"Log-average miss rate (MR⁻²) of all classes together {self.lamr:.3f}"
         )
 
     def summary(self) -> list[Part]:
@@ -431,10 +477,10 @@ class Operating(AnalysisPart):
         self.set_title(axes, "FROC")
         axes.legend(frameon=False, fontsize=8, loc="lower right")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return micro, macro and class points, FROC, and intervals."""
         between = self.intervals(self.confidence) if not isnan(self.confidence) else {}
-        froc: dict[str, Any] = {"fp_per_image": list(FROC), "recall": self.froc, "CPM": self.cpm, "LAMR": self.lamr}
+        froc: JsonObject = {"fp_per_image": list(FROC), "recall": self.froc, "CPM": self.cpm, "LAMR": self.lamr}
         if self.froc_intervals is not None:
             each, mean = self.froc_intervals
             froc |= {"recall_intervals": [list(values) for values in each], "CPM_interval": list(mean)}
@@ -458,7 +504,22 @@ class Operating(AnalysisPart):
 
 
 def weighted_sweep(matches: AnalysisMatches, rows: Ints, weight: Floats) -> tuple[Floats, Floats]:
-    """True and false positives at each distinct confidence, every image counted `weight` times."""
+    """True and false positives at each distinct confidence, every image counted `weight` times.
+
+    Parameters
+    ----------
+    matches
+        Predictions with their outcome at one IoU threshold.
+    rows
+        Predictions by falling confidence.
+    weight
+        How often each image counts, as in a bootstrap resample.
+
+    Returns
+    -------
+    tuple[Floats, Floats]
+        Cumulative counts at the last prediction of each run of equal confidences: a threshold cannot separate ties.
+    """
     ends = ends_of_runs(matches.confidence[rows])
     counted, is_tp = weight[matches.pred.image[rows]], matches.is_tp[rows]
     tp = np.cumsum(np.where(is_tp, counted, 0.0))[ends]

@@ -39,7 +39,7 @@ def parameter_of(name: str) -> tuple[str, float | str]:
     return ("run", float(numbers[-1])) if numbers else ("run", name)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ParameterSweep(Display):
     """A score by setting, with 95 % intervals, and the honest score of the best setting.
 

@@ -30,14 +30,17 @@ if TYPE_CHECKING:
 
     from verite.analysis.analyse import Analysis
     from verite.analysis.matches import AnalysisMatches, Floats
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
     from verite.model.tables import Part as Content
     from verite.model.tables import Table
     from verite.settings import Settings
 
 REVISION = "1"  # of the definitions of a part, in its signature
-# Parts whose numbers changed: intervals allow for objects of one image, tests have images as units.
-REVISIONS = dict.fromkeys(("operating", "confusion", "calibration", "slices", "suspicious", "comparison"), "2")
+# Parts whose numbers changed. 2: intervals allow for objects of one image, tests have images as units. 3: the variance
+# of intervals is the jackknife's, their degrees of freedom follow the effective number of images.
+REVISIONS = dict.fromkeys(("operating", "confusion", "calibration", "slices"), "3")
+REVISIONS |= dict.fromkeys(("suspicious", "comparison"), "2")
 LEVEL = 0.95  # of confidence intervals
 IMAGES = "images"  # the bootstrap resamples single images
 
@@ -228,7 +231,7 @@ class ImageBootstrap:
         groups = None if self.groups is None else sampled_units(self.truth.images, self.groups).count
         return difference_interval(value, resampled, LEVEL, groups)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         """Return number, seed and unit of the resamples, as the JSON document has them."""
         return {"draws": self.count, "seed": self.seed, "resample": self.unit}
 

@@ -114,7 +114,7 @@ class BootstrapSettings(Settings):
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """All parts; and resamples where `resample` says of what."""
         unit = given.get("resample")
-        found: dict[str, Any] = {"only": tuple(REGISTRY)}
+        found: dict[str, object] = {"only": tuple(REGISTRY)}
         if unit is not None and not (isinstance(unit, str) and unit == NONE):
             found["draws"] = LeaderboardSettings.draws.default
         return found

@@ -274,7 +274,24 @@ def find_label_group(matches: AnalysisMatches, edges: Edges | None) -> Property 
 
 
 def property_of_images(matches: AnalysisMatches, name: str, values: list[Any], edges: Edges | None) -> Property:
-    """Return a property from one value per image, such as a column of a metadata table."""
+    """Return a property from one value per image, such as a column of a metadata table.
+
+    Parameters
+    ----------
+    matches
+        Matched objects of the evaluation.
+    name
+        Name of the property, such as `weather`.
+    values
+        The value of every image; None where it is not known.
+    edges
+        Limits between the bins of a number; None to choose them.
+
+    Returns
+    -------
+    Property
+        The bin of every ground-truth object and image, with a note on images left out.
+    """
     truths_per_image = np.bincount(matches.truth.image[matches.counted_truth], minlength=len(values))
     bins, of_images, note = bin_values(values, truths_per_image, edges)
     if missing := int((of_images < 0).sum()):

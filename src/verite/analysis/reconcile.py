@@ -27,6 +27,7 @@ from verite.protocols.coco import LIMITS, THRESHOLDS
 if TYPE_CHECKING:
     from verite.analysis.reconcile_search import Attempt
     from verite.evaluation.prepare import Checks
+    from verite.files import JsonObject
     from verite.formats import Readable
 
 OVERALL = ("all", "mean", "average", "avg", "overall", "map", "total")  # rows of a table that are no class
@@ -36,7 +37,7 @@ SHARED = ("AP", "AP50", "AP75", "APs", "APm", "APl", "mAP", "P", "R", "F1")  # n
 SYNONYMS = {theirs.lower(): ours for tool in TOOLS.values() for theirs, ours in tool.scores.items() if theirs != "mAP"}
 SAME = 1e-12  # scores this close differ only in the order of summation
 # Settings of Pascal VOC with which curves are matched and read as COCO does.
-AS_COCO: dict[str, Any] = {
+AS_COCO: Mapping[str, object] = {
     "iou": THRESHOLDS,
     "interpolation": "101",
     "pixel": "continuous",
@@ -412,7 +413,7 @@ class Reconciliation(Document):
         }
         return Table.of("from theirs to ours", [step.words for step in self.chain], columns)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the answer, all attempts and the chain as plain values."""
         numbers = [
             {"text": n.text, "score": n.score, "class": n.label, "value": n.value, "tolerance": n.tolerance}
@@ -434,7 +435,7 @@ class Reconciliation(Document):
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
-    def describe(self, attempt: Attempt) -> dict[str, Any]:
+    def describe(self, attempt: Attempt) -> JsonObject:
         """Return one attempt as plain values."""
         return {
             "way": attempt.convention.title,

@@ -177,7 +177,7 @@ class Attempt:
         return self.convention.protocol
 
     @property
-    def changes(self) -> dict[str, Any]:
+    def changes(self) -> dict[str, object]:
         """All settings that differ from the protocol's defaults."""
         return {**self.convention.changes, **dict(self.more)}
 
@@ -238,7 +238,20 @@ class Attempt:
 
 
 def format_value(name: str, value: Any) -> str:
-    """Return the value of a setting in words."""
+    """Return the value of a setting in words.
+
+    Parameters
+    ----------
+    name
+        Name of the setting.
+    value
+        Its value in the protocol's settings.
+
+    Returns
+    -------
+    str
+        The value as it is typed on the command line; IoU thresholds as first:last.
+    """
     if name == "iou" and len(value) > 1:
         return f"{value[0]:.2f}:{value[-1]:.2f}"
     return spell(value) if value is not None else "none"
@@ -284,7 +297,9 @@ class Trial:
 
     def evaluate(self, protocol: Protocol[Any, Any], settings: Settings) -> Results:
         """Evaluate by these settings, reusing matches where only the reading of curves differs."""
-        readings: dict[str, Any] = {name: settings.declared[name].default for name in getattr(settings, "READINGS", ())}
+        readings: dict[str, object] = {
+            name: settings.declared[name].default for name in getattr(settings, "READINGS", ())
+        }
         if not readings:
             return protocol.evaluate(*self.sides, settings)  # type: ignore[no-any-return]
         plain = settings.change(**readings)
@@ -431,7 +446,16 @@ class Search:
         return sorted(effects, key=lambda change: -effects[change])
 
     def combine(self, changes: Sequence[Change], count: int) -> Iterator[tuple[Change, ...]]:
-        """Yield combinations of at least two changes of different settings."""
+        """Yield combinations of at least two changes of different settings.
+
+        Parameters
+        ----------
+        changes
+            Changes of one setting each, the most promising first.
+        count
+            How many settings differ at once. The more there are, the fewer changes are combined, so that the search
+            ends.
+        """
         if count < 2:
             return
         most = len(changes) if count == 2 else 2 * MOST_COMBINED if count == 3 else MOST_COMBINED

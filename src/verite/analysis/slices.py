@@ -12,10 +12,11 @@ Holm's correction over all slices that are ranked, by a score test on the sums o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from verite.model.tables import Table
 from verite.plotting import COLOURS, label_rows
 from verite.settings import FileOrContent, Names, Setting, Settings
 from verite.statistics.intervals import student_tails
+from verite.statistics.multiple_comparisons import holm
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,6 +60,41 @@ SHOWN = 3
 HEADS = {"images": "images", "truths": "truths", "preds": "preds", "recall": "recall", "from": "recall_low",
          "to": "recall_high", "p recall (Holm)": "recall_p_holm", "AP": "AP", "normalised AP": "normalised_AP",
          "difference": "difference", "p (Holm)": "p_holm"}  # fmt: skip
+
+
+class SliceRow(TypedDict):
+    """One bin of a property: counts, recall with its 95 % interval, and AP; the keys are those of the JSON document."""
+
+    recall_p_holm: float  # corrected for all slices with `is_ranked`
+    slice: str
+    bin: str
+    kind: str  # object, label or image
+    images: int
+    truths: int
+    preds: int
+    recall: float
+    recall_low: float
+    recall_high: float
+    recall_p: float  # that recall is that of all objects
+    normalised_AP: float
+    is_ranked: bool
+    AP: float
+    difference: float  # of AP from the mean of random sets of as many images
+    low: float
+    high: float
+    p: float
+    p_holm: float
+
+
+@dataclass(frozen=True)
+class SliceAP:
+    """AP of a slice; of a slice of images also its difference from random sets of as many images."""
+
+    ap: float = nan
+    difference: float = nan
+    low: float = nan
+    high: float = nan
+    p: float = nan
 
 
 class Slices(AnalysisPart):
@@ -101,18 +138,21 @@ class Slices(AnalysisPart):
         return part_signature("slices", self.matches, slices=list(self.specs), fp="shared", sets=self.sets, **more)
 
     @cached_property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[SliceRow]:
         """One row per bin, with Holm's correction of the p-values over all of them."""
-        found: list[dict[str, Any]] = []
-        for one in self.properties:
-            ap = self.find_ap(one)
-            for code, name in enumerate(one.bins):
-                found.append(self.describe_bin(one, code, name) | ap[code])
-        correct_by_holm(found)
-        correct_by_holm([one for one in found if one["is_ranked"]], "recall_p", "recall_p_holm")
-        return [{"recall_p_holm": nan} | row for row in found]
+        found = [
+            self.describe_bin(one, code, name, ap)
+            for one in self.properties
+            for code, (name, ap) in enumerate(zip(one.bins, self.find_ap(one), strict=True))
+        ]
+        for row, p in zip(found, holm([row["p"] for row in found]), strict=True):
+            row["p_holm"] = p
+        ranked = [row for row in found if row["is_ranked"]]
+        for row, p in zip(ranked, holm([row["recall_p"] for row in ranked]), strict=True):
+            row["recall_p_holm"] = p
+        return found
 
-    def describe_bin(self, one: Property, code: int, name: str) -> dict[str, Any]:
+    def describe_bin(self, one: Property, code: int, name: str, ap: SliceAP) -> SliceRow:
         """Return counts, recall with its interval, and AP with normalised precision of one bin."""
         matches = self.matches
         inside = (one.of_truths == code) & matches.counted_truth
@@ -127,20 +167,27 @@ class Slices(AnalysisPart):
             codes = padded[matches.pred.image]
         elif one.of_labels is not None:
             codes = matches.per_pred(one.of_labels, -1)
-        return {
-            "slice": one.name,
-            "bin": name,
-            "kind": one.kind,
-            "images": len(np.unique(matches.truth.image[inside])),
-            "truths": truths,
-            "preds": int((matches.counted_pred & (codes == code)).sum()),
-            "recall": found / truths if truths else nan,
-            "recall_low": low,
-            "recall_high": high,
-            "recall_p": self.test_recall(is_found, inside),
-            "normalised_AP": normalised_ap(matches, inside),
-            "is_ranked": truths >= ENOUGH_TRUTHS,
-        }
+        return SliceRow(
+            recall_p_holm=nan,
+            slice=one.name,
+            bin=name,
+            kind=one.kind,
+            images=len(np.unique(matches.truth.image[inside])),
+            truths=truths,
+            preds=int((matches.counted_pred & (codes == code)).sum()),
+            recall=found / truths if truths else nan,
+            recall_low=low,
+            recall_high=high,
+            recall_p=self.test_recall(is_found, inside),
+            normalised_AP=normalised_ap(matches, inside),
+            is_ranked=truths >= ENOUGH_TRUTHS,
+            AP=ap.ap,
+            difference=ap.difference,
+            low=ap.low,
+            high=ap.high,
+            p=ap.p,
+            p_holm=nan,
+        )
 
     def test_recall(self, is_found: Bools, inside: Bools) -> float:
         """Return the two-sided p-value that recall inside a slice is that of all objects.
@@ -162,28 +209,26 @@ class Slices(AnalysisPart):
         variance = float((parts**2).sum()) * units / (units - 1)
         return student_tails(abs(float(parts.sum())) / sqrt(variance), units - 1) if variance else nan
 
-    def find_ap(self, one: Property) -> list[dict[str, Any]]:
+    def find_ap(self, one: Property) -> list[SliceAP]:
         """Return AP of each bin, and its comparison with random sets where the property is one of images."""
-        none: dict[str, Any] = {"AP": nan, "difference": nan, "low": nan, "high": nan, "p": nan}
         results = self.matches.results
         if one.of_labels is not None:
             values = dict(zip(results.class_names, next(iter(results.class_scores().values())), strict=True))
             of_label = np.array([values.get(name, nan) for name in self.matches.names])
             chosen = [of_label[(one.of_labels == code) & ~np.isnan(of_label)] for code in range(len(one.bins))]
-            return [none | {"AP": float(part.mean()) if len(part) else nan} for part in chosen]
+            return [SliceAP(float(part.mean()) if len(part) else nan) for part in chosen]
         if one.of_images is not None:
-            return [none | self.compare_images(one.of_images == code) for code in range(len(one.bins))]
+            return [self.compare_images(one.of_images == code) for code in range(len(one.bins))]
         if one.of_preds is None:
-            return [none] * len(one.bins)
-        bins = results.bin_means(one.of_truths, one.of_preds, len(one.bins), one.areas)
-        return [none | {"AP": value} for value in bins]
+            return [SliceAP()] * len(one.bins)
+        return [SliceAP(ap) for ap in results.bin_means(one.of_truths, one.of_preds, len(one.bins), one.areas)]
 
-    def compare_images(self, inside: Any) -> dict[str, Any]:
+    def compare_images(self, inside: Bools) -> SliceAP:
         """Return AP of some images, and its position among random sets of as many images."""
         results, count = self.matches.results, len(self.matches.truth.images)
         chosen = np.flatnonzero(np.asarray(inside)[:count])
         if not len(chosen):
-            return {}
+            return SliceAP()
         random = np.random.Generator(np.random.PCG64(self.seed))
         weights = np.zeros((self.sets + 1, count))
         weights[0, chosen] = 1
@@ -193,13 +238,13 @@ class Slices(AnalysisPart):
         own, others = float(values[0]), values[1:]
         others = others[~np.isnan(others)]
         if isnan(own) or not len(others):
-            return {"AP": own}
+            return SliceAP(own)
         middle = float(others.mean())
         low, high = bootstrap_interval(own - others)
         more = int((np.abs(others - middle) >= abs(own - middle) - 1e-12).sum())
-        return {"AP": own, "difference": own - middle, "low": low, "high": high, "p": (more + 1) / (len(others) + 1)}
+        return SliceAP(own, own - middle, low, high, (more + 1) / (len(others) + 1))
 
-    def worst(self, most: int = SHOWN) -> list[dict[str, Any]]:
+    def worst(self, most: int = SHOWN) -> list[SliceRow]:
         """Return the slices whose recall is below that of all objects, significantly among all slices; lowest first."""
         total = int((self.matches.counted_truth & (self.matches.outcomes.pred >= 0)).sum())
         base = total / max(int(self.matches.truth_counts.sum()), 1)
@@ -209,7 +254,7 @@ class Slices(AnalysisPart):
     def sentences(self, most: int = SHOWN) -> list[str]:
         """Return the slices of lowest recall in words."""
         return [
-            f"{one['slice']} {one['bin']}: recall {one['recall']:.3f} [{one['recall_low']:.3f}, "
+            f"slice {one['slice']} {one['bin']}: recall {one['recall']:.3f} [{one['recall_low']:.3f}, "
             f"{one['recall_high']:.3f}], n = {one['truths']:,}, p = {one['recall_p_holm']:.2g} (Holm, "
             f"{sum(one['is_ranked'] for one in self.rows)} slices)"
             for one in self.worst(most)
@@ -218,7 +263,8 @@ class Slices(AnalysisPart):
     def table(self) -> Table:
         """Return one row per bin."""
         names = [f"{one['slice']}: {one['bin']}" for one in self.rows]
-        return Table.of("slice", names, {head: [one[key] for one in self.rows] for head, key in HEADS.items()})
+        rows: Sequence[Mapping[str, object]] = self.rows
+        return Table.of("slice", names, {head: [row[key] for row in rows] for head, key in HEADS.items()})
 
     def summary(self) -> list[Part]:
         """Return the slices of lowest recall."""
@@ -246,20 +292,9 @@ class Slices(AnalysisPart):
         axes.grid(color="0.9", lw=0.6, axis="x")
         self.set_title(axes, f"recall at {self.matches.words.at(self.matches.iou)}")
 
-    def to_dict(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[SliceRow]:
         """Return one row per bin."""
         return self.rows
-
-
-def correct_by_holm(rows: list[dict[str, Any]], key: str = "p", corrected: str = "p_holm") -> None:
-    """Add Holm's corrected p-value to the rows that have a p-value, NaN to the others."""
-    tested = sorted((one for one in rows if not isnan(one[key])), key=lambda one: one[key])
-    largest = 0.0
-    for position, one in enumerate(tested):
-        largest = max(largest, min(1.0, one[key] * (len(tested) - position)))
-        one[corrected] = largest
-    for one in rows:
-        one.setdefault(corrected, nan)
 
 
 def normalised_ap(matches: AnalysisMatches, inside: Bools) -> float:

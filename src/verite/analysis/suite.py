@@ -12,20 +12,32 @@ from dataclasses import dataclass, field
 from math import isnan, nan
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import find_path
 from verite.formats import read
-from verite.model.results import Results, to_json
+from verite.model.results import Results, describe_cuts, to_json
 from verite.model.tables import Display, Part, Table
 from verite.protocols import REGISTRY, protocol_named
 from verite.signature import Signature
 
+if TYPE_CHECKING:
+    from verite.files import JsonObject
+
 SUITE_KEYS = ("name", "protocol", "metric", "detectors", "settings", "datasets")
 DATASET_KEYS = ("truth", "pred", "protocol", "metric", "settings", "map")
 MODEL = "{detector}"
+# What the values of keys must be, and how that is said.
+TYPES: dict[str, tuple[type | tuple[type, ...], str]] = {
+    **dict.fromkeys(("name", "protocol", "metric", "truth", "map"), (str, "a text")),
+    "detectors": (list, "a list of names"),
+    "settings": (dict, "a table"),
+    "datasets": (dict, "tables [datasets.NAME]"),
+    "pred": ((str, dict), "a file, or a file per detector,"),
+}
+RESERVED = ("truth", "pred", "name")  # arguments of every protocol that are no settings
 
 
 @dataclass(frozen=True)
@@ -70,13 +82,15 @@ class SuiteFile:
         path = find_path(given)
         try:
             document = tomllib.loads(path.read_text("utf-8"))
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except RecursionError:
+            raise ReadError(path, expected="a suite in TOML", found="values nested too deeply") from None
+        except ValueError as error:  # no TOML, no UTF-8, numbers of too many digits
             raise ReadError(path, expected="a suite in TOML", found=str(error)) from None
         except OSError as error:
             raise ReadError(path, expected="a suite in TOML", found=error.strerror or "no file") from None
         check_keys(path, "", document, SUITE_KEYS, ("datasets",))
         listed = document["datasets"]
-        if not isinstance(listed, dict) or not listed:
+        if not listed:
             raise ReadError(path, expected="tables [datasets.NAME]", found="none")
         datasets = tuple(read_dataset(path, name, own, document) for name, own in listed.items())
         first = tuple(datasets[0].preds)
@@ -97,9 +111,15 @@ def check_keys(path: Path, where: str, table: Any, known: Sequence[str], needed:
             raise ReadError(
                 place, expected=f"keys out of {', '.join(known)}", found=f"{key!r}{did_you_mean(key, known)}"
             )
+        kinds, what = TYPES[key]
+        if not isinstance(table[key], kinds):
+            raise ReadError(place, expected=f"{what} for {key}", found=excerpt(table[key]))
     for key in needed:
         if key not in table:
             raise ReadError(place, expected=f"a key {key!r}", found=", ".join(table) or "none")
+    for key in RESERVED:
+        if key in table.get("settings", {}):
+            raise ReadError(place, expected="settings of the protocol", found=f"{key!r}, which the suite sets")
 
 
 def read_dataset(path: Path, name: str, own: Any, document: Mapping[str, Any]) -> Dataset:
@@ -108,13 +128,15 @@ def read_dataset(path: Path, name: str, own: Any, document: Mapping[str, Any]) -
     check_keys(path, where, own, DATASET_KEYS, ("truth", "pred"))
     protocol = own.get("protocol", document.get("protocol", "coco"))
     if protocol not in REGISTRY:
-        near = did_you_mean(str(protocol), REGISTRY)
+        near = did_you_mean(protocol, REGISTRY)
         raise ReadError(f"{path}{where}", expected=f"one of {', '.join(REGISTRY)}", found=f"{excerpt(protocol)}{near}")
     pred, detectors = own["pred"], document.get("detectors", [])
     if isinstance(pred, str) and MODEL in pred:
-        if not isinstance(detectors, list) or not detectors:
-            raise ReadError(f"{path}{where}", expected=f"detectors = [NAMES] for {MODEL} in pred", found="none")
-        preds = {str(one): pred.replace(MODEL, str(one)) for one in detectors}
+        if not detectors or not all(isinstance(one, str) for one in detectors):
+            raise ReadError(
+                f"{path}{where}", expected=f"detectors = [NAMES] for {MODEL} in pred", found=excerpt(detectors)
+            )
+        preds = {one: pred.replace(MODEL, one) for one in detectors}
     elif isinstance(pred, str):
         preds = {Path(pred).stem if not detectors else str(detectors[0]): pred}
     else:
@@ -122,13 +144,10 @@ def read_dataset(path: Path, name: str, own: Any, document: Mapping[str, Any]) -
     if not preds or not all(isinstance(file, str) for file in preds.values()):
         raise ReadError(f"{path}{where}", expected="pred: a file, or a file per detector", found=excerpt(pred))
     settings = {**document.get("settings", {}), **own.get("settings", {})}
-    for key in ("truth", "metric", "map"):
-        if not isinstance(own.get(key, ""), str):
-            raise ReadError(f"{path}{where}", expected=f"a text for {key}", found=excerpt(own[key]))
     home, table = path.parent, own.get("map")
     chosen = None if table is None else home / table if (home / table).exists() else table
     return Dataset(
-        name, home / own["truth"], {one: home / file for one, file in preds.items()}, str(protocol),
+        name, home / own["truth"], {one: home / file for one, file in preds.items()}, protocol,
         own.get("metric", document.get("metric")), settings, chosen,
     )  # fmt: skip
 
@@ -199,9 +218,12 @@ class SuiteResults(Display):
         said = "one weight per dataset" + ("" if self.headline != "score" else "; scores: " + ", ".join(
             f"{name} {metric}" for name, metric in self.metrics.items()))  # fmt: skip
         parts: list[Part] = [f"{self.name}   {datasets} datasets, macro mean with {said}", self.main_table()]
+        for dataset, own in self.results.items():
+            cuts = describe_cuts({name: result.findings for name, result in own.items()})
+            parts += [f"{dataset}: {cut}" for cut in cuts]
         return [*parts, *(Signature.parse(one) for one in sorted(signatures))]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return macro means and the scores of each dataset, by detector."""
         means = self.means
         return {

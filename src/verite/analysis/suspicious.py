@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from verite.plotting import COLOURS, label_rows
 from verite.settings import FileOrContent, Number, Option, Setting, Settings, Whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -65,8 +65,25 @@ DUPLICATE_IOU = 0.9  # of two ground truths that may be one object
 SHOWN, MOST_IN_JSON, MOST_LISTED = 5, 1000, 10_000
 # The kinds of suspicions, and what an audit (`verite leaderboard --audit`) calls those it can take.
 WRONG_CLASS, MISSING, WRONG_BOX, SPURIOUS, DUPLICATE = "label?", "missing?", "box?", "is it there?", "twice?"
+KIND_NAMES = {
+    WRONG_CLASS: "wrong class?",
+    MISSING: "missing annotation?",
+    WRONG_BOX: "inaccurate {one}?",
+    SPURIOUS: "spurious annotation?",
+    DUPLICATE: "duplicate annotation?",
+}
 CHECKED = {WRONG_CLASS: "label", MISSING: "missing", SPURIOUS: "spurious", DUPLICATE: "spurious"}
 KINDS = {CLASS: WRONG_CLASS, BACKGROUND: MISSING, LOCALIZATION: WRONG_BOX}
+
+
+# Names of the kinds in the report and in plots.
+KIND_NAMES = {
+    "label?": "wrong class?",
+    "missing?": "missing annotation?",
+    "box?": "inaccurate box?",
+    "is it there?": "spurious annotation?",
+    "twice?": "duplicate annotation?",
+}
 
 
 @dataclass(frozen=True)
@@ -82,6 +99,27 @@ class Suspicion:
     iou: float
     cost: float  # in AP
     by: str  # name of the detector
+
+
+class SuspicionRow(TypedDict):
+    """A suspicion as plain values, with its reason in words; the keys are those of the JSON document."""
+
+    kind: str
+    truth: int | None
+    pred: int | None
+    other: int | None
+    image: str
+    label: str
+    says: str | None  # the predicted class
+    box: list[float]
+    suspicion: float
+    probability: float  # deprecated: the suspicion, under the name it had
+    confidence: float
+    iou: float
+    cost: float
+    by: str
+    reason: str
+    probability_wrong: NotRequired[float]
 
 
 class Suspicious(AnalysisPart):
@@ -116,9 +154,9 @@ class Suspicious(AnalysisPart):
     @property
     def signature(self) -> Signature:
         """Every setting that can change suspicions and probabilities."""
-        more: dict[str, Any] = {"background": self.matches.background, "prior": self.prior, "folds": FOLDS}
-        more |= {"verdicts": len(self.decided[0])} if self.verdicts else {}
-        return part_signature("suspicious", self.matches, **more)
+        background = self.matches.background
+        more: dict[str, Any] = {"verdicts": len(self.decided[0])} if self.verdicts else {}
+        return part_signature("suspicious", self.matches, background=background, prior=self.prior, folds=FOLDS, **more)
 
     @cached_property
     def probability_right(self) -> Floats:
@@ -279,7 +317,7 @@ class Suspicious(AnalysisPart):
         kind, reason = CHECKED[one.kind], f"{facts['reason']}; suspicion {one.suspicion:.2f}"
         return AuditRow.of(facts["image"], facts["label"], side.regions.sizes[row], kind, one.cost, reason)
 
-    def suspicion_dict(self, one: Suspicion) -> dict[str, Any]:
+    def suspicion_dict(self, one: Suspicion) -> SuspicionRow:
         """Return one suspicion as plain values, with its reason in words."""
         matches = self.matches
         side, row = (matches.pred, one.pred) if one.truth is None else (matches.truth, one.truth)
@@ -320,7 +358,7 @@ class Suspicious(AnalysisPart):
 
     def table(self, most: int | None = None) -> Table:
         """Return one row per suspicion."""
-        facts = self.to_dict(most)
+        facts: list[Mapping[str, Any]] = [*self.to_dict(most)]
         keys = ["kind", "label", "suspicion", "cost", "truth", "pred", "reason"]
         if len(self.decided[0]) >= ENOUGH_VERDICTS:
             keys.insert(3, "probability_wrong")
@@ -334,7 +372,8 @@ class Suspicious(AnalysisPart):
         """Return the first suspicions in words."""
         facts, what = [self.suspicion_dict(one) for one in self.listed[:most]], self.matches.words.one
         return [
-            f"{one['kind'].replace('box', what)} suspicion {one['suspicion']:.2f} {one['image']}: {one['reason']}"
+            f"{KIND_NAMES[one['kind']].format(one=what)} {one['image']}: {one['reason']}; "
+            f"suspicion {one['suspicion']:.2f}"
             for one in facts
         ]
 
@@ -365,15 +404,15 @@ class Suspicious(AnalysisPart):
         axes.barh(at + 0.2, high, 0.38, color=COLOURS[0], label="suspicion ≥ 0.5")
         for i, count in enumerate(high):
             axes.text(count, i + 0.2, f" {count:,}", va="center", fontsize=8)
-        label_rows(axes, kinds)
+        label_rows(axes, [KIND_NAMES[kind] for kind in kinds])
         axes.set(xlabel="annotations")
         self.set_title(axes, "suspicious annotations")
         axes.legend(frameon=False, fontsize=8, loc="best")
 
-    def to_dict(self, most: int | None = MOST_IN_JSON) -> list[dict[str, Any]]:
+    def to_dict(self, most: int | None = MOST_IN_JSON) -> list[SuspicionRow]:
         """Return the first suspicious annotations, a thousand by default."""
         listed = zip(self.listed[:most], self.probabilities[:most].tolist(), strict=True)
-        return [self.suspicion_dict(one) | {"probability_wrong": probability} for one, probability in listed]
+        return [{**self.suspicion_dict(one), "probability_wrong": probability} for one, probability in listed]
 
 
 PART = PartRecord(

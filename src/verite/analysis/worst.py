@@ -8,8 +8,9 @@ cost of the others.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from verite.analysis.matches import AnalysisMatches, Bools, Floats, Ints
+    from verite.files import JsonObject
     from verite.model.tables import Part
     from verite.signature import Signature
 
@@ -31,6 +33,32 @@ PLOTTED_IMAGES = 20
 LEGEND = "Costs of single errors do not add up, because fixing one error changes the cost of the others."
 PRED_COLUMNS = ("label", "error", "confidence", "iou", "truth_label", "row", "cost")
 TRUTH_COLUMNS = ("label", "row", "cost")
+
+
+class CostlyFalsePositive(TypedDict):
+    """A false positive; the keys are those of the JSON document."""
+
+    row: int
+    image: str
+    label: str
+    error: str  # its error type
+    confidence: float
+    iou: float
+    truth: int | None  # row of the ground truth that the error is about
+    truth_label: str | None
+    box: list[float]
+    cost: float  # in AP
+
+
+class CostlyMiss(TypedDict):
+    """A missed ground truth; the keys are those of the JSON document."""
+
+    row: int
+    image: str
+    label: str
+    error: str
+    box: list[float]
+    cost: float
 
 
 class Worst(AnalysisPart):
@@ -94,7 +122,7 @@ class Worst(AnalysisPart):
         rows = np.flatnonzero(self.error_counts)
         return rows[np.argsort(-self.of_images[rows], kind="stable")][:most]
 
-    def pred_dict(self, row: int) -> dict[str, Any]:
+    def pred_dict(self, row: int) -> CostlyFalsePositive:
         """Return one false positive as plain values."""
         matches, kind, target = self.matches, int(self.types.kind[row]), int(self.types.target[row])
         same, other = float(matches.nearest_same.overlap[row]), float(matches.nearest_other.overlap[row])
@@ -111,7 +139,7 @@ class Worst(AnalysisPart):
             "cost": float(self.of_preds[row]),
         }
 
-    def truth_dict(self, row: int) -> dict[str, Any]:
+    def truth_dict(self, row: int) -> CostlyMiss:
         """Return one missed ground truth as plain values."""
         matches = self.matches
         return {
@@ -131,8 +159,8 @@ class Worst(AnalysisPart):
 
     def object_tables(self, most: int | None = None) -> tuple[Table, Table]:
         """Return one row per false positive, and one row per missed ground truth."""
-        preds = [self.pred_dict(row) for row in self.preds(most).tolist()]
-        truths = [self.truth_dict(row) for row in self.truths(most).tolist()]
+        preds: list[Mapping[str, Any]] = [self.pred_dict(row) for row in self.preds(most).tolist()]
+        truths: list[Mapping[str, Any]] = [self.truth_dict(row) for row in self.truths(most).tolist()]
         found = [
             Table.of("image", [one["image"] for one in rows], {key: [one[key] for one in rows] for key in keys})
             for rows, keys in ((preds, PRED_COLUMNS), (truths, TRUTH_COLUMNS))
@@ -162,10 +190,11 @@ class Worst(AnalysisPart):
             axes.text(self.of_images[image], i, f" {count} error{'s' if count > 1 else ''}", va="center", fontsize=7)
         label_rows(axes, [self.matches.image_name(i) for i in chosen.tolist()])
         axes.margins(x=0.15)
+        axes.locator_params(axis="x", nbins=5)  # small costs have long numbers
         axes.set(xlabel="AP gained by fixing the errors of the image one by one")
         self.set_title(axes, "images of highest cost")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the first hundred images, false positives and missed ground truths."""
         table = self.table(MOST_IN_JSON)
         return {

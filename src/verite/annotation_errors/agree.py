@@ -32,7 +32,7 @@ from verite.annotation_errors.annotator_rates import (
 from verite.annotation_errors.annotators import AnnotatorSet, read_annotators
 from verite.annotation_errors.object_matching import Compared, MatchedObjects, match_objects
 from verite.csv_files import read_csv
-from verite.errors import BadParameter, DataError, ReadError, excerpt
+from verite.errors import BadParameter, DataError, ReadError, excerpt, spell_option
 from verite.formats import read
 from verite.model.annotations import Annotations
 from verite.model.results import to_json
@@ -44,6 +44,8 @@ from verite.statistics.resampling import generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from verite.files import JsonObject
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -385,7 +387,7 @@ class Agreement(Display):
             unit=first.unit,
         )
 
-    def consensus_document(self) -> dict[str, Any]:
+    def consensus_document(self) -> JsonObject:
         """Return the consensus as COCO JSON, with `votes` and `annotators` (names) of every object."""
         rows, labels = self.consensus_rows
         first, shared = self.annotators.sides[0], np.flatnonzero(self.annotators.shared)
@@ -395,7 +397,7 @@ class Agreement(Display):
         ids = images.ids if images.ids is not None else np.arange(1, len(images) + 1)
         records = []
         for number, (row, label) in enumerate(zip(rows.tolist(), labels.tolist(), strict=True)):
-            record: dict[str, Any] = {"id": number + 1, "image_id": int(ids[self.objects.image[row]])}
+            record: JsonObject = {"id": number + 1, "image_id": int(ids[self.objects.image[row]])}
             record |= {"category_id": label + 1, "bbox": boxes[number], "area": boxes[number][2] * boxes[number][3]}
             if runs is not None:
                 counts = runs.take(np.array([number])).counts.tolist()
@@ -589,11 +591,12 @@ class Agreement(Display):
         elif self.main.model.is_adjudicated:
             notes.append(
                 "two annotators alone do not tell missing from spurious objects: fill in verdicts in the first 60 rows "
-                "or more of singles.csv (--output), and give it to --adjudicated"
+                f"or more of singles.csv (verite agree -o DIR), and give it to {spell_option('adjudicated')}"
             )
         if not self.detectors:
             notes.append(
-                "missing assumes objects of equal difficulty; --detectors PRED forms strata and raises the bound"
+                f"missing assumes objects of equal difficulty; {spell_option('detectors')} forms strata and raises the "
+                "bound"
             )
         if self.images < ENOUGH_IMAGES:
             notes.append(
@@ -611,7 +614,7 @@ class Agreement(Display):
             "agree", annotators=len(self.names), detectors=self.detectors, adjudicated=len(self.verdicts)
         )
 
-    def rates_dict(self, iou: float) -> dict[str, Any]:
+    def rates_dict(self, iou: float) -> JsonObject:
         """Return the documented keys of the rates at one threshold."""
         found = self.by_iou[iou].rates
         return {
@@ -622,7 +625,7 @@ class Agreement(Display):
             for r, name in enumerate(self.names)
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Everything as plain values; the documented keys of the JSON document."""
         thresholds, table = list(self.by_iou), self.rate_table()
         about = dict(zip(table.head, zip(*table.rows, strict=True), strict=True))
@@ -674,7 +677,22 @@ def mean_of_known(values: Sequence[float]) -> float:
 
 
 def single_of(objects: MatchedObjects, row: int, verdict: str = "") -> Single:
-    """Return the row of singles.csv of an object that only one annotator has."""
+    """Return the row of singles.csv of an object that only one annotator has.
+
+    Parameters
+    ----------
+    objects
+        The objects of all annotators, grouped by what they depict.
+    row
+        The group; exactly one annotator has an object in it.
+    verdict
+        What a reviewer said about the object, empty before the review.
+
+    Returns
+    -------
+    Single
+        Annotator, image, class and box (x, y, width, height in pixels), with the verdict.
+    """
     r = int(np.flatnonzero(objects.has[row])[0])
     side = objects.annotators.sides[r]
     own = int(objects.member[row, r])

@@ -85,7 +85,22 @@ class RateDraws:
     lit: Floats
 
     def interval(self, kind: str, annotator: int, level: float) -> tuple[float, float, float]:
-        """Return a rate with its equal-tailed credible interval."""
+        """Return a rate with its equal-tailed credible interval.
+
+        Parameters
+        ----------
+        kind
+            Name of the rate, such as `recall`.
+        annotator
+            Position of the annotator.
+        level
+            Credible level, such as 0.95; both tails get half of the rest.
+
+        Returns
+        -------
+        tuple[float, float, float]
+            The estimate, the lower and the upper end; three NaN where the rate is not defined.
+        """
         drawn = getattr(self, kind)[:, annotator]
         if np.isnan(drawn[0]) or np.isnan(drawn).all():
             return (float("nan"),) * 3
@@ -94,7 +109,22 @@ class RateDraws:
 
 
 def bayesian_weights(images: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Return weights of images, [draw, image]: ones, then Dirichlet weights whose sum is the number of images."""
+    """Return weights of images, [draw, image]: ones, then Dirichlet weights whose sum is the number of images.
+
+    Parameters
+    ----------
+    images
+        Number of images; an image is the unit that is resampled, since its objects are not independent.
+    draws
+        Number of posterior draws (Bayesian bootstrap).
+    rng
+        Source of the exponential variates that become Dirichlet weights.
+
+    Returns
+    -------
+    Floats
+        draws + 1 rows: the first one is the data as they are, for the point estimate.
+    """
     weights = rng.exponential(1.0, (draws, images))
     weights *= images / weights.sum(axis=1, keepdims=True)
     return np.vstack([np.ones((1, images)), weights])
@@ -283,7 +313,21 @@ class RateModel:
         return missing, spurious, lit
 
     def fit_recall(self, hits: Floats, trials: Floats) -> Floats:
-        """Return the recall by bin and annotator: a logistic function of the support, or the share without it."""
+        """Return the recall by bin and annotator: a logistic function of the support, or the share without it.
+
+        Parameters
+        ----------
+        hits
+            Expected number of real objects that an annotator marked, [bin, annotator].
+        trials
+            Expected number of real objects, in the same bins.
+
+        Returns
+        -------
+        Floats
+            Recall in each bin. With a support the bins share a logistic curve, so that bins of few objects borrow
+            strength.
+        """
         if self.support is not None:
             return logistic_recall(hits, trials, self.support.logit)
         return np.clip(hits / np.maximum(trials, 1e-12), 1e-6, 1.0)

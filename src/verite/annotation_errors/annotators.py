@@ -37,6 +37,8 @@ from verite.model.tables import Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
+
     Flags = NDArray[np.bool_]
 
 COMPLETED_BY = "completed_by"  # Label Studio's key of the person who made an annotation
@@ -259,7 +261,7 @@ def split_json(plain: Path, path: Path, annotator: str | None, *, complete: bool
             f"{path}: expected annotations with a key that names the annotator ({key or 'such as rad_id'}), found the "
             f"keys {', '.join(known) or 'of no annotation'}{did_you_mean(key, known) if key else ''}"
         )
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[JsonObject]] = {}
     for record in records:
         if record.get(key) is not None:
             groups.setdefault(str(record[key]), []).append(record)
@@ -273,9 +275,9 @@ def split_json(plain: Path, path: Path, annotator: str | None, *, complete: bool
 
 def split_tasks(tasks: list[Any], path: Path, annotator: str) -> dict[str, AnnotatorPart]:
     """Split Label Studio's tasks: of each annotator the last annotation of a task that was not cancelled."""
-    groups: dict[str, list[dict[str, Any]]] = {}
+    groups: dict[str, list[JsonObject]] = {}
     for task in tasks:
-        own: dict[str, Any] = {}
+        own: JsonObject = {}
         for drawn in task.get("annotations") or task.get("completions") or [] if isinstance(task, dict) else []:
             if isinstance(drawn, dict) and not drawn.get("was_cancelled"):
                 who = drawn.get(annotator)
@@ -384,7 +386,7 @@ def polygon_parts(
             classes[label] += 1
             x, y = corners[key]
             low, high = (float(x.min()), float(y.min())), (float(x.max()), float(y.max()))
-            record: dict[str, Any] = {"image_id": image, "category_id": label, "iscrowd": 0, "area": 0.0}
+            record: JsonObject = {"image_id": image, "category_id": label, "iscrowd": 0, "area": 0.0}
             record["segmentation"] = [np.column_stack([x, y]).reshape(-1).tolist()]
             records.append({**record, "bbox": [*low, high[0] - low[0], high[1] - low[1]]})
         image_ids = {image: i + 1 for i, image in enumerate(images)}

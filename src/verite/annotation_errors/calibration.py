@@ -7,14 +7,17 @@ probabilities that an error model predicted from the first annotations alone.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 from verite.statistics.calibration import CalibrationBin, bin_columns
 
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class RankingCalibration(Display):
     """Predicted and observed shares of pairs that keep their order, in bins of the predicted probability."""
 
@@ -35,7 +38,7 @@ class RankingCalibration(Display):
         """Everything that is printed, from top to bottom."""
         return [*self.summary(), self.main_table(), self.signature]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Everything as plain values; the documented keys of the JSON document."""
         return asdict(self)
 

@@ -16,14 +16,20 @@ from typing import Any
 import numpy as np
 
 from verite.annotation_errors.model import check_count, fingerprint, format_value, set_fields
-from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
+from verite.errors import IS_COMMAND_LINE, BadParameter, ReadError, did_you_mean, excerpt
 
 Rate = float | tuple[float, float]  # a share, or (errors, checked) of an audit, or effective numbers of these
 ERROR_KINDS = ("missing", "spurious", "label", "jitter")
 SIZES = ("small", "medium", "large")
 ANY = "*"
+OPTIONS = {"favours": "bias-toward", "lit": "detectable"}  # parameters whose options have another name
 DRAW_COLUMNS = ("missing", "spurious", "label", "jitter_share", "jitter_sd", "lit")  # of posterior draws
 HEADER = "class,size,kind,rate"
+
+
+def parameter_name(name: str) -> str:
+    """Return what messages call a parameter of the model: on the command line the name of its option."""
+    return OPTIONS.get(name, name) if IS_COMMAND_LINE.get() else name
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,9 @@ class Detection:
     draws: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        set_fields(self, **{kind: check_share(kind, getattr(self, kind)) for kind in (*ERROR_KINDS[:3], "lit")})
+        set_fields(
+            self, **{kind: check_share(parameter_name(kind), getattr(self, kind)) for kind in (*ERROR_KINDS[:3], "lit")}
+        )
         if not isinstance(self.jitter, (tuple, list)) or len(self.jitter) != 2:
             raise BadParameter(
                 f"jitter: expected a share of boxes and a deviation of their sides, found {self.jitter!r}"
@@ -96,7 +104,9 @@ class Detection:
         if self.favours is not None:
             name, odds = self.favours
             if not odds > 0:
-                raise BadParameter(f"favours: expected NAME:TIMES with a number above 0, found {odds:g}")
+                raise BadParameter(
+                    f"{parameter_name('favours')}: expected NAME:TIMES with a number above 0, found {odds:g}"
+                )
             set_fields(self, favours=(str(name), float(odds)))
 
     @classmethod
@@ -210,13 +220,14 @@ class Detection:
 
     def scale(self, factor: float) -> Detection:
         """Return the model with every rate multiplied by a factor, and limited to 1."""
-        rates: dict[str, Any] = {kind: min(1.0, factor * self.mean(kind)) for kind in ERROR_KINDS[:3]}
+        missing, spurious, label = (min(1.0, factor * self.mean(kind)) for kind in ERROR_KINDS[:3])
         rows = tuple((label, size, kind, min(1.0, factor * rate)) for label, size, kind, rate in self.rates)
         share, deviation = self.jitter
         if self.draws:
             scaled = [(*(np.minimum(1.0, factor * np.array(row[:4])).tolist()), *row[4:]) for row in self.draws]
             return replace(self, draws=tuple(scaled), rates=rows)
-        return replace(self, **rates, jitter=(min(1.0, factor * share), deviation), rates=rows)
+        jitter = min(1.0, factor * share), deviation
+        return replace(self, missing=missing, spurious=spurious, label=label, jitter=jitter, rates=rows)
 
     def __str__(self) -> str:
         """The model and its parameters as in signatures."""
@@ -233,9 +244,9 @@ class Detection:
         """The assumption as a sentence without its full stop."""
         parts = []
         for kind, sentence in (
-            ("spurious", "each annotation is no object with probability {}"),
+            ("spurious", "each annotation is spurious with probability {}"),
             ("label", "each has a wrong class with probability {}"),
-            ("missing", "objects are missing, {} of the number annotated"),
+            ("missing", "objects are missing at a rate of {} per annotation"),
         ):
             rate = getattr(self, kind)
             if isinstance(rate, tuple):
@@ -254,10 +265,10 @@ class Detection:
             )
         if self.rates:
             parts.append(f"{len(self.rates)} rates of classes, sizes and kinds differ")
-        how = "independently"
+        how = "errors are independent"
         if self.shared is not None:
             group = "class" if self.shared == "label" else self.shared
-            how = f"with correlation {self.correlation:g} within each {group}"
+            how = f"errors have correlation {self.correlation:g} within each {group}"
         bias = "" if self.favours is None else f", {self.favours[1]:g} times as likely where {self.favours[0]} gains"
         return f"{'; '.join(parts) or 'no annotation is wrong'}; {how}{bias}"
 

@@ -39,7 +39,22 @@ def binomial_log_pmf(size: int, rate: float) -> Array:
 
 
 def hypergeometric_log_pmf(items: int, size: int, errors: int) -> Array:
-    """Return log P(k of `size` items are wrong) where `errors` out of all `items` are, every choice equally likely."""
+    """Return log P(k of `size` items are wrong) where `errors` out of all `items` are, every choice equally likely.
+
+    Parameters
+    ----------
+    items
+        Number of all annotations.
+    size
+        Number of annotations in the group looked at, drawn without replacement.
+    errors
+        Exact number of wrong annotations among all.
+
+    Returns
+    -------
+    Array
+        Log probabilities for k = 0 … size, -inf for counts that are impossible.
+    """
     low, high = max(0, errors - (items - size)), min(size, errors)
     k = np.arange(low, high, dtype=np.float64)
     logs = log_pmf_from_ratios(np.log((size - k) / (k + 1)) + np.log((errors - k) / (items - size - errors + k + 1)))
@@ -53,7 +68,20 @@ def beta_binomial_log_pmf(size: int, alpha: float, beta: float) -> Array:
 
 
 def point_mass_log_pmf(size: int, value: int) -> Array:
-    """Return the log pmf on 0 … size that puts all mass on one value."""
+    """Return the log pmf on 0 … size that puts all mass on one value.
+
+    Parameters
+    ----------
+    size
+        The largest count.
+    value
+        The count that is certain.
+
+    Returns
+    -------
+    Array
+        0 at `value`, -inf elsewhere.
+    """
     logs = np.full(size + 1, -np.inf)
     logs[value] = 0.0
     return logs

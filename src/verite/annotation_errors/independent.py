@@ -302,7 +302,20 @@ def check_rates(rates: ArrayLike) -> NDArray[np.float64]:
 
 
 def read_numbers(column: NDArray[Any], name: str) -> NDArray[np.float64]:
-    """Convert a table's column of text to numbers."""
+    """Convert a table's column of text to numbers.
+
+    Parameters
+    ----------
+    column
+        Cells of the column as text.
+    name
+        Name of the column, for the message.
+
+    Returns
+    -------
+    NDArray[np.float64]
+        One float per item; a cell that is no number is refused.
+    """
     try:
         return column.astype("float64")
     except ValueError as error:

@@ -8,8 +8,8 @@ form, its option on the command line and its place in JSON documents follow from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
 from fractions import Fraction
 from importlib import import_module
 from inspect import signature
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from verite.arrays import np
 from verite.errors import BadParameter, VeriteError, did_you_mean
 from verite.metrics.metric import parse_call
+from verite.settings import Setting
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,20 +55,38 @@ class AnnotatedItems(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Option:
-    """A command-line option of an error model."""
+class Option(Setting[str | None, Mapping[str, Any] | None]):
+    """A command-line option of an error model: a setting whose text stands for arguments of the model.
 
-    name: str  # the option is this name with dashes
-    metavar: str
-    help: str
-    read: Callable[[str], dict[str, Any]]  # turns its text into arguments of the model
-    needed: bool = True  # the model is meant only where this option is given
+    Parameters
+    ----------
+    name
+        The option is this name with dashes.
+    metavar, help
+        Placeholder of the value, and one sentence for the help.
+    read
+        Turns the text into arguments of the model.
+    needed
+        Whether the model is meant only where this option is given.
+    """
+
+    def __init__(
+        self, name: str, metavar: str, help: str, read: Callable[[str], dict[str, Any]], needed: bool = True
+    ) -> None:
+        super().__init__(None, help, metavar=metavar, section="Options")
+        self.read, self.needed = read, needed
+        self.__set_name__(ErrorModel, name)
 
     @property
     def flag(self) -> str:
         """The option as it is typed."""
-        return "--" + self.name.replace("_", "-")
+        return self.option
+
+    def validate(self, value: Any) -> Mapping[str, Any]:
+        try:
+            return self.read(str(value))
+        except BadParameter as error:
+            raise BadParameter(f"{self.name}: {error}") from None
 
 
 class ErrorModel:
@@ -287,7 +306,20 @@ def fingerprint(values: Any) -> str:
 
 
 def check_rate(name: str, value: float) -> float:
-    """Return an error rate; refuse one that is not from 0 to 0.5. `name` is the argument that messages name."""
+    """Return an error rate; refuse one that is not from 0 to 0.5. `name` is the argument that messages name.
+
+    Parameters
+    ----------
+    name
+        The argument that messages name.
+    value
+        The share of wrong annotations. Above one half, the annotation would rather be the wrong answer.
+
+    Returns
+    -------
+    float
+        The rate as a float.
+    """
     if not isinstance(value, Real):
         raise BadParameter(f"{name}: expected a share of wrong annotations from 0 to 0.5, found {value!r}")
     if not 0 <= value <= 0.5:
@@ -296,7 +328,22 @@ def check_rate(name: str, value: float) -> float:
 
 
 def check_count(name: str, value: int, least: int = 0) -> int:
-    """Return a whole number of at least `least`; refuse anything else."""
+    """Return a whole number of at least `least`; refuse anything else.
+
+    Parameters
+    ----------
+    name
+        The argument that messages name.
+    value
+        The number to check; 3.0 is a whole number, 3.5 is not.
+    least
+        The smallest number that is accepted.
+
+    Returns
+    -------
+    int
+        The number as an int.
+    """
     if not isinstance(value, Real) or value % 1 or value < least:
         raise BadParameter(f"{name}: expected a whole number of at least {least}, found {value!r}")
     return int(value)

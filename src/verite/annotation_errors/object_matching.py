@@ -14,7 +14,7 @@ import numpy as np
 
 from verite import _core
 from verite.annotation_errors.annotators import AnnotatorSet
-from verite.errors import DataError
+from verite.errors import DataError, spell_option
 from verite.evaluation.evaluation import box_candidates, load_outlines
 from verite.model.rasters import array_of, frames_of, join_runs, no_runs, rasterise, runs_of
 from verite.model.regions import Regions
@@ -132,7 +132,8 @@ def match_objects(annotators: AnnotatorSet, iou: float, on: Compared = "box") ->
             load_outlines(side)
             if len(side) and side.regions.has_only_boxes:
                 raise DataError(
-                    f"{annotators.path}: expected polygons or masks, found boxes only of {name!r}; --on box"
+                    f"{annotators.path}: expected polygons or masks, found boxes only of {name!r}; "
+                    + spell_option("on", "box")
                 )
     kept = [np.flatnonzero(shared[side.image] & ~side.ignored) for side in annotators.sides]
     if annotators.objects is not None:

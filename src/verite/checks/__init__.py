@@ -44,7 +44,24 @@ SWAPPED_SIDES = "V221"
 def examine(
     annotations: Annotations, *, is_truth: bool, notes: bool = False, unasked: Collection[str] = ()
 ) -> list[Finding]:
-    """Check one side alone and return its findings by severity; notes are included only if asked for."""
+    """Check one side alone and return its findings by severity; notes are included only if asked for.
+
+    Parameters
+    ----------
+    annotations
+        Ground truth or predictions.
+    is_truth
+        Which of the two they are: some checks apply to one side only.
+    notes
+        Also return notes, and run slow checks, as `verite inspect` does.
+    unasked
+        Codes of checks to leave out.
+
+    Returns
+    -------
+    list[Finding]
+        Errors first, then warnings, then notes.
+    """
     side = Side(annotations, is_truth=is_truth)
     return run_checks(side, side.name, notes=notes, unasked=unasked)
 
@@ -52,7 +69,24 @@ def examine(
 def examine_pair(
     truth: Annotations, pred: Annotations, *, notes: bool = False, unasked: Collection[str] = ()
 ) -> list[Finding]:
-    """Check predictions, aligned with their ground truth, alone and against it; findings by severity."""
+    """Check predictions, aligned with their ground truth, alone and against it; findings by severity.
+
+    Parameters
+    ----------
+    truth
+        Ground truth.
+    pred
+        Predictions, with images and classes at the positions of the ground truth.
+    notes
+        Also return notes, and run slow checks.
+    unasked
+        Codes of checks to leave out.
+
+    Returns
+    -------
+    list[Finding]
+        Findings without those that merely follow from another one.
+    """
     together = run_checks(Pair(truth, pred), "pair", notes=notes, unasked=unasked)
     return without_consequences([*together, *examine(pred, is_truth=False, notes=notes, unasked=unasked)])
 

@@ -39,6 +39,8 @@ NARROW = 0.15  # share of boxes whose second point exceeds the first by less tha
 
 FARTHER = 1.25  # boxes read as x, y, w, h that reach this many times as far as corners leave the image
 
+AWAY, FEW_AWAY = 2.0, 0.05  # of corners, the second point is below twice the first in at least this share of boxes
+
 ALONG = 0.5  # rank correlation of first and second point that corners exceed, where image sizes are unknown
 
 
@@ -181,7 +183,8 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
     is_certain = are_alike and all(
         share_of_narrow(s.regions.values) >= NARROW or are_like_corners(s.regions.values, CLEARLY_ALONG) for s in sides
     )
-    if not are_alike and not fit_both_readings(truth, pred):
+    is_possible = are_alike and all(share_of_narrow(s.regions.values, AWAY) >= FEW_AWAY for s in sides)
+    if not is_possible and not fit_both_readings(truth, pred):
         return
     lines = len(truth) + len(pred)
     what = "lines" if truth.source.format == pred.source.format == "text" else "boxes"
@@ -203,14 +206,15 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
     )
 
 
-def share_of_narrow(values: Floats) -> float:
+def share_of_narrow(values: Floats, farther: float = FARTHER) -> float:
     """Return the share of boxes whose second point exceeds the first by less than a quarter, in x or in y.
 
     Such corners are of objects far from the origin, as are found in most images. Widths and heights of large objects
-    in the middle of images of many sizes exceed their left and top as well, and correlate with them, but not so.
+    in the middle of images of many sizes exceed their left and top as well, and correlate with them, but not so. Of
+    objects that fill images of many sizes, no second point is below twice the first.
     """
     first, second = values[:, :2], values[:, 2:]
-    return float(((second > first) & (second < FARTHER * first)).any(axis=1).mean())
+    return float(((second > first) & (second < farther * first)).any(axis=1).mean())
 
 
 def fit_both_readings(truth: Annotations, pred: Annotations) -> bool:
@@ -254,6 +258,8 @@ RARE = 0.001  # share of objects below which a finding is a note
 
 AMODAL = ("mot",)  # formats whose boxes go on beyond the image by design
 
+STILL_OUTSIDE = 0.2  # share of the boxes outside their image that may still be, if they are corners
+
 LOST = 0.1  # share of predictions that may lie entirely outside: not all detectors clip their boxes
 
 MOSTLY_LOST = 0.5  # share of the predictions leaving their image that lie entirely outside, where images are wrong
@@ -266,21 +272,29 @@ def find_outside(side: Side) -> Iterator[Finding]:
 
     A warning for any ground-truth box. For predictions only if more than 10 % lie entirely outside, and most of those
     that leave the image do: boxes that a detector did not clip leave it in part. Else a note.
+
+    That the boxes are corners is said only if nearly all stay inside then, and no polygon or mask shows their extent.
+    To clip them is not advised if they are many.
     """
     tally, beyond = side.tally("outside"), side.count("beyond")
     are_lost = beyond > LOST * len(side) and beyond > MOSTLY_LOST * tally.count
     lost = f", {beyond:,} of them entirely" if beyond else ""
     message = f"{count_boxes(side, tally, 'leave')} the image by more than 10 % of its side{lost}"
     severity: Severity = "warning" if side.is_truth or are_lost else "note"
+    are_many = tally.count >= max(FEWEST_OUTSIDE, BEYOND * len(side))
     remedy = f"clip them to their images ({fix_file()}), or check the image names and sizes"
+    if are_many:
+        remedy = "check the image names and sizes, and the box format; so many boxes should not be clipped"
     regions = side.annotations.regions
     if side.annotations.source.format in AMODAL or tally.count < RARE * len(side):
         severity = "note"
     if side.annotations.source.format in AMODAL:
         remedy = "no action needed: boxes of this format include what lies outside of the image"
-    if tally.count >= max(FEWEST_OUTSIDE, BEYOND * len(side)) and regions.kept == "xywh":
-        values = np.asarray(regions.values)
-        if np.all(values[:, 2:] > values[:, :2]):
+    if are_many and regions.kept == "xywh" and regions.has_only_boxes:
+        values, images = np.asarray(regions.values), side.annotations.images
+        sizes = np.stack([images.widths, images.heights], axis=1)[side.annotations.image]
+        still = int(((sizes > 0).all(axis=1) & (values[:, 2:] > (1 + BEYOND) * sizes).any(axis=1)).sum())
+        if np.all(values[:, 2:] > values[:, :2]) and still <= STILL_OUTSIDE * tally.count:
             corners = Fix(side.name, (("boxes", "xyxy"),))
             remedy = (
                 f"are these {Reading('xyxy').words}? the second point exceeds the first in all {len(side):,} boxes; "
@@ -397,9 +411,10 @@ def find_mirrored_angles(pair: Pair) -> Iterator[Finding]:
     is_clear = float(turned[differ].mean()) >= max(rivals) + TURNED_IOU
     evidence = f"mean IoU {plain[differ].mean():.2f} as read, {turned[differ].mean():.2f}"
     count = f"({int(differ.sum()):,} pairs)"
+    remedy: Fix | str
     if best == "opposite":
         code, message = "V431", f"angles have the opposite direction: {evidence} with predictions rotated the other way"
-        remedy = f"add {opposite_angle_option(pair)}"
+        remedy = opposite_angle(pair)
     else:
         also = " and the angle reversed" if best == "both" else ""
         code, message = "V118", f"rotated boxes have width and height exchanged: {evidence} with them exchanged{also}"
@@ -423,11 +438,12 @@ def quarter_turned(quads: Floats) -> Floats:
     return np.asarray(centre + np.stack([-offset[..., 1], offset[..., 0]], axis=-1))
 
 
-def opposite_angle_option(pair: Pair) -> str:
-    """Return the option that reverses the predictions' angles, or the ground truth's where only it has angles."""
-    for option, side in (("--pred-angle", pair.pred), ("--truth-angle", pair.truth)):
+def opposite_angle(pair: Pair) -> Fix:
+    """Return the argument that reverses the predictions' angles, or the ground truth's where only it has angles."""
+    sides: tuple[tuple[SideName, Annotations], ...] = (("pred", pair.pred), ("truth", pair.truth))
+    for name, side in sides:
         for note in side.source.notes:
             if note.startswith(FIVE_NUMBERS):
                 unit = "radians" if "radians" in note else "degrees"
-                return f"{option} {unit if 'counterclockwise' in note else f'{unit}-ccw'}"
-    return "--pred-angle degrees-ccw"
+                return Fix(name, (("angle", unit if "counterclockwise" in note else f"{unit}-ccw"),))
+    return Fix("pred", (("angle", "degrees-ccw"),))

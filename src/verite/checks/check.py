@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from verite.errors import IS_COMMAND_LINE, DataError, DataWarning, did_you_mean, one_line, spell_option
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 SideName = Literal["truth", "pred"]
 
@@ -112,7 +115,7 @@ class Finding:
         remedy = template.format(self.fix.as_python()) if isinstance(self.fix, Fix) else self.fix
         return one_line(f"{self.code} {self.message}; {remedy}")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values for JSON; `options` and `python` are null where the fix is advice only."""
         fix = self.fix if isinstance(self.fix, Fix) else None
         return {
@@ -173,7 +176,20 @@ def warn_of(findings: Sequence[Finding], who: str) -> None:
 
 
 def near_word(word: str, known: Sequence[str]) -> str | None:
-    """Return the known name nearest in spelling, or None; of many names only those with a common start or end count."""
+    """Return the known name nearest in spelling, or None; of many names only those with a common start or end count.
+
+    Parameters
+    ----------
+    word
+        A name that is not known.
+    known
+        Names that are, such as the classes of the ground truth.
+
+    Returns
+    -------
+    str | None
+        The name to suggest.
+    """
     if len(known) > MOST_COMPARED:
         alike = [k for k in known if k[:3] == word[:3] or k[-8:] == word[-8:]]
         known = (alike or list(known))[:MOST_COMPARED]

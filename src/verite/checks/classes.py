@@ -103,7 +103,19 @@ def find_unused_classes(side: Side) -> Iterator[Finding]:
 
 
 def about_classes(code: str, names: Sequence[str], what: str, side: str) -> Finding:
-    """Make a note about some classes."""
+    """Make a note about some classes.
+
+    Parameters
+    ----------
+    code
+        Code of the check.
+    names
+        The classes.
+    what
+        What is said about them, behind their number.
+    side
+        `truth` or `pred`.
+    """
     shown = tuple(map(excerpt, names[:EXAMPLES]))
     message = f"{len(names):,} {what}, e.g. {shown[0]}"
     return Finding(code, "note", message, len(names), shown, "no action needed if intended", side)  # type: ignore[arg-type]
@@ -141,6 +153,9 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
         yield mapping_finding(pred, mapping)
         return
     known = len(truth.labels)
+    if sample and explanation and not pair.fit.exchanges and (other := reordered_classes(pair, explanation)):
+        yield other
+        return
     if len(pred.labels) == known:
         yield from find_no_common_class(truth, pred)
         return
@@ -163,7 +178,46 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
         f"e.g. {excerpt(first)}" + (f"; did you mean {excerpt(near)}?" if near else ""),
         count,
         tuple(excerpt(name) + (f", nearest {excerpt(guess)}" if guess else "") for name, guess in guesses),
-        advice_on_classes(names, truth, is_all=count == len(pred)),
+        advice_on_classes(names, truth, is_all=count == len(pred), is_by_id=speaks_by_id(pred, "labels")),
+    )
+
+
+FEWEST_REORDERED, REORDERED = 3, 0.7  # classes of five pairs each, and the share of its pairs that another class takes
+
+
+def reordered_classes(pair: Pair, explanation: Hypothesis) -> Finding | None:
+    """Return the finding that nearly every class is predicted as another one, a different one each (V205).
+
+    Class names or ids in another order, as sorted by name instead of id, do that. A detector that takes many classes
+    for a frequent one does not, and no more does chance, which mixes the classes.
+    """
+    truth, pred, sample = pair.truth, pair.pred, pair.sample
+    assert sample is not None
+    one, other = best_pairs(*find_overlapping(sample, explanation))
+    wanted, given = truth.label[sample.truth.rows[one]], pred.label[sample.preds[explanation.shift].rows[other]]
+    taken: dict[int, tuple[int, int, int]] = {}
+    for label in np.unique(wanted).tolist():
+        counts = np.bincount(given[wanted == label])
+        if counts.sum() >= FEWEST_PREDICTIONS and counts.max() >= REORDERED * counts.sum():
+            taken[label] = (int(counts.argmax()), int(counts.max()), int(counts.sum()))
+    moved = {label: found for label, found in taken.items() if found[0] != label}
+    are_different = len({found[0] for found in moved.values()}) == len(moved)
+    are_known = all(found[0] < len(truth.labels) for found in moved.values())  # others are V203
+    if len(moved) < FEWEST_REORDERED or not are_different or not are_known or len(moved) < NEARLY * len(taken):
+        return None
+    shown = sorted(moved.items(), key=lambda item: -item[1][1])[:EXAMPLES]
+    lines = [
+        f"{count} of {total} objects of class {excerpt(truth.labels.name(label))} are predicted as "
+        f"{excerpt(pred.labels.name(theirs))}"
+        for label, (theirs, count, total) in shown
+    ]
+    return Finding(
+        "V205",
+        "warning",
+        f"{len(moved):,} of {len(taken):,} classes are predicted as another one, each as a different one: {lines[0]}",
+        sum(found[1] for found in moved.values()),
+        tuple(lines),
+        "check the order of the detector's class names, and the ids that they were given",
     )
 
 
@@ -187,11 +241,28 @@ def find_no_common_class(truth: Annotations, pred: Annotations) -> Iterator[Find
     )
 
 
-def advice_on_classes(names: Sequence[str], truth: Annotations, *, is_all: bool) -> str:
-    """Return the remedy for unknown classes, which some or all (`is_all`) predictions have."""
+def advice_on_classes(names: Sequence[str], truth: Annotations, *, is_all: bool, is_by_id: bool = False) -> str:
+    """Return the remedy for unknown classes, which some or all (`is_all`) predictions have.
+
+    Predictions that name classes by ids (`is_by_id`), as COCO results do, have no names to give.
+
+    Parameters
+    ----------
+    names
+        Classes of predictions that the ground truth does not have.
+    truth
+        Ground truth.
+    is_all
+        No class of the predictions is known.
+    is_by_id
+        The file names classes by ids.
+    """
     listed = f"the ground truth has {list_names(truth.labels.all_names)}"
     if len(names) == 1 and is_all and len(truth.labels) > 1:
         return f"{listed}; if the detector is class-agnostic, {ignore_classes()}"
+    if is_by_id and truth.labels.ids is not None and len(truth.labels) and all(name.isdecimal() for name in names):
+        ids = truth.labels.ids
+        return f"write class ids of the ground truth, which has {len(ids):,} between {ids.min()} and {ids.max()}"
     if all(name.isdecimal() for name in names) and not all(name.isdecimal() for name in truth.labels.all_names):
         return f"these are class numbers: give the class names with {spell_option('names', 'FILE')}"
     return listed
@@ -228,18 +299,21 @@ def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, expl
     found = []
     for one, other in pairings(sample, explanation):
         wanted, given = theirs[truth.label[sample.truth.rows[one]]], mine[pred.label[rows[other]]]
-        before = int((wanted == given).sum())
-        if len(one) < FEWEST or before > len(one) / 2:
-            return None
         used = mine[_core.mark_used(pred.label, len(pred.labels))]
         for name, mapped in mappings(theirs):
-            hits = given[wanted == mapped(given)]
+            other_class, is_hit = mapped(given) != given, wanted == mapped(given)
+            # Positions from 1 are ids up to the first gap: only the pairs whose class differs are evidence.
+            before, pairs = int((wanted == given)[other_class].sum()), int(other_class.sum())
+            if pairs < FEWEST or before > pairs / 2:
+                continue
+            hits = given[is_hit & other_class]
             # A single predicted class on objects of all classes is no shift, even if that class is unknown as read.
             least = SHARE if len(used) > 1 or len(theirs) == 1 else HALF
-            if len(hits) >= least * len(one) and is_explained(hits, before, used, mapped(used), theirs):
+            if len(hits) >= least * pairs and is_explained(hits, before, used, mapped(used), theirs):
                 shown = pair_examples(truth, pred, sample.truth.rows[one], rows[other])
-                agreeing = agreeing_classes(given, wanted == mapped(given))
-                found.append(Mapping(name, len(hits), before, len(one), shown, agreeing))
+                agreeing = agreeing_classes(given, is_hit)
+                agree, as_read = int(is_hit.sum()), int((wanted == given).sum())
+                found.append(Mapping(name, agree, as_read, len(one), shown, agreeing))
     return max(found, key=lambda mapping: mapping.agree, default=None)
 
 
@@ -292,6 +366,7 @@ def mappings(theirs: Ints) -> Iterator[tuple[str, Callable[[Ints], Ints]]]:
     ordered = np.sort(theirs)
     if len(ordered) and ordered[-1] > COCO_GAPS[0] and np.isin(ordered, COCO_IDS).all():  # COCO's, numbered as all 80
         yield "index from 0 of COCO", lambda ids: id_at(np.array(COCO_IDS), ids)
+        yield "index from 1 of COCO", lambda ids: id_at(np.array(COCO_IDS), ids - 1)
     if len(ordered) and ordered[-1] - ordered[0] >= len(ordered):  # gaps
         for start in (0, 1):
             yield f"index from {start}", lambda ids, start=start: id_at(ordered, ids - start)  # type: ignore[misc]
@@ -303,14 +378,44 @@ def id_at(ordered: Ints, index: Ints) -> Ints:
 
 
 def pairings(sample: Sample, explanation: Hypothesis) -> Iterator[tuple[Ints, Ints]]:
-    """Yield each matched object with the prediction of highest IoU, then with the one of highest confidence."""
+    """Yield each matched object with the prediction of highest IoU, then with the one of highest confidence.
+
+    Parameters
+    ----------
+    sample
+        Images with objects on both sides.
+    explanation
+        How the boxes are read.
+
+    Returns
+    -------
+    Iterator[tuple[Ints, Ints]]
+        Rows of objects and of their predictions. Both pairings are tried, since either may mislead.
+    """
     which, by, overlap = find_overlapping(sample, explanation)
     yield best_pairs(which, by, overlap)
     yield best_pairs(which, by, np.ones_like(overlap))
 
 
 def pair_examples(truth: Annotations, pred: Annotations, one: Ints, other: Ints) -> tuple[str, ...]:
-    """Describe the classes of the first few pairs."""
+    """Describe the classes of the first few pairs.
+
+    Parameters
+    ----------
+    truth
+        Ground truth.
+    pred
+        Predictions.
+    one
+        Rows of the ground truth.
+    other
+        Row of the prediction that covers each of them.
+
+    Returns
+    -------
+    tuple[str, ...]
+        Image and both classes, for the first few.
+    """
     return tuple(
         f"{truth.images.name(int(truth.image[t]))}: {excerpt(pred.labels.name(int(pred.label[p])))} "
         f"on {excerpt(truth.labels.name(int(truth.label[t])))}"
@@ -324,7 +429,7 @@ def mapping_finding(pred: Annotations, mapping: Mapping) -> Finding:
     evidence = f"{mapping.before} of {mapping.pairs} overlapping pairs agree in class as read, {mapping.agree}"
     if name.startswith("index"):
         what = (
-            "COCO's 80 positions instead of its 91 ids"
+            f"COCO's 80 positions{' from 1' if '1' in name else ''} instead of its 91 ids"
             if name.endswith("COCO")
             else f"positions from {name[-1]}, without the gaps of the ground truth's ids"
         )
@@ -334,7 +439,9 @@ def mapping_finding(pred: Annotations, mapping: Mapping) -> Finding:
             f"class ids look like {what}: {evidence} if read so",
             len(pred),
             mapping.examples,
-            "write the ground truth's category ids instead of positions in the list of classes",
+            f"give the names of the detector's classes with {spell_option('names', 'FILE')}"
+            if pred.source.format == "yolo"
+            else "write the ground truth's category ids instead of positions in the list of classes",
         )
     takes_option = "labels" in pred.source.by_number or pred.source.format == "yolo"
     fix: Fix | str = Fix("pred", (("label_offset", int(name)),)) if takes_option else f"add {name} to the class numbers"

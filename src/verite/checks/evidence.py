@@ -48,7 +48,19 @@ NORMAL = 1.4826 * 1.2533  # MAD to standard deviation, times standard error of a
 
 
 def best_overlaps(truth: Floats, truth_image: Ints, pred: Floats, pred_image: Ints) -> Floats:
-    """Return for each object its highest IoU with a prediction of the same image; 0 below SEEN."""
+    """Return for each object its highest IoU with a prediction of the same image; 0 below SEEN.
+
+    Parameters
+    ----------
+    truth
+        Boxes of the ground truth as corners.
+    truth_image
+        Image of each object.
+    pred
+        Boxes of the predictions.
+    pred_image
+        Image of each prediction.
+    """
     _, which, overlap = _core.box_candidates(truth, truth_image, pred, pred_image, 0.0, SEEN)
     best = np.zeros(len(truth))
     np.maximum.at(best, which, overlap)
@@ -56,7 +68,22 @@ def best_overlaps(truth: Floats, truth_image: Ints, pred: Floats, pred_image: In
 
 
 def best_pairs(which: Ints, by: Ints, overlap: Floats) -> tuple[Ints, Ints]:
-    """Return each object with the prediction of highest IoU, of equal ones that of highest confidence."""
+    """Return each object with the prediction of highest IoU, of equal ones that of highest confidence.
+
+    Parameters
+    ----------
+    which
+        Object of each candidate pair.
+    by
+        Prediction of each candidate pair; a lower position is a higher confidence.
+    overlap
+        IoU of each candidate pair.
+
+    Returns
+    -------
+    tuple[Ints, Ints]
+        Distinct objects, and one prediction each.
+    """
     order = np.lexsort((by, -overlap, which))
     first = order[np.diff(which[order], prepend=-1) > 0]
     return which[first], by[first]
@@ -68,7 +95,20 @@ def most_possible(truth: SampledObjects, pred: SampledObjects) -> int:
 
 
 def wins(new: Floats, old: Floats) -> tuple[int, int]:
-    """Count objects matched under the new box format only, and under the old one only."""
+    """Count objects matched under the new box format only, and under the old one only.
+
+    Parameters
+    ----------
+    new
+        Highest IoU of each object under another box format.
+    old
+        Highest IoU of each object as the boxes are read.
+
+    Returns
+    -------
+    tuple[int, int]
+        Gained and lost objects. Small changes of the IoU around the threshold count for neither.
+    """
     gain = new - old
     won = (new >= FOUND) & (old < FOUND) & (gain >= BETTER)
     lost = (old >= FOUND) & (new < FOUND) & (gain <= -BETTER)
@@ -76,7 +116,19 @@ def wins(new: Floats, old: Floats) -> tuple[int, int]:
 
 
 def is_dominant(new: Floats, old: Floats, more: float, fewest: int) -> bool:
-    """Whether the new box format gains enough objects, far more than it loses, and many relative to those before."""
+    """Whether the new box format gains enough objects, far more than it loses, and many relative to those before.
+
+    Parameters
+    ----------
+    new
+        Highest IoU of each object under the new box format.
+    old
+        Highest IoU of each object as the boxes are read.
+    more
+        Net gain that is required, relative to the objects matched before.
+    fewest
+        Number of objects that must be gained at least.
+    """
     won, lost = wins(new, old)
     before = int((old >= FOUND).sum())
     return won >= fewest + ODDS * lost and won - lost >= more * before
@@ -126,6 +178,16 @@ def relative_to_images(boxes: Floats, sizes: Floats) -> Floats:
     """Return boxes in fractions of their image, or of the extent of all boxes where sizes are unknown."""
     frame = sizes if np.all(sizes > 0) else boxes[:, 2:].max(axis=0, initial=1)
     return np.asarray(boxes / np.tile(np.broadcast_to(frame, sizes.shape), 2))
+
+
+def frames_of(truth: SampledObjects, pred: SampledObjects) -> Floats:
+    """Return width and height of each image, or the extent of its boxes where sizes are unknown."""
+    if truth.is_sized:
+        return truth.image_sizes
+    frames = np.ones((truth.images, 2))
+    for group in (truth, pred):
+        np.maximum.at(frames, group.image, group.corners()[:, 2:])
+    return frames
 
 
 def chance_of_random(relative: Floats) -> Floats:
@@ -203,7 +265,20 @@ def share_outside(sample: Sample, side: SideName, reading: Reading, shift: int) 
 
 
 def find_overlapping(sample: Sample, e: Hypothesis) -> tuple[Ints, Ints, Floats]:
-    """Return all pairs of an object and a prediction with IoU ≥ 0.5, and the IoU of each."""
+    """Return all pairs of an object and a prediction with IoU ≥ 0.5, and the IoU of each.
+
+    Parameters
+    ----------
+    sample
+        Images with objects on both sides.
+    e
+        How the boxes of one side are read, and by how much image ids are shifted.
+
+    Returns
+    -------
+    tuple[Ints, Ints, Floats]
+        Object, prediction and IoU of every pair.
+    """
     truth_boxes, pred_boxes = boxes_under(sample, e.side, e.reading, e.shift)
     pred = sample.preds[e.shift]
     offsets, which, overlap = _core.box_candidates(truth_boxes, sample.truth.image, pred_boxes, pred.image, 0.0, FOUND)

@@ -105,8 +105,22 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             count,
             tuple(excerpt(name) for name in names),
             "name images as the ground truth does, or drop these predictions: "
-            f"{spell_option('unknown_images', 'drop')}",
+            f"{spell_option('unknown_images', 'drop')}" + advice_on_empty_images(truth, len(unknown), len(used)),
         )
+
+
+# How each format, which knows images by their objects, has one without any.
+WITHOUT_OBJECTS = {
+    "table": "add a row to the ground truth with the image alone",
+    "text": "add an empty file to the ground truth",
+    "yolo": "add an empty label file to the ground truth",
+}
+
+
+def advice_on_empty_images(truth: Annotations, unknown: int, used: int) -> str:
+    """Return what to do where a few unknown images may have no objects, so that this ground truth leaves them out."""
+    how = WITHOUT_OBJECTS.get(truth.source.format or "")
+    return f"; if they have no objects, {how} for each" if how and 2 * unknown < used else ""
 
 
 def takes_offset(pred: Annotations) -> bool:
@@ -115,7 +129,17 @@ def takes_offset(pred: Annotations) -> bool:
 
 
 def are_consecutive(pred: Annotations, used: Ints, known: int) -> bool:
-    """Whether image ids look like positions: within 0 to the number of ground-truth images, half of them used."""
+    """Whether image ids look like positions: within 0 to the number of ground-truth images, half of them used.
+
+    Parameters
+    ----------
+    pred
+        Predictions.
+    used
+        Positions of the images that have predictions.
+    known
+        Number of images of the ground truth.
+    """
     ids = pred.images.ids
     if ids is None or not speaks_by_id(pred, "images") or 2 * len(used) < known:
         return False
@@ -157,7 +181,15 @@ def fit_of_positions(truth: Annotations, pred: Annotations, used: Ints) -> tuple
 
 
 def are_ids_as_texts(names: Sequence[str], ids: Ints) -> bool:
-    """Whether these strings are numbers that the ground truth has as image ids."""
+    """Whether these strings are numbers that the ground truth has as image ids.
+
+    Parameters
+    ----------
+    names
+        Image names of the predictions.
+    ids
+        Image ids of the ground truth.
+    """
     return all(name.isdecimal() and len(name) <= DIGITS for name in names) and bool(
         np.isin(np.array(names, int), ids).all()
     )

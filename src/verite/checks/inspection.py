@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from verite.model.classes import Labels
 from verite.model.regions import BOX
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table, Verbatim
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 
 def fix_annotations(annotations: Annotations) -> tuple[Annotations, list[str]]:
@@ -215,7 +218,7 @@ class FileSummary:
             lines.append(f"  confidences  {self.confidences[0]:.4g} to {self.confidences[1]:.4g}")
         return "\n".join(one_line(line) for line in lines)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values for JSON."""
         return asdict(self)
 
@@ -284,7 +287,7 @@ class Inspection(Display):
     def __repr__(self) -> str:
         return str(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return plain values for JSON."""
         return {
             "files": [

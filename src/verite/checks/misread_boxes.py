@@ -26,6 +26,7 @@ from verite.checks.evidence import (
     exceeds_other_images,
     exceeds_random_boxes,
     find_overlapping,
+    frames_of,
     is_dominant,
     median_and_error,
     most_possible,
@@ -43,28 +44,28 @@ from verite.model.layouts import Floats
 
 FEWEST_MEASURED = 5  # boxes before pixels and fractions are distinguished
 
-SMALL, LARGE = 2, 0.05  # fractions are at most 2, except for 5 % of the numbers
+LARGEST_FRACTION, LARGE_SHARE = 2, 0.05  # fractions are at most 2, except for 5 % of the numbers
 
-PIXELS = 3  # a median side above is no fraction
+LARGEST_SIDE = 3  # a median side above is no fraction
 
-SAME_SIZE = 0.05  # a scale nearer to 1 is none, if the layout differs too
+SCALE_OF_ONE = 0.05  # a scale nearer to 1 is none, if the layout differs too
 
-THOUSAND = (1000.0, 1000.0)  # the frame of vision-language models, y before x
+FRAME_OF_1000 = (1000.0, 1000.0)  # the frame of vision-language models, y before x
 
-USUALLY = 0.02  # relative distance of a resized side to a common one
+COMMON_SIZE_TOLERANCE = 0.02  # relative distance of a resized side to a common one
 
 # Prior penalties: each further change, a change of the ground truth, y before x, ...
-CHANGED, TRUTHS, SWAPPED = 0.1, 0.005, 0.015
+CHANGE_PENALTY, TRUTH_PENALTY, Y_FIRST_PENALTY = 0.1, 0.005, 0.015
 
-FLIPPED = 0.02  # a flipped axis, or exchanged sides
+FLIP_PENALTY = 0.02  # a flipped axis, or exchanged sides
 
 # ... a scale, each less common measure, another layout as well, a scale of the ground truth.
-ESTIMATED, UNUSUAL, RELAID, TRUTHS_SCALE = 0.03, 0.02, 0.03, 0.06
+SCALE_PENALTY, RARE_SCALE_PENALTY, LAYOUT_PENALTY, TRUTH_SCALE_PENALTY = 0.03, 0.02, 0.03, 0.06
 
-Tried = tuple[SideName, Reading, int, float]  # side, box format, shift of image ids, prior weight
+Candidate = tuple[SideName, Reading, int, float]  # side, box format, shift of image ids, prior weight
 
 
-def plain_readings(sample: Sample) -> Iterator[Tried]:
+def plain_readings(sample: Sample) -> Iterator[Candidate]:
     """Yield box formats that need no estimate; fractions only for numbers that look like fractions."""
     sides: list[tuple[SideName, int]] = [*(("pred", shift) for shift in sample.shifts), ("truth", 0)]
     for side, shift in sides:
@@ -77,16 +78,16 @@ def plain_readings(sample: Sample) -> Iterator[Tried]:
             changes = (reading != own) + (shift != 0)
             if changes and reading.measure == measure:
                 penalty = (
-                    CHANGED * (changes - 1)
-                    + TRUTHS * (side == "truth")
-                    + SWAPPED * (reading.layout in ("yxhw", "yxyx"))
+                    CHANGE_PENALTY * (changes - 1)
+                    + TRUTH_PENALTY * (side == "truth")
+                    + Y_FIRST_PENALTY * (reading.layout in ("yxhw", "yxyx"))
                 )
                 yield side, reading, shift, 1 - penalty
     own = sample.pred.reading
     if own.measure == "abs" and likely_measure(sample.pred) == "abs" and sample.truth.is_sized:
         for measure in FLIPS:
             if measure != "exchanged" or own.layout in ("xywh", "cxcywh"):
-                yield "pred", Reading(own.layout, measure), 0, 1 - FLIPPED
+                yield "pred", Reading(own.layout, measure), 0, 1 - FLIP_PENALTY
 
 
 def likely_measure(group: SampledObjects) -> Measure:
@@ -98,15 +99,15 @@ def likely_measure(group: SampledObjects) -> Measure:
 
 def looks_like_fractions(numbers: Floats) -> bool:
     """Whether numbers are too small to be pixels."""
-    return len(numbers) >= FEWEST_MEASURED and float((np.abs(numbers) > SMALL).mean()) <= LARGE
+    return len(numbers) >= FEWEST_MEASURED and float((np.abs(numbers) > LARGEST_FRACTION).mean()) <= LARGE_SHARE
 
 
 def looks_like_pixels(numbers: Floats) -> bool:
     """Whether numbers are too large to be fractions."""
-    return len(numbers) >= FEWEST_MEASURED and float(np.median(np.abs(numbers[:, 2:]).max(axis=1))) > PIXELS
+    return len(numbers) >= FEWEST_MEASURED and float(np.median(np.abs(numbers[:, 2:]).max(axis=1))) > LARGEST_SIDE
 
 
-def scaled_readings(sample: Sample) -> Iterator[Tried]:
+def scaled_readings(sample: Sample) -> Iterator[Candidate]:
     """Yield box formats in coordinates of resized images, each with the scale that fits best."""
     if not len(sample.pred):  # images are shared under another offset of their ids only
         return
@@ -124,41 +125,51 @@ def scaled_readings(sample: Sample) -> Iterator[Tried]:
         for rank, measure in enumerate(measures):
             reading = estimate(sample.pred, sample.truth, layout, measure)
             if reading is not None and is_worth_it(reading, own):
-                yield "pred", reading, 0, 1 - ESTIMATED - UNUSUAL * rank - RELAID * (layout != own.layout)
-    if sample.truth.is_sized and float((sample.pred.numbers > THOUSAND[0]).mean()) <= LARGE:
-        yield "pred", Reading("yxyx", "frame", THOUSAND), 0, 1 - ESTIMATED - RELAID - SWAPPED
+                weight = 1 - SCALE_PENALTY - RARE_SCALE_PENALTY * rank - LAYOUT_PENALTY * (layout != own.layout)
+                yield "pred", reading, 0, weight
+    if sample.truth.is_sized and float((sample.pred.numbers > FRAME_OF_1000[0]).mean()) <= LARGE_SHARE:
+        yield "pred", Reading("yxyx", "frame", FRAME_OF_1000), 0, 1 - SCALE_PENALTY - LAYOUT_PENALTY - Y_FIRST_PENALTY
     if sample.truth.is_sized and np.ptp(sample.truth.sizes, axis=0).any() and sample.truth.reading.measure == "abs":
         reading = estimate(sample.truth, sample.pred, sample.truth.reading.layout, "frame")
         if reading is not None:
-            yield "truth", reading, 0, 1 - TRUTHS_SCALE
+            yield "truth", reading, 0, 1 - TRUTH_SCALE_PENALTY
 
 
 def is_worth_it(reading: Reading, own: Reading) -> bool:
-    """Whether a scale is worth a try: not close to 1 with another layout, and for letterboxes a common size."""
+    """Whether a scale is worth a try: not close to 1 with another layout, and for letterboxes a common size.
+
+    Parameters
+    ----------
+    reading
+        Another layout, unit or scale of the boxes.
+    own
+        How they are read now.
+    """
     if reading.measure in ("longest", "padded"):
-        return any(abs(reading.unit[0] / usual - 1) < USUALLY for usual in USUAL)
-    return reading.measure != "factor" or reading.layout == own.layout or abs(reading.unit[0] - 1) >= SAME_SIZE
+        return any(abs(reading.unit[0] / usual - 1) < COMMON_SIZE_TOLERANCE for usual in USUAL)
+    return reading.measure != "factor" or reading.layout == own.layout or abs(reading.unit[0] - 1) >= SCALE_OF_ONE
 
 
 OUTSIDE = 0.3  # share of boxes that leave their images only as read, which chance does not explain
 
-BIAS = 0.1  # of a box side: largest median error of the edges of a detector
+LARGEST_BIAS = 0.1  # of a box side: largest median error of the edges of a detector
 
-SAME = 0.5  # share of predictions that recur in the next image, beyond that of ground-truth objects
+MORE_RECURRENCE = 0.5  # share of predictions that recur in the next image, beyond that of ground-truth objects
 
 CROWDED = 1.2  # matched objects per possible match, from which several share one prediction
 
-MOST, FARTHER = 0.9, 1.3  # quantile of box edges; the ground truth reaches at most this many times as far
+# Quantile of box edges; the ground truth reaches at most this many times as far as the predictions.
+EDGE_QUANTILE, LARGEST_EXTENT_RATIO = 0.9, 1.3
 
-CONFIDENT = 0.35  # share of objects that the highest-confidence predictions match precisely
+PRECISE_SHARE = 0.35  # share of objects that the highest-confidence predictions match precisely
 
-SHORT, FULL, PAST = 0.7, 0.75, 1.1  # extent of boxes relative to the image: scaled down, full, beyond
+SCALED_DOWN, FULL_EXTENT, BEYOND = 0.7, 0.75, 1.1  # extent of boxes relative to the image: scaled down, full, beyond
 
-REACH = 0.98  # quantile of box edges that is their extent
+EXTENT_QUANTILE = 0.98  # quantile of box edges that is their extent
 
-HALF, RIGHT = 0.5, 0.3  # share of objects matched, or of predictions that are TP, to exceed chance
+MATCHED_SHARE, TP_SHARE = 0.5, 0.3  # share of objects matched, or of predictions that are TP, to exceed chance
 
-PLACES = 4  # occupied grid cells from which a scale cannot fit by chance
+FEWEST_PLACES = 4  # occupied grid cells from which a scale cannot fit by chance
 
 
 def is_plausible(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
@@ -169,7 +180,7 @@ def is_plausible(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
         return False
     if found.shift == 0 and (plain.outside - found.outside >= OUTSIDE or fills_the_images(sample, found)):
         return True
-    if is_blind(sample, found):
+    if ignores_the_image(sample, found):
         return False
     is_image_specific = exceeds_other_images(found.overlaps, chance_of(sample, found))
     if found.shift:
@@ -179,7 +190,7 @@ def is_plausible(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
     # A scale is estimated to fit: with objects in few places it must fit each image by itself, or very well.
     truth_boxes, _ = boxes_under(sample, found.side, found.reading, found.shift)
     where = places(relative_to_images(truth_boxes, sample.truth.sizes)[found.overlaps >= FOUND])
-    if where >= PLACES:
+    if where >= FEWEST_PLACES:
         return is_image_specific or beats_random_boxes(sample, found)
     if found.side == "pred" and found.reading.layout != sample.pred.reading.layout:
         return False
@@ -193,13 +204,14 @@ def lies_in_images(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool
     if sample.truth.is_sized:
         return found.outside <= max(OUTSIDE, plain.outside)
     truth, pred = boxes_under(sample, found.side, found.reading, found.shift)
-    is_farther = np.quantile(truth[:, 2:], MOST, axis=0) > FARTHER * np.quantile(pred[:, 2:], MOST, axis=0)
+    truth_extent, pred_extent = (np.quantile(boxes[:, 2:], EDGE_QUANTILE, axis=0) for boxes in (truth, pred))
+    is_farther = truth_extent > LARGEST_EXTENT_RATIO * pred_extent
     return found.side == "pred" or not np.any(is_farther)
 
 
-def is_blind(sample: Sample, found: Hypothesis) -> bool:
+def ignores_the_image(sample: Sample, found: Hypothesis) -> bool:
     """Whether predictions recur in every image and objects do not; then a fit is no evidence of a box format."""
-    return recurrence(sample.preds[found.shift]) > recurrence(sample.truth) + SAME
+    return recurrence(sample.preds[found.shift]) > recurrence(sample.truth) + MORE_RECURRENCE
 
 
 def recurrence(group: SampledObjects) -> float:
@@ -212,20 +224,36 @@ def recurrence(group: SampledObjects) -> float:
 
 
 def is_precise(sample: Sample, found: Hypothesis) -> bool:
-    """Whether the highest-confidence predictions, as many as objects, match a good part of them precisely."""
+    """Whether the highest-confidence predictions, as many as objects, match a good part of them precisely.
+
+    Parameters
+    ----------
+    sample
+        Images with objects on both sides.
+    found
+        The explanation to confirm: chance brings loose matches, rarely precise ones of confident predictions.
+    """
     truth, confident = sample.truth, sample.preds[found.shift].first(sample.truth.counts)
     few = overlaps_under(Sample(truth, {found.shift: confident}), found.side, found.reading, found.shift)
-    return int((few >= PRECISE).sum()) >= CONFIDENT * most_possible(truth, confident)
+    return int((few >= PRECISE).sum()) >= PRECISE_SHARE * most_possible(truth, confident)
 
 
 def is_biased(sample: Sample, found: Hypothesis) -> bool:
-    """Whether box edges are off in one direction; a detector errs to all sides, a wrong format does not."""
+    """Whether box edges are off in one direction; a detector errs to all sides, a wrong format does not.
+
+    Parameters
+    ----------
+    sample
+        Images with objects on both sides.
+    found
+        The way of reading whose matches are measured.
+    """
     one, other = best_pairs(*find_overlapping(sample, found))
     truth_boxes, pred_boxes = boxes_under(sample, found.side, found.reading, found.shift)
     truth, pred = truth_boxes[one], pred_boxes[other]
     errors = (truth - pred) / np.tile(truth[:, 2:] - truth[:, :2], 2)
     middle, noise = median_and_error(errors)
-    return bool(np.any(np.abs(middle) > np.maximum(BIAS, noise)))
+    return bool(np.any(np.abs(middle) > np.maximum(LARGEST_BIAS, noise)))
 
 
 def is_about_fractions(sample: Sample, found: Hypothesis) -> bool:
@@ -235,17 +263,25 @@ def is_about_fractions(sample: Sample, found: Hypothesis) -> bool:
 
 
 def fills_the_images(sample: Sample, found: Hypothesis) -> bool:
-    """Whether predictions fill only a part of the images as read, and all of it once scaled."""
+    """Whether predictions fill only a part of the images as read, and all of it once scaled.
+
+    Parameters
+    ----------
+    sample
+        Images with objects on both sides.
+    found
+        A scale of the predictions, such as that of a resized image.
+    """
     pred = sample.pred
     if found.reading.measure not in SCALED or not pred.is_sized or 2 * found.found < found.possible:
         return False
     before, after = reach(pred, pred.corners()), reach(pred, pred.corners(found.reading))
-    return bool(before.max() <= SHORT and after.min() >= FULL and after.max() <= PAST)
+    return bool(before.max() <= SCALED_DOWN and after.min() >= FULL_EXTENT and after.max() <= BEYOND)
 
 
 def reach(group: SampledObjects, boxes: Floats) -> Floats:
     """Return the extent of boxes in x and y, relative to the image."""
-    return np.asarray(np.quantile(boxes[:, 2:] / group.sizes, REACH, axis=0))
+    return np.asarray(np.quantile(boxes[:, 2:] / group.sizes, EXTENT_QUANTILE, axis=0))
 
 
 def beats_random_boxes(sample: Sample, found: Hypothesis) -> bool:
@@ -256,13 +292,13 @@ def beats_random_boxes(sample: Sample, found: Hypothesis) -> bool:
     relative = relative_to_images(truth_boxes, truth.sizes)
     chance = chance_of_random(relative)
     tries = pred.counts[truth.image]
-    if exceeds_random_boxes(found.found, float((1 - (1 - chance) ** tries).sum()), HALF * found.possible):
+    if exceeds_random_boxes(found.found, float((1 - (1 - chance) ** tries).sum()), MATCHED_SHARE * found.possible):
         return True
     per_image = np.minimum(1, np.bincount(truth.image, chance, minlength=truth.images))
     for group in (pred, confident):
         boxes = group.corners(found.reading if found.side == "pred" else None)
         right = int((best_overlaps(boxes, group.image, truth_boxes, truth.image) >= FOUND).sum())
-        if exceeds_random_boxes(right, float(per_image[group.image].sum()), RIGHT * len(group)):
+        if exceeds_random_boxes(right, float(per_image[group.image].sum()), TP_SHARE * len(group)):
             return True
     return False
 
@@ -289,25 +325,15 @@ def chance_of(sample: Sample, found: Hypothesis) -> list[Floats]:
     return out
 
 
-def frames_of(truth: SampledObjects, pred: SampledObjects) -> Floats:
-    """Return width and height of each image, or the extent of its boxes where sizes are unknown."""
-    if truth.is_sized:
-        return truth.image_sizes
-    frames = np.ones((truth.images, 2))
-    for group in (truth, pred):
-        np.maximum.at(frames, group.image, group.corners()[:, 2:])
-    return frames
+LEAST_MATCHED, LEAST_MATCHED_CHANGED = 0.35, 0.4  # share of objects that must match; if scaled, or with two changes
 
+PRED_BEYOND, TRUTH_BEYOND = 1.1, 1.15  # extent that predictions, and the ground truth, may have
 
-LEAST, LEAST_CHANGED = 0.35, 0.4  # share of objects that must match; if scaled, or with two changes
-
-READING_PAST, TRUTH_PAST = 1.1, 1.15  # extent that predictions, and the ground truth, may have
-
-READING_SHORT, READING_FULL = 0.7, 0.93  # extent at which the ground truth, and predictions, fill their images
+TRUTH_SCALED_DOWN, PRED_FULL = 0.7, 0.93  # extent at which the ground truth, and predictions, fill their images
 
 AS_GOOD = 0.95  # share of the summed IoU that must remain if the other side is scaled
 
-TWOFOLD = 2.0  # objects gained for each one matched before, with two changes
+MORE_OF_TWO_CHANGES = 2.0  # objects gained for each one matched before, with two changes
 
 
 def weigh_readings(sample: Sample) -> tuple[Hypothesis, Hypothesis | None]:
@@ -327,55 +353,66 @@ def weigh_readings(sample: Sample) -> tuple[Hypothesis, Hypothesis | None]:
     if best is None or not best.is_sound:
         scaled = best_of(sample, plain, scaled_readings(sample))
         if scaled is not None and (best is None or scaled.score > best.score):
-            best = with_round_numbers(sample, on_the_right_side(sample, scaled))
+            best = with_round_numbers(sample, choose_resized_side(sample, scaled))
     return plain, best
 
 
-def best_of(sample: Sample, plain: Hypothesis, tried: Iterator[Tried]) -> Hypothesis | None:
+def best_of(sample: Sample, plain: Hypothesis, candidates: Iterator[Candidate]) -> Hypothesis | None:
     """Return the best hypothesis that dominates the plain one and is plausible."""
     own = {"pred": sample.pred.reading, "truth": sample.truth.reading}
     found = []
-    for side, reading, shift, weight in tried:
+    for side, reading, shift, weight in candidates:
         overlaps = overlaps_under(sample, side, reading, shift)
-        e = Hypothesis(side, reading, shift, overlaps, most_possible(sample.truth, sample.preds[shift]), weight=weight)
+        possible = most_possible(sample.truth, sample.preds[shift])
+        one = Hypothesis(side, reading, shift, overlaps, possible, weight=weight)
         changes = max(1, (reading.layout != own[side].layout) + (reading.measure in SCALED) + (shift != 0))
-        is_dominating = dominates(e, plain, changes)
+        is_dominating = dominates(one, plain, changes)
         if is_dominating or plain.outside >= OUTSIDE:
-            e = replace(e, outside=share_outside(sample, side, reading, shift))
-            if is_dominating or stays_inside(e, plain):
-                found.append(e)
-    ranked = sorted(found, key=lambda e: -e.score)
-    best = next((e for e in ranked[:3] if is_plausible(sample, plain, e)), None)
+            one = replace(one, outside=share_outside(sample, side, reading, shift))
+            if is_dominating or stays_inside(one, plain):
+                found.append(one)
+    ranked = sorted(found, key=lambda one: -one.score)
+    best = next((one for one in ranked[:3] if is_plausible(sample, plain, one)), None)
     if best is None or best.reading.measure not in SCALED:
         return best
-    return next(e for e in ranked if e.side == best.side)  # if scaled, the best fit shows how
+    return next(one for one in ranked if one.side == best.side)  # if scaled, the best fit shows how
 
 
-def dominates(e: Hypothesis, plain: Hypothesis, changes: int) -> bool:
-    """Whether far more objects match; estimated scales and double changes must gain more."""
-    is_scaled = e.reading.measure in SCALED
-    if e.found < (LEAST_CHANGED if is_scaled or changes > 1 else LEAST) * e.possible:
+def dominates(one: Hypothesis, plain: Hypothesis, changes: int) -> bool:
+    """Whether far more objects match; estimated scales and double changes must gain more.
+
+    Parameters
+    ----------
+    one
+        The explanation: another way to read the boxes.
+    plain
+        The boxes as they are read.
+    changes
+        How many things the explanation changes: the more it changes, the more it must gain.
+    """
+    is_scaled = one.reading.measure in SCALED
+    if one.found < (LEAST_MATCHED_CHANGED if is_scaled or changes > 1 else LEAST_MATCHED) * one.possible:
         return False
-    more = TWOFOLD if changes > 1 else MORE
-    return is_dominant(e.overlaps, plain.overlaps, more, FEWEST * (1 + is_scaled) * changes)
+    more = MORE_OF_TWO_CHANGES if changes > 1 else MORE
+    return is_dominant(one.overlaps, plain.overlaps, more, FEWEST * (1 + is_scaled) * changes)
 
 
-def stays_inside(e: Hypothesis, plain: Hypothesis) -> bool:
+def stays_inside(one: Hypothesis, plain: Hypothesis) -> bool:
     """Whether boxes outside their images as read now stay inside and match more; a smaller gain is enough then."""
-    won, lost = wins(e.overlaps, plain.overlaps)
-    return e.reading.measure not in SCALED and plain.outside - e.outside >= OUTSIDE and won >= FEWEST + lost
+    won, lost = wins(one.overlaps, plain.overlaps)
+    return one.reading.measure not in SCALED and plain.outside - one.outside >= OUTSIDE and won >= FEWEST + lost
 
 
-def on_the_right_side(sample: Sample, found: Hypothesis) -> Hypothesis:
+def choose_resized_side(sample: Sample, found: Hypothesis) -> Hypothesis:
     """Decide which side was resized: IoU does not show it, the image sizes may."""
     if found.side == "truth" or found.reading.measure not in SCALED or not sample.truth.is_sized:
         return found
     truth, pred = (reach(group, group.corners()) for group in (sample.truth, sample.pred))
-    if pred.max() > READING_PAST or (
-        truth.max() <= TRUTH_PAST and (truth.min() > READING_SHORT or pred.min() < READING_FULL)
+    if pred.max() > PRED_BEYOND or (
+        truth.max() <= TRUTH_BEYOND and (truth.min() > TRUTH_SCALED_DOWN or pred.min() < PRED_FULL)
     ):
         return found
-    if truth.max() <= TRUTH_PAST and places(sample.truth.corners()) < 2 * PLACES:
+    if truth.max() <= TRUTH_BEYOND and places(sample.truth.corners()) < 2 * FEWEST_PLACES:
         return found
     reading = estimate(sample.truth, sample.pred, sample.truth.reading.layout, found.reading.measure)
     if reading is None:
@@ -386,7 +423,20 @@ def on_the_right_side(sample: Sample, found: Hypothesis) -> Hypothesis:
 
 
 def with_round_numbers(sample: Sample, found: Hypothesis) -> Hypothesis:
-    """Round the estimated scale to the likeliest numbers nearby."""
+    """Round the estimated scale to the likeliest numbers nearby.
+
+    Parameters
+    ----------
+    sample
+        Images with objects on both sides.
+    found
+        The explanation with a scale estimated from matches, such as 639.7.
+
+    Returns
+    -------
+    Hypothesis
+        The explanation with the number that a person would have used, such as 640.
+    """
     wrong, right = (sample.pred, sample.truth) if found.side == "pred" else (sample.truth, sample.pred)
     reading = round_off(wrong, right, found.reading)
     return replace(found, reading=reading, overlaps=overlaps_under(sample, found.side, reading, 0))

@@ -51,7 +51,7 @@ def find_mixed_layouts(pair: Pair) -> Iterator[Finding]:
     sample, (_, found) = pair.sample, pair.explanations
     if sample is None or found is not None:
         return
-    gained = sorted(((count, layout) for layout, count in pair.fit["gained"].items()), reverse=True)
+    gained = sorted(((count, layout) for layout, count in pair.fit.gained.items()), reverse=True)
     (most, layout), (second, _) = gained[0], gained[1]
     if second > RIVAL * most:
         return
@@ -87,7 +87,20 @@ def find_mixed_layouts(pair: Pair) -> Iterator[Finding]:
 
 
 def chance_of_gains(sample: Sample, reading: Reading) -> float:
-    """Return how many objects predictions of other images would gain by another layout, by rotating the images."""
+    """Return how many objects predictions of other images would gain by another layout, by rotating the images.
+
+    Parameters
+    ----------
+    sample
+        Images with objects on both sides.
+    reading
+        The other layout.
+
+    Returns
+    -------
+    float
+        The mean over the rotations, with one added so that it is never 0.
+    """
     hits, tried = 0, turns(sample.truth.images)
     for turn in tried:
         rotated = Sample(sample.truth, {0: sample.pred.turn(turn)})
@@ -153,15 +166,15 @@ def find_unreached(pair: Pair) -> Iterator[Finding]:
     fit = pair.fit
     if pair.explanations[1] is not None or not pair.truth.images.sized:
         return
-    across, down = fit["reach"]
-    is_clipped = fit["at_reach"] >= max(FEW_BOXES, AT_EDGE * len(pair.pred))
+    across, down = fit.reach
+    is_clipped = fit.at_reach >= max(FEW_BOXES, AT_EDGE * len(pair.pred))
     yield Finding(
         "V117",
         "warning",
-        f"no predicted box reaches beyond {across:.6g} in x and {down:.6g} in y, but {fit['beyond_reach']:,} of "
-        f"{fit['objects']:,} objects lie there"
-        + (f"; {fit['at_reach']:,} boxes end exactly at this edge" if is_clipped else ""),
-        fit["beyond_reach"],
+        f"no predicted box reaches beyond {across:.6g} in x and {down:.6g} in y, but {fit.beyond_reach:,} of "
+        f"{fit.objects:,} objects lie there"
+        + (f"; {fit.at_reach:,} boxes end exactly at this edge" if is_clipped else ""),
+        fit.beyond_reach,
         (),
         f"were boxes clipped to {across:.6g} x {down:.6g}? clip them to their own images"
         if is_clipped
@@ -172,18 +185,18 @@ def find_unreached(pair: Pair) -> Iterator[Finding]:
 def find_single_predictions(pair: Pair) -> Iterator[Finding]:
     """Find predictions of which no image has more than one, though images have several objects (V313)."""
     fit = pair.fit
-    if not fit["asked"]:
+    if not fit.images_with_objects:
         return
-    mean = fit["objects"] / fit["asked"]
+    mean = fit.objects / fit.images_with_objects
     # n predictions spread over N images at random would all be in different ones with probability exp(-n^2 / 2N).
-    count = fit["images_predicted"]
+    count = fit.images_predicted
     if mean < SEVERAL or count**2 < 2 * SCATTERED * max(len(pair.truth.images), count):
         return
     yield Finding(
         "V313",
         "warning",
-        f"each of {fit['images_predicted']:,} images has exactly one prediction, but {mean:.1f} objects on average",
-        fit["images_predicted"],
+        f"each of {fit.images_predicted:,} images has exactly one prediction, but {mean:.1f} objects on average",
+        fit.images_predicted,
         (),
         "was only the best prediction of each image written?",
     )

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.checks.check import EXAMPLES, Finding
-from verite.checks.evidence import Hypothesis, find_overlapping, relative_to_images
+from verite.checks.evidence import Hypothesis, find_overlapping, frames_of, relative_to_images
 from verite.checks.sample import Pair, Side
 from verite.checks.values import confidence_examples
 from verite.errors import excerpt, spell_option
 from verite.hooks import hook
 from verite.model.annotations import Annotations
+from verite.model.layouts import Floats
 from verite.model.outcomes import RIGHT
 
 
@@ -60,9 +61,9 @@ def find_missing_nms(pair: Pair) -> Iterator[Finding]:
     yield Finding(
         "V311",
         "warning",
-        f"{fit['clones']:,} of {fit['looked_at']:,} sampled predictions duplicate a higher-confidence one of the same "
+        f"{fit.unsuppressed:,} of {fit.looked_at:,} sampled predictions duplicate a higher-confidence one of the same "
         f"class (IoU ≥ 0.85) and count as false positives: {doubled:,} of {matched:,} matched objects have several",
-        fit["clones"],
+        fit.unsuppressed,
         (),
         "was NMS skipped, between tiles or at all, or were the files of several runs concatenated?",
     )
@@ -72,6 +73,8 @@ DOUBLED = 0.1  # share of the matched objects that several predictions match, fo
 
 AS_SURE = 0.9  # part of the confidence that the second of them has: both are views of one object
 
+FILLED = 0.5  # share of the extent of an image's boxes that a box fills, to be as large as the image
+
 CLONE, SAME = 0.85, 0.999  # IoUs between which two predictions are one before non-maximum suppression
 
 
@@ -79,19 +82,34 @@ def recur_elsewhere(pair: Pair) -> bool:
     """Whether predictions coincide with those of other images half as often as with others of their own image.
 
     Boxes that fill the image do, and those of still scenes: then duplicates are no evidence of missing suppression.
+    Images of unknown sizes are as large as the extent of all boxes or, for boxes that fill most of it, of their own.
     """
     sample = pair.sample
     if sample is None or sample.pred.images < 2:
         return False
-    own = sample.pred
+    own, other = sample.pred, sample.pred.turn(1)
+    recurs = coincide(
+        pair, relative_to_images(own.corners(), own.sizes), relative_to_images(other.corners(), other.sizes)
+    )
+    if not own.is_sized:
+        frames = frames_of(sample.truth, own)
+        boxes = own.corners() / np.tile(frames, 2)[own.image]
+        moved = other.corners() / np.tile(np.roll(frames, -1, axis=0), 2)[other.image]
+        recurs |= ((boxes[:, 2:] - boxes[:, :2]).prod(axis=1) >= FILLED) & coincide(pair, boxes, moved)
+    return bool(2 * recurs.sum() * pair.fit.looked_at >= pair.fit.unsuppressed * len(own))
+
+
+def coincide(pair: Pair, boxes: Floats, moved: Floats) -> NDArray[np.bool_]:
+    """Return for each sampled prediction whether one of the next image, moved here, has its class and place."""
+    assert pair.sample is not None
+    own, labels = pair.sample.pred, pair.pred.label
     other = own.turn(1)
-    boxes, moved = relative_to_images(own.corners(), own.sizes), relative_to_images(other.corners(), other.sizes)
-    labels = pair.pred.label
     offsets, which, overlap = _core.box_candidates(boxes, own.image, moved, other.image, 0.0, CLONE)
     by = np.repeat(np.arange(len(moved)), np.diff(offsets))
     same = (labels[own.rows[which]] == labels[other.rows[by]]) & (overlap >= CLONE)
-    elsewhere = len(np.unique(which[same]))
-    return bool(2 * elsewhere * pair.fit["looked_at"] >= pair.fit["clones"] * len(own))
+    out = np.zeros(len(own), dtype=np.bool_)
+    out[which[same]] = True
+    return out
 
 
 def doubled_objects(pair: Pair) -> tuple[int, int]:
@@ -119,13 +137,13 @@ def doubled_objects(pair: Pair) -> tuple[int, int]:
 def find_reversed_confidences(pair: Pair) -> Iterator[Finding]:
     """Find confidences that are lower for true positives than for false positives (V312), by the AUC on a sample."""
     fit = pair.fit
-    share = fit["surer"] / (fit["right"] * fit["wrong"])
+    share = fit.u_statistic / (fit.true_positives * fit.false_positives)
     yield Finding(
         "V312",
         "warning",
         f"false positives have higher confidences than true positives: AUC {share:.2f} "
-        f"({fit['right']:,} true and {fit['wrong']:,} false positives sampled)",
-        fit["right"] + fit["wrong"],
+        f"({fit.true_positives:,} true and {fit.false_positives:,} false positives sampled)",
+        fit.true_positives + fit.false_positives,
         (),
         "are these distances, or 1 - confidence? write larger numbers for higher confidence",
     )
@@ -133,7 +151,7 @@ def find_reversed_confidences(pair: Pair) -> Iterator[Finding]:
 
 def find_exchanged_classes(pair: Pair) -> Iterator[Finding]:
     """Find classes that are predicted as each other in a cycle, as with class names in the wrong order (V205)."""
-    exchanges = pair.fit["exchanges"]
+    exchanges = pair.fit.exchanges
     names = pair.truth.labels.all_names
     count = sum(count for _, _, count, _ in exchanges)
     lines = [
@@ -164,11 +182,11 @@ def no_predictions(objects: int) -> Finding:
 
 def find_many_unpredicted(pair: Pair) -> Iterator[Finding]:
     """Find far more images without predictions than their number explains (V214)."""
-    count, images = pair.fit["unpredicted"]
+    count, images = pair.fit.unpredicted
     yield Finding(
         "V214",
         "warning",
-        f"{count:,} of {pair.fit['asked']:,} images with objects have no prediction; "
+        f"{count:,} of {pair.fit.images_with_objects:,} images with objects have no prediction; "
         f"{pair.expected_unpredicted:.0f} would be expected from the number of predictions",
         count,
         tuple(pair.truth.images.name(i) for i in images),
@@ -178,12 +196,12 @@ def find_many_unpredicted(pair: Pair) -> Iterator[Finding]:
 
 def find_unpredicted(pair: Pair) -> Iterator[Finding]:
     """Note images with objects but without predictions (V219)."""
-    count, images = pair.fit["unpredicted"]
+    count, images = pair.fit.unpredicted
     if not pair.count("many_unpredicted") and not pair.count("empty"):
         yield Finding(
             "V219",
             "note",
-            f"{count:,} of {pair.fit['asked']:,} images with objects have no prediction",
+            f"{count:,} of {pair.fit.images_with_objects:,} images with objects have no prediction",
             count,
             tuple(pair.truth.images.name(i) for i in images),
             "no action needed if the detector found nothing in them",

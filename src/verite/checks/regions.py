@@ -69,7 +69,15 @@ def find_other_boxes(side: Side) -> Iterator[Finding]:
 
 
 def agree(boxes: Floats, around: Floats) -> NDArray[np.bool_]:
-    """Mark boxes that agree with the bounding boxes of their shapes: by IoU, or edge by edge within two pixels."""
+    """Mark boxes that agree with the bounding boxes of their shapes: by IoU, or edge by edge within two pixels.
+
+    Parameters
+    ----------
+    boxes
+        Boxes as a file states them, as corners.
+    around
+        Bounding boxes of the polygon or mask of each object.
+    """
     is_near = np.abs(around - boxes).max(axis=1) <= SLACK
     overlap = [
         _core.box_iou(boxes[[row]], around[[row]])[0, 0] if not near else 1.0 for row, near in enumerate(is_near)
@@ -125,7 +133,20 @@ def find_order(side: Side) -> tuple[str, int, int, int] | None:
 
 
 def shape_bounds(annotations: Annotations, rows: NDArray[np.int64]) -> Floats:
-    """Return the bounding boxes of the polygons and masks of these objects as read, as corners."""
+    """Return the bounding boxes of the polygons and masks of these objects as read, as corners.
+
+    Parameters
+    ----------
+    annotations
+        Ground truth or predictions.
+    rows
+        Objects that have a polygon or mask.
+
+    Returns
+    -------
+    Floats
+        Corners, [object, 4].
+    """
     regions = annotations.where(np.isin(np.arange(len(annotations)), rows)).regions
     unboxed = Regions(regions.boxes, polygons=regions.polygons, runs=regions.runs, boxed=regions.kinds == BOX)
     return np.asarray(Regions.over(unboxed.native.bound()).boxes)
@@ -352,7 +373,15 @@ def class_values(side: Annotations) -> list[int]:
 
 
 def has_inverted(pair: Pair, image: int) -> bool:
-    """Whether the predicted mask of an image is inverted; masks of different sizes are not compared."""
+    """Whether the predicted mask of an image is inverted; masks of different sizes are not compared.
+
+    Parameters
+    ----------
+    pair
+        Both sides, one mask per image.
+    image
+        Position of the image.
+    """
     images = [side.images for side in (pair.truth, pair.pred)]
     sizes = [(int(one.heights[image]), int(one.widths[image])) for one in images]
     sides = [foreground(side, image) for side in (pair.truth, pair.pred)]
@@ -372,7 +401,17 @@ def is_inverted(truth: int, pred: int, shared: int, pixels: int) -> bool:
 
 
 def describe_inverted(inverted: Sequence[str], compared: int, what: str) -> Iterator[Finding]:
-    """Report masks that are inverted in most of the images or volumes compared (V412)."""
+    """Report masks that are inverted in most of the images or volumes compared (V412).
+
+    Parameters
+    ----------
+    inverted
+        Names of the images or volumes whose predicted masks look inverted.
+    compared
+        How many were looked at.
+    what
+        `images` or `volumes`.
+    """
     if inverted and 2 * len(inverted) > compared:
         share = f"{len(inverted):,} of {compared:,} {what}"
         message = f"predictions look inverted: in {share} their background matches the object"
@@ -380,7 +419,17 @@ def describe_inverted(inverted: Sequence[str], compared: int, what: str) -> Iter
 
 
 def name_missing_files(missing: Sequence[str], count: int, what: str) -> Iterator[Finding]:
-    """Report images or volumes without a prediction file, unless that is all of them (V413)."""
+    """Report images or volumes without a prediction file, unless that is all of them (V413).
+
+    Parameters
+    ----------
+    missing
+        Names without a prediction file.
+    count
+        How many images or volumes the ground truth has.
+    what
+        `images` or `volumes`.
+    """
     if missing and len(missing) < count:
         message = f"{len(missing):,} of {count:,} {what} have no prediction file and count as empty predictions, e.g. "
         remedy = f"was the model run on all {what}? use the same file names on both sides"
@@ -388,7 +437,15 @@ def name_missing_files(missing: Sequence[str], count: int, what: str) -> Iterato
 
 
 def name_disjoint_values(truth: Sequence[int], pred: Sequence[int]) -> Iterator[Finding]:
-    """Report that the two sides share no label value (V411)."""
+    """Report that the two sides share no label value (V411).
+
+    Parameters
+    ----------
+    truth
+        Label values in the ground truth.
+    pred
+        Label values in the predictions, such as 255 where the ground truth has 1.
+    """
     if truth and pred and not set(truth) & set(pred):
         listed = [", ".join(map(str, values[:6])) for values in (truth, pred)]
         message = f"the sides share no label value: ground truth has {listed[0]}, predictions have {listed[1]}"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verite import _core
 from verite.arrays import np
@@ -151,7 +151,7 @@ class Pair:
         self.truth, self.pred = truth, pred
 
     @cached_property
-    def fit(self) -> dict[str, Any]:
+    def fit(self) -> _core.SampleFit:
         """Match predictions with the ground truth on a sample of images: numbers of duplicates, TP, FP, images ..."""
         return _core.sample_fit(self.truth.columns, self.pred.columns, len(self.pred.images))
 
@@ -160,30 +160,33 @@ class Pair:
         """Count possible mistakes between the sides, by name; zero rules the checks out that name it."""
         truth, pred, fit = self.truth, self.pred, self.fit
         (_, truth_labels, truth_images), (objects, labels, images) = truth.counts, pred.counts
-        unpredicted = fit["unpredicted"][0]
+        unpredicted = fit.unpredicted[0]
         expected = self.expected_unpredicted
-        is_rare = unpredicted <= max(MANY * fit["asked"], TWICE * expected) or surprise(unpredicted, expected) < NATS
+        is_rare = (
+            unpredicted <= max(MANY * fit.images_with_objects, TWICE * expected)
+            or surprise(unpredicted, expected) < NATS
+        )
         is_exchanged = truth.columns.has_confidence and not pred.columns.has_confidence
         has_poses = truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints
         return {
-            "misfit": not fit["is_good"] or not truth.unit == pred.unit == "px",
-            "shapes": not fit["is_good"] and objects >= FEWEST_SHAPES and not pred.columns.regions.has_only_boxes,
+            "misfit": not fit.is_good or not truth.unit == pred.unit == "px",
+            "shapes": not fit.is_good and objects >= FEWEST_SHAPES and not pred.columns.regions.has_only_boxes,
             "both_by_default": are_read_by_default(truth, pred),
             "mask_images": truth.source.format in MASK_FORMATS and pred.source.format in MASK_FORMATS,
             "unknown_images": images - truth_images,
             "unknown_labels": labels - truth_labels,
             "alike_names": labels - truth_labels,
-            "exchanges": len(fit["exchanges"]),
+            "exchanges": len(fit.exchanges),
             "unpredicted": unpredicted,
             "many_unpredicted": 0 if is_rare or not objects else unpredicted,
             "empty": len(truth) > 0 and not objects,
             "exchanged": is_exchanged and objects > 0,
             "both_confident": truth.columns.has_confidence and pred.columns.has_confidence and len(truth) > 0,
-            "clones": fit["clones"] if are_unsuppressed(fit) else 0,
+            "clones": fit.unsuppressed if are_unsuppressed(fit) else 0,
             "mixed": may_be_mixed(fit),
-            "unreached": fit["beyond_reach"] if are_unreached(fit, objects) else 0,
-            "single": fit["most_in_image"] == 1 and fit["images_predicted"] >= FEWEST_IMAGES,
-            "reversed": is_reversed(fit["right"], fit["wrong"], fit["surer"]),
+            "unreached": fit.beyond_reach if are_unreached(fit, objects) else 0,
+            "single": fit.most_in_image == 1 and fit.images_predicted >= FEWEST_IMAGES,
+            "reversed": is_reversed(fit.true_positives, fit.false_positives, fit.u_statistic),
             "mirrored": self.mirrored[1] if has_poses else 0,
             "tracks": truth.columns.track is not None and pred.columns.track is not None,
             "rotated": truth.source.has_angles or pred.source.has_angles,
@@ -196,8 +199,8 @@ class Pair:
         Estimated from the predictions of the images that have some. Where these are fewer than five, not below what as
         many predictions spread over all images at random leave: two each in three images say nothing about the others.
         """
-        asked, expected = self.fit["asked"], float(self.fit["expected"])
-        if asked - self.fit["unpredicted"][0] >= FEWEST_PREDICTED:
+        asked, expected = self.fit.images_with_objects, float(self.fit.expected)
+        if asked - self.fit.unpredicted[0] >= FEWEST_PREDICTED:
             return expected
         return max(expected, asked * exp(-len(self.pred) / asked)) if asked else expected
 
@@ -238,37 +241,38 @@ def are_read_by_default(truth: Annotations, pred: Annotations) -> bool:
     return formats == {"text"} or not truth.images.sized
 
 
-def are_unsuppressed(fit: dict[str, Any]) -> bool:
+def are_unsuppressed(fit: _core.SampleFit) -> bool:
     """Whether a tenth of the sampled predictions duplicate a higher-confidence one: NMS may have been skipped."""
-    return fit["asked"] >= FEWEST_IMAGES and fit["clones"] >= max(1, CLONES * fit["looked_at"])  # type: ignore[no-any-return]
+    return fit.images_with_objects >= FEWEST_IMAGES and fit.unsuppressed >= max(1, CLONES * fit.looked_at)
 
 
-def are_unreached(fit: dict[str, Any], count: int) -> bool:
+def are_unreached(fit: _core.SampleFit, count: int) -> bool:
     """Whether so many objects lie beyond the reach of all predictions that some would reach them (V117).
 
     With a share q of the objects there, n predictions stay before it by chance with probability (1 - q)^n. A share
     above 0.9 counts as 0.9, so that some predictions are needed.
     """
-    share = fit["beyond_reach"] / max(fit["objects"], 1)
-    is_many = fit["beyond_reach"] >= FEWEST_GAINED and share >= BEYOND
+    share = fit.beyond_reach / max(fit.objects, 1)
+    is_many = fit.beyond_reach >= FEWEST_GAINED and share >= BEYOND
     return bool(is_many and -count * log(max(0.1, 1 - share)) >= NATS)
 
 
-def may_be_mixed(fit: dict[str, Any]) -> bool:
+def may_be_mixed(fit: _core.SampleFit) -> bool:
     """Whether enough objects match precisely in another layout, and not as read, to look at single images (V115)."""
-    most = max(fit["gained"].values())
-    return bool(most >= FEWEST_GAINED and most >= GAINED * (most + fit["found"]))
+    most = max(fit.gained.values())
+    return bool(most >= FEWEST_GAINED and most >= GAINED * (most + fit.found))
 
 
-def is_reversed(right: int, wrong: int, surer: float) -> bool:
+def is_reversed(true_positives: int, false_positives: int, u_statistic: float) -> bool:
     """Whether false positives have higher confidences than true positives, by the Mann-Whitney U test.
 
-    `surer` is the U statistic: pairs of a true and a false positive in which the true positive has the higher
+    The U statistic is the number of pairs of a true and a false positive in which the true positive has the higher
     confidence, ties counted half.
     """
-    if min(right, wrong) < FEWEST_JUDGED or surer >= REVERSED * right * wrong:
+    pairs = true_positives * false_positives
+    if min(true_positives, false_positives) < FEWEST_JUDGED or u_statistic >= REVERSED * pairs:
         return False
-    return right * wrong / 2 - surer >= SIGMAS * sqrt(right * wrong * (right + wrong + 1) / 12)
+    return pairs / 2 - u_statistic >= SIGMAS * sqrt(pairs * (true_positives + false_positives + 1) / 12)
 
 
 IMAGES = 128
@@ -397,7 +401,9 @@ def likely_offsets(truth: Annotations, pred: Annotations) -> list[int]:
 
 def usable_rows(side: Annotations) -> NDArray[np.bool_] | None:
     """Mark objects that are no crowds and have finite boxes; None if all are usable."""
-    is_usable = np.isfinite(side.regions.values).all(axis=1) & ~side.crowd
+    is_usable, is_finite = ~side.crowd, np.isfinite(side.regions.values)
+    if not is_finite.all():
+        is_usable &= is_finite.all(axis=1)
     return None if is_usable.all() else np.asarray(is_usable)
 
 
@@ -407,7 +413,17 @@ def mark_images(side: Annotations, usable: NDArray[np.bool_] | None) -> NDArray[
 
 
 def partners(truth: Annotations, pred: Annotations, shift: int) -> NDArray[np.int64]:
-    """Return for each ground-truth image the predictions' image of the same id after the shift, or -1."""
+    """Return for each ground-truth image the predictions' image of the same id after the shift, or -1.
+
+    Parameters
+    ----------
+    truth
+        Ground truth.
+    pred
+        Predictions aligned with it.
+    shift
+        What is added to the image ids of the predictions, 1 if they were counted from 0.
+    """
     ids, known = pred.images.ids, len(truth.images)
     if shift == 0:
         return np.arange(known)

@@ -48,7 +48,20 @@ NETWORK = 640.0  # assumed input size, where only the quotient of two sizes is k
 
 
 def pairs_within(truth: SampledObjects, pred: SampledObjects) -> tuple[Ints, Ints]:
-    """Return pairs of objects and the highest-confidence predictions of their image, about PAIRS in total."""
+    """Return pairs of objects and the highest-confidence predictions of their image, about PAIRS in total.
+
+    Parameters
+    ----------
+    truth
+        Sampled ground truth.
+    pred
+        Sampled predictions, by falling confidence within an image.
+
+    Returns
+    -------
+    tuple[Ints, Ints]
+        Positions of objects and predictions. Their ratios of size cluster at the factor between both scales.
+    """
     tops = np.minimum(pred.counts, np.maximum(2 * truth.counts, 5))[truth.image]  # predictions for each truth
     chosen = np.arange(0, len(truth), 1 + int(tops.sum()) // PAIRS)
     counts = tops[chosen]
@@ -224,7 +237,10 @@ LENGTHS = {"coarse": 32, "fine": 10, "finest": 1}
 GRIDS = (("likely", 0.02), ("coarse", 0.005), ("fine", 0.005), ("finest", 0.005))
 
 # Common sizes to which networks and programs resize images.
-USUAL = (224, 256, 300, 320, 384, 416, 448, 480, 512, 600, 608, 640, 768, 800, 896, 960, 1024, 1280, 1536, 1920, 2048)
+USUAL = (
+    *(224, 256, 300, 320, 384, 416, 448, 480, 512, 600, 608),
+    *(640, 768, 800, 896, 960, 1000, 1024, 1280, 1536, 1920, 2048),
+)
 
 FEWEST_PRECISE = 30  # precise matches before an offset of one pixel is measured
 

@@ -38,7 +38,17 @@ def frames_of(side: Annotations) -> Sequences | None:
 
 
 def place(side: Annotations, sequences: Sequences, row: int) -> str:
-    """Return sequence, frame and track of an object, for examples."""
+    """Return sequence, frame and track of an object, for examples.
+
+    Parameters
+    ----------
+    side
+        Ground truth or predictions with tracks.
+    sequences
+        Sequence and frame of each image.
+    row
+        The object.
+    """
     image, track = int(side.image[row]), side.track
     assert track is not None
     return f"{sequences.names[sequences.sequence[image]]}, frame {sequences.frame[image]}, track {int(track[row])}"

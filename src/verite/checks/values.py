@@ -216,7 +216,23 @@ def find_large_confidences(side: Side) -> Iterator[Finding]:
 
 
 def found_boxes(side: Side, code: str, severity: Severity, message: str, tally: Tally, remedy: str) -> Finding:
-    """Make a finding whose examples are boxes, in the numbers and the format of the file."""
+    """Make a finding whose examples are boxes, in the numbers and the format of the file.
+
+    Parameters
+    ----------
+    side
+        The side that was checked.
+    code
+        Code of the check.
+    severity
+        `error`, `warning` or `note`.
+    message
+        What is wrong.
+    tally
+        Number of objects with the anomaly, and the rows of the first few.
+    remedy
+        What to do.
+    """
     label = "x1 y1 x2 y2" if side.annotations.regions.kept == "xyxy" else "x y w h"
     examples = tuple(
         f"{object_name(side, row)}: {label} = {spell_box(side.annotations.columns.describe(row)[1])}"

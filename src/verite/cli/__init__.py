@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -28,6 +28,9 @@ from verite.errors import (
     one_line,
 )
 from verite.protocols import REGISTRY, protocol_named
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 # The commands in groups, as `verite --help` lists them: name, module below verite.cli ("" for protocols), summary.
 GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
@@ -61,8 +64,8 @@ GROUPS: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "Compare": (
         ("compare", "compare", "Compare two results; fail CI on a regression"),
-        ("leaderboard", "leaderboard", "How sure is a ranking of detectors by AP?"),
-        ("rank", "rank", "The same, exactly, for tables of answers"),
+        ("leaderboard", "leaderboard", "Rank detectors by AP, with its uncertainty"),
+        ("rank", "rank", "Rank by accuracy, with exact probabilities"),
         ("sweep", "sweep", "A score against a parameter of the detector"),
         ("agree", "agree", "Annotators: agreement, error rates, ceiling"),
     ),
@@ -90,7 +93,7 @@ COMMANDS = {name: (module, summary) for group in GROUPS.values() for name, modul
 # What click >= 8.2 raises where a group is given no command; older versions print the help themselves.
 NO_ARGUMENTS: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
 # Other spellings and earlier names, which help does not list.
-ALIASES = {"analyze": "analyse", "explain": "reconcile", "interpret": "scene-score"}
+ALIASES = {"analyze": "analyse", "localise": "localize", "explain": "reconcile", "interpret": "scene-score"}
 # Options of pascalvoc.py (Object-Detection-Metrics), answered with the spelling here.
 PASCALVOC_OPTIONS = {
     "-gtformat": "--truth-boxes",
@@ -179,7 +182,14 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit with its status; every error is printed as one line."""
     # Nothing large is left to BLAS here, whose threads would wait for work by spinning on our cores.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    open_streams()
+    # Make all output printable: a closed stream discards it, a narrow encoding shows replacements.
+    codecs.register_error("plainly", spell_plainly)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by who called us
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - open as long as the process runs
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="plainly")
     status = run(args)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # everything is printed; an interrupt has nothing left to end
     sys.exit(status)
@@ -196,17 +206,6 @@ def spell_plainly(error: UnicodeError) -> tuple[str | bytes, int]:
     letters = error.object[error.start : error.end]
     plain = (PLAIN_SIGNS.get(letter) or letter.encode("ascii", "backslashreplace").decode() for letter in letters)
     return "".join(plain), error.end
-
-
-def open_streams() -> None:
-    """Make all output printable: a closed stream discards it, a narrow encoding shows replacements."""
-    codecs.register_error("plainly", spell_plainly)
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:  # closed by who called us
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - open as long as the process runs
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="plainly")
 
 
 def run(args: Sequence[str] | None = None) -> int:
@@ -289,7 +288,7 @@ def complain(error: Exception, message: str, status: int, words: Sequence[str]) 
         from verite.model.results import to_small_json
 
         kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
-        details: dict[str, Any] = {"status": status, "type": kind, "message": one_line(message)}
+        details: JsonObject = {"status": status, "type": kind, "message": one_line(message)}
         if isinstance(error, ReadError):
             details |= {name: getattr(error, name) for name in ("where", "expected", "found", "remedy")}
         if isinstance(error, DataError):

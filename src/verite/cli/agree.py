@@ -77,7 +77,7 @@ Examples:
   verite agree readers.json --annotator rad_id --only R8 --only R9
   verite agree tasks.json                          Label Studio, several annotations per task
   verite agree polygons.csv --annotator worker_id --object object_id
-Exit status: 0 success, 1 data error, 2 usage error.""",
+Exit codes: 0 success, 1 data error, 2 usage error.""",
 )
 @click.argument("annotators", type=INPUT, nargs=-1, required=True, metavar="A B [C...]")
 def agree(annotators: tuple[str, ...], **given: Any) -> None:
@@ -124,7 +124,7 @@ def save_agreement(agreement: Agreement, folder: Path, given: Given) -> None:
     from verite.files import fill_folder, write_atomically
     from verite.model.results import encode_json
 
-    with fill_folder(folder) as home:
+    with fill_folder(folder, overwrite=given["overwrite"]) as home:
         write_atomically(home / "agree.json", agreement.to_json(indent=1) + "\n")
         write_atomically(home / "agree.md", agreement.to_markdown())
         write_atomically(home / "consensus.json", encode_json(agreement.consensus_document()) + "\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +16,7 @@ from verite.cli.options import INPUT, options_for
 from verite.cli.output import note
 from verite.errors import BadParameter, UnknownMetric, did_you_mean, excerpt
 from verite.protocols import REGISTRY, protocol_named
-from verite.settings import Choice, Flag, Names, Option, Settings, Text, Texts
+from verite.settings import Choice, Flag, Names, Option, Setting, Settings, Text, Texts
 
 if TYPE_CHECKING:
     from verite.model.results import Results
@@ -44,7 +44,9 @@ class BundleSettings(Settings):
     title: Option[str | None] = Text(
         None, "Title of the challenge.", default_text="the name of the ground truth", section="Options"
     )
-    output: Option[str] = Text("bundle", "Folder to write to.", short="-o", metavar="FOLDER", section="Output")
+    output: Option[str] = Setting(
+        "bundle", "Folder to write to.", short="-o", metavar="FOLDER", section="Output", kind="output_folder"
+    )
     overwrite: Option[bool] = Flag(False, "Write into a folder that is not empty.", section="Output")
     quiet: Option[bool] = Flag(False, "Print nothing.", short="-q")
 
@@ -128,7 +130,17 @@ def bundle(truth: str, **given: Any) -> None:
     The folder has the program that scores a submission, the ground truth, and the leaderboard's configuration.
     """
     settings = BundleSettings(**{key: given[key] for key in BundleSettings.declared if given.get(key) is not None})
-    chosen = protocol_settings(settings.protocol, settings.chosen or ())
+    # Settings of a protocol from lines NAME=VALUE, validated; values are JSON or text.
+    chosen: dict[str, Any] = {}
+    for line in settings.chosen or ():
+        name, equals, value = line.partition("=")
+        if not equals:
+            raise BadParameter(f"set: expected NAME=VALUE, found {excerpt(line)}")
+        try:
+            chosen[name.strip().replace("-", "_")] = json.loads(value)
+        except ValueError:
+            chosen[name.strip().replace("-", "_")] = value
+    protocol_named(settings.protocol).settings(**chosen)
     scores = check_scores(settings, chosen, truth)
     from verite.files import fill_folder
 
@@ -144,21 +156,6 @@ def bundle(truth: str, **given: Any) -> None:
         write(place, Path(truth), title, about)
     said = f"{settings.platform} bundle in {settings.output}: {settings.protocol}, ranked by {scores[0]}"
     note(said, quiet=settings.quiet)
-
-
-def protocol_settings(verb: str, lines: Sequence[str]) -> dict[str, Any]:
-    """Return the settings of a protocol from lines NAME=VALUE, validated; values are JSON or text."""
-    found: dict[str, Any] = {}
-    for line in lines:
-        name, equals, value = line.partition("=")
-        if not equals:
-            raise BadParameter(f"set: expected NAME=VALUE, found {excerpt(line)}")
-        try:
-            found[name.strip().replace("-", "_")] = json.loads(value)
-        except ValueError:
-            found[name.strip().replace("-", "_")] = value
-    protocol_named(verb).settings(**found)
-    return found
 
 
 def check_scores(settings: BundleSettings, chosen: Mapping[str, Any], truth: str) -> list[str]:
@@ -181,7 +178,17 @@ def check_scores(settings: BundleSettings, chosen: Mapping[str, Any], truth: str
 
 
 def write_program(place: Path, about: Mapping[str, Any], entry: str) -> None:
-    """Write the program that scores a submission, with what it scores."""
+    """Write the program that scores a submission, with what it scores.
+
+    Parameters
+    ----------
+    place
+        Folder of the scoring program; it must not exist.
+    about
+        Protocol, settings and scores, and the version of verite that they are pinned to.
+    entry
+        How the platform calls the program, as Python source.
+    """
     place.mkdir(parents=True)
     (place / "score.py").write_text(SCORE + entry, encoding="utf-8")
     (place / "bundle.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")

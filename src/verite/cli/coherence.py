@@ -17,7 +17,8 @@ class CoherenceSettings(EvaluationSettings):
 
     truth: Option[str | None] = Setting(
         None,
-        "Ground truth of some images: how well coherence orders them by F1. Also gives names of images and classes.",
+        "Ground truth of some images, for the rank correlation of coherence with F1. Also gives names of images and "
+        "classes.",
         kind="path",
         metavar="FILE",
     )
@@ -38,7 +39,7 @@ Examples:
 def coherence(folder: str, pred: str, **given: Any) -> None:
     """Measure how far predicted regions differ from their surroundings, without ground truth.
 
-    This is not correctness. With --truth the rank correlation with F1 per image shows how much it says about it.
+    Coherence is not correctness: with --truth, its rank correlation with F1 per image is printed.
     """
     import verite as vt
     from verite.analysis.coherence import coherence as measure

@@ -71,7 +71,15 @@ def is_part(path: str) -> bool:
 
 
 def merge_parts(path: str, name: str) -> Results:
-    """Return the results of all partial results that a path or glob names."""
+    """Return the results of all partial results that a path or glob names.
+
+    Parameters
+    ----------
+    path
+        File or glob of partial results.
+    name
+        Name of the detector.
+    """
     from verite.formats.shards import find_shards
     from verite.scale.partial import PartialResult, compute
 

@@ -111,7 +111,7 @@ class ConvertCommand(Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for param in self.params:
             if param.name == "to" and isinstance(param, click.Option):
-                param.help = f"One of {', '.join(written_formats())}."
+                param.help = f"One of {', '.join(sorted(written_formats()))}."
         super().format_options(ctx, formatter)
 
 

@@ -98,7 +98,7 @@ TOUR = (
         "reconcile harbour/truth.json harbour/hawk.json --number 0.6896 --protocol voc --quiet",
     ),
     (
-        "The other competitions have rules of their own. LVIS: nobody looked for every class in every picture.",
+        "The other competitions have rules of their own. LVIS: not every class was annotated in every image.",
         "lvis competitions/lvis/truth.json harbour/hawk.json harbour/magpie.json --quiet",
     ),
     (
@@ -265,7 +265,8 @@ def tour(target: Path, is_long: bool) -> None:
     from verite.cli import follow
     from verite.cli.output import can_draw
 
-    forget_earlier(target)
+    if target.is_dir() and (target / MARK).exists():
+        shutil.rmtree(target)
     with folder_atomically(target) as home:
         (home / MARK).touch()
         for bundled, name in FOLDERS.items():
@@ -290,9 +291,3 @@ def copy_files(source: Path, target: Path) -> None:
         place = target / file.relative_to(source)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, place)
-
-
-def forget_earlier(home: Path) -> None:
-    """Remove what an earlier demo made, and nothing else."""
-    if home.is_dir() and (home / MARK).exists():
-        shutil.rmtree(home)

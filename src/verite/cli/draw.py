@@ -8,46 +8,28 @@ from typing import Any
 import click
 
 from verite.cli.help import command
-from verite.cli.options import INPUT, READING, FolderSettings, PlotSettings, options_for, read_side
+from verite.cli.options import INPUT, READING, FolderSettings, PlotSettings, options_for, read_side, settings_given
 from verite.errors import one_line
-from verite.evaluation.points import MaxDistanceSetting, PixelSize
-from verite.evaluation.settings import SIMILARITIES, EvaluationSettings, ThresholdSetting
-from verite.protocols import REGISTRY
-from verite.protocols.keypoints import Sigmas
-from verite.settings import Choice, Count, Flag, Option, Setting, Threshold
+from verite.reporting.draw import DrawSettings
+from verite.settings import Flag, Option, Setting, Threshold
 
 
-class DrawSettings(EvaluationSettings):
-    """Settings of `verite draw`."""
+class DrawCommandSettings(DrawSettings):
+    """Settings of `verite draw`, with those of the command line alone."""
 
     output: Option[str | None] = Setting(
         None, "Folder for the figures.", short="-o", kind="output_folder", is_required=True
     )
     overwrite: Option[bool] = FolderSettings.overwrite
-    worst: Option[int] = Count(12, "Number of images, those with the most errors first.", metavar="N")
-    image: Option[str | None] = Setting(None, "Only this image.", metavar="NAME")
-    confidence = ThresholdSetting(
-        None, "Confidence threshold, or a thresholds.json with one per class.", metavar="C|FILE",
-        default_text="that of the best F1",
-    )  # fmt: skip
     iou: Option[float | None] = Threshold(
         None, "IoU threshold of a match.", short="-t", metavar="IOU", default_text="0.5, or the protocol's own"
-    )
-    on: Option[str | None] = Choice(
-        None, "What is compared and drawn, if the protocol has a choice.", tuple(SIMILARITIES)
-    )
-    sigmas = Sigmas()
-    max_distance = MaxDistanceSetting()
-    pixel_size = PixelSize()
-    protocol: Option[str] = Choice(
-        "coco", f"Evaluation protocol: {', '.join(REGISTRY)}.", tuple(REGISTRY), metavar="NAME"
     )
     plot_format = PlotSettings.plot_format
     quiet: Option[bool] = Flag(False, "Print only the paths of the figures.", short="-q")
 
 
 @command(
-    params=options_for(DrawSettings, *READING),
+    params=options_for(DrawCommandSettings, *READING),
     epilog="""\b
 Examples:
   verite draw truth.json pred.json --images photos/ -o drawn/
@@ -72,25 +54,24 @@ def draw(truth: str, pred: str, **given: Any) -> None:
 
     if not can_draw():
         raise click.exceptions.Exit(1)
-    protocol = protocol_named(given["protocol"])
-    settings = {
-        name: given[name] for name in ("on", "iou", "sigmas", "max_distance", "pixel_size") if given[name] is not None
-    }
+    own = DrawSettings(**settings_given(DrawSettings, given))
+    protocol = protocol_named(own.protocol)
+    settings = own.of_protocol | ({} if given["iou"] is None else {"iou": given["iou"]})
     protocol.settings(**settings)
     truths = read_side(truth, "truth", given)
     describe_reading("truth", truths, quiet=given["quiet"])
     preds = read_side(pred, "pred", given, truths)
     describe_reading("pred", preds, quiet=given["quiet"])
-    results = protocol(truths, preds, checks=given["checks"], **settings)
+    results = protocol(truths, preds, checks=own.checks, **settings)
     warn(results.findings, {"truth": truth, "pred": pred}, set())
     files = ImageFiles(results.truth, given["images"])
     if files.folder is None:
         note("no images: expected --images FOLDER; objects are drawn on an empty background", quiet=given["quiet"])
-    overlay = Overlay(results, confidence=given["confidence"])
-    if given["confidence"] is not None:
+    overlay = Overlay(results, confidence=own.confidence)
+    if own.confidence is not None:
         note(count_left(results.pred, overlay.confidence), quiet=given["quiet"])
     with fill_folder(given["output"], overwrite=given["overwrite"]) as home:
-        saved = save_overlays(overlay, files, home, given["plot_format"], given["image"], given["worst"])
+        saved = save_overlays(overlay, files, home, given["plot_format"], own.image, own.worst)
     if not saved:
         note("nothing to draw: no image has an error; choose one with --image", quiet=given["quiet"])
     for path in saved:

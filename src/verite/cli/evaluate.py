@@ -35,12 +35,12 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
     from verite.model.comparison import Comparison, Difference
     from verite.model.results import Results
-    from verite.protocols.curves import CurveResults
     from verite.protocols.protocol import Protocol
 
 R = TypeVar("R", bound="Results")
 ANALYSED = ("coco", "voc", "lvis", "openimages")
 NEARLY_ALL = 0.995
+MOST_POINTED = 3  # detectors whose files are repeated in the hint at the end
 # Where a command without arguments looks for both sides: the folders of Object-Detection-Metrics (pascalvoc.py).
 USUAL_FOLDERS = {"voc": ("groundtruths", "detections")}
 
@@ -55,7 +55,7 @@ class UncertaintySettings(Settings):
     )
     interval: Option[bool] = Flag(False, "95 % confidence interval of the first score.", section="Statistics")
     interval_images: Option[str | None] = Setting(
-        None, "The same, for the score on N images.", metavar="N|all", section="Statistics"
+        None, "The same, for N images; all: infinitely many.", metavar="N|all", section="Statistics"
     )
 
 
@@ -67,10 +67,14 @@ class CurveSettings(Settings):
     )
 
 
+# Protocols that save plots, beside those with precision-recall curves.
+PLOTTED = ("coco", "lvis", "semantic", "track", "miss-rate", "kitti", "wider")
+
+
 def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     """Return the command of a protocol: two sides, its settings, and the options that all commands share."""
     curves = (CurveSettings,) if "curves" in protocol.settings.declared else ()
-    plots = (PlotSettings,) if curves or protocol.verb in ("coco", "lvis", "semantic", "track") else ()
+    plots = (PlotSettings,) if curves or protocol.verb in PLOTTED else ()
     own = (protocol.settings, FolderSettings, UncertaintySettings, *curves, *plots)
     is_needed = protocol.verb not in USUAL_FOLDERS
     sides = [
@@ -130,9 +134,17 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str | None, pred: tuple[st
 
         results = evaluate_each(truth, pred, given, evaluate)
     if has_interval:
-        add_intervals(results, given)
-    if given.get("table"):
-        show_table(results, given)
+        # Add the confidence interval of the first score to each of the results.
+        from verite.leaderboards.bootstrap import image_groups
+
+        column = given["resample"] or "images"
+        groups = None if column == "images" else image_groups(results[0].truth, column, "resample")
+        for one in results:
+            score = next(iter(one.scores))
+            one.intervals = {score: one.interval(score, given["interval_images"], groups=groups)}
+    if given.get("table") and not given["as_json"]:
+        for result in results:
+            click.echo(f"{one_line(result.name)}\n{result.accumulate(given['table'])}\n")
     finish(results, given, partial(draw_plots, given=given) if "plot_format" in given else None)
 
 
@@ -182,24 +194,6 @@ def read_and_evaluate(truth: str, preds: tuple[str, ...], given: Given, evaluate
     return results
 
 
-def add_intervals(results: Sequence[Results], given: Given) -> None:
-    """Add the confidence interval of the first score to each of the results."""
-    from verite.leaderboards.bootstrap import image_groups
-
-    column = given["resample"] or "images"
-    groups = None if column == "images" else image_groups(results[0].truth, column, "resample")
-    for one in results:
-        score = next(iter(one.scores))
-        one.intervals = {score: one.interval(score, given["interval_images"], groups=groups)}
-
-
-def show_table(results: Sequence[CurveResults], given: Given) -> None:
-    """Print the accumulated table of one class."""
-    if not given["as_json"]:
-        for result in results:
-            click.echo(f"{one_line(result.name)}\n{result.accumulate(given['table'])}\n")
-
-
 def draw_plots(result: Results, home: Path, given: Given) -> None:
     """Save curves, bar charts and, if there are images, those with the most errors."""
     from verite.protocols.coco import CocoResults
@@ -222,18 +216,11 @@ def draw_plots(result: Results, home: Path, given: Given) -> None:
         from verite.reporting.track_plots import save_tracks
 
         save_tracks(result, home, given["plot_format"])
+    elif result.protocol in ("miss-rate", "kitti", "wider"):
+        from verite.reporting.subset_plots import save_subsets
+
+        save_subsets(result, home, given["plot_format"])  # type: ignore[arg-type]
     save_worst(result, home / "worst", given["images"], given["plot_format"])
-
-
-def draw_comparison(results: Sequence[Results], home: Path, given: Given) -> None:
-    """Plots that compare several detectors by COCO's rules: precision-recall, AP with intervals, class by detector."""
-    from verite.protocols.coco import CocoResults
-
-    compared = [one for one in results if isinstance(one, CocoResults)]
-    if len(compared) > 1 and len(compared) == len(results):
-        from verite.reporting.comparison_plots import save_comparison
-
-        save_comparison(compared, home, given["plot_format"])
 
 
 def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object] | None = None) -> None:
@@ -255,7 +242,16 @@ def finish(results: Sequence[R], given: Given, plot: Callable[[R, Path], object]
     if given["output"]:
         save_results(results, Path(given["output"]), given, plot if plot and wants_plots(given) else None)
         if plot and wants_plots(given):
-            draw_comparison(results, Path(given["output"]), given)
+            # Plots that compare several detectors by COCO's rules: precision-recall, AP with intervals, class by
+            # detector.
+            home = Path(given["output"])
+            from verite.protocols.coco import CocoResults
+
+            compared = [one for one in results if isinstance(one, CocoResults)]
+            if len(compared) > 1 and len(compared) == len(results):
+                from verite.reporting.comparison_plots import save_comparison
+
+                save_comparison(compared, home, given["plot_format"])
         note(f"results in {given['output']}", quiet=quiet)
     emit(outcome, given)
     if not quiet and given["style"] == "text" and (pointer := point_to_analysis(results)):
@@ -285,9 +281,11 @@ def point_to_analysis(results: Sequence[Results]) -> str:
     asked = spell_settings_for_analysis(type(first.given_settings))
     if asked is None:
         return ""
+    if len(results) > MOST_POINTED:
+        return "what is missing, and where to look first: verite analyse with the same files and options"
     options = [] if first.protocol == "coco" else [f"--protocol {first.protocol}"]
     words = [*paths, *options, *asked, *spell_reading_options()]
-    return f"what is missing, and where to look first: verite analyse {' '.join(words)}"
+    return f"to see where the score is lost: verite analyse {' '.join(words)}"
 
 
 def spell_settings_for_analysis(settings: type[Settings]) -> list[str] | None:

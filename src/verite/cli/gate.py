@@ -36,7 +36,7 @@ class GateSettings(Settings):
         long="require", metavar="LINE", section="Gate",
     )  # fmt: skip
     base: Option[str | None] = Setting(
-        None, "Saved results to compare with; default: the first PRED.", metavar="FILE", section="Gate"
+        None, "Saved results to compare with.", metavar="FILE", default_text="the first PRED", section="Gate"
     )
     sure: Option[float | None] = Number(
         None, "Fail only if the requirement is missed with this probability.", metavar="P", section="Gate"
@@ -87,7 +87,19 @@ def pass_gate(results: Sequence[Results], given: Given) -> None:
 
 
 def pass_saved(base: Saved, new: Saved, outcome: SavedComparison, given: Given) -> None:
-    """Do the same for two saved results, whose comparison is printed."""
+    """Do the same for two saved results, whose comparison is printed.
+
+    Parameters
+    ----------
+    base
+        Saved results to compare with.
+    new
+        Saved results to judge.
+    outcome
+        Their comparison.
+    given
+        The options of the command; those that need images are refused, since saved results have none.
+    """
     if given["sure"] is not None:
         raise click.UsageError(NO_IMAGES)
     verdicts = [one.judge(new, base) for one in requirements_of(given)]
@@ -113,7 +125,14 @@ def conclude(
     for verdict in verdicts:
         note(f"verite: {verdict.line}", quiet=verdict.is_met and (given["quiet"] or given["as_json"]))
     if given["summary"]:
-        write_summary(results, comparisons, verdicts)
+        # Append the requirements and the tables to the job summary.
+        from verite.analysis.gate import Summary
+        from verite.model.styles import markdown_sentence
+
+        lines = [f"- {'✅' if v.is_met else '❌'} {markdown_sentence(v.line)}" for v in verdicts]
+        append_summary(
+            "\n\n".join([*(["\n".join(lines)] * bool(lines)), Summary(results, comparisons).to_markdown().rstrip("\n")])
+        )
         found = {str(finding): finding for result in results for finding in result.findings}
         for said, finding in found.items():
             annotate({"error": "error", "warning": "warning"}.get(finding.severity, "notice"), finding.code, said)
@@ -122,19 +141,6 @@ def conclude(
                 annotate("error", "not met", verdict.line)
     if not all(verdict.is_met for verdict in verdicts):
         raise click.exceptions.Exit(NOT_MET)
-
-
-def write_summary(
-    results: Sequence[Results], comparisons: Sequence[SavedComparison], verdicts: Sequence[Decision]
-) -> None:
-    """Append the requirements and the tables to the job summary."""
-    from verite.analysis.gate import Summary
-    from verite.model.styles import markdown_sentence
-
-    lines = [f"- {'✅' if v.is_met else '❌'} {markdown_sentence(v.line)}" for v in verdicts]
-    append_summary(
-        "\n\n".join([*(["\n".join(lines)] * bool(lines)), Summary(results, comparisons).to_markdown().rstrip("\n")])
-    )
 
 
 def append_summary(text: str) -> None:
@@ -163,7 +169,17 @@ def told_to_github() -> Iterator[None]:
 
 
 def annotate(level: str, title: str, message: str) -> None:
-    """Print an annotation that GitHub shows beside the job, to standard error."""
+    """Print an annotation that GitHub shows beside the job, to standard error.
+
+    Parameters
+    ----------
+    level
+        `notice`, `warning` or `error`.
+    title
+        Heading of the annotation.
+    message
+        One line.
+    """
     words = [one_line(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A") for text in (title, message)]
     words[0] = words[0].replace(":", "%3A").replace(",", "%2C")
     print_error(f"::{level} title={words[0]}::{words[1]}")

@@ -51,7 +51,9 @@ With --serve the page is offered on this computer, and votes are collected into 
 @click.argument("truth", type=INPUT, required=False)
 @click.argument("pred", type=INPUT, nargs=-1)
 def make(truth: str | None, pred: tuple[str, ...], **given: Any) -> None:
-    """Make one self-contained page of comparisons: which of two boxes fits the object better?
+    """Make a page of comparisons.
+
+    The page is self-contained and asks which of two boxes fits the object better.
 
     Pairs are chosen where the metrics of the catalogue disagree most, spread over classes and sizes. The folder gets
     index.html and plan.json. Nothing is sent anywhere: judges download their votes.
@@ -124,7 +126,9 @@ without boxes, WorkerId, Input.imageLink1 …, Answer.detection1.1 …""",
 @click.argument("plan", type=INPUT)
 @click.argument("votes", type=INPUT, nargs=-1)
 def fit(plan: str, votes: tuple[str, ...], **given: Any) -> None:
-    """Show how consistent judges are, and which metrics agree with them, with intervals and the human ceiling.
+    """Fit metrics to the votes.
+
+    Prints how consistent judges are, and which metrics agree with them, with intervals and the human ceiling.
 
     PLAN is plan.json of `verite judge make`, or the table of another study.
     """

@@ -51,7 +51,9 @@ class ErrorSettings(Settings):
     shared: Option[str | None] = Setting(
         None, "Groups within which annotation errors are correlated.", metavar="image|label|COLUMN"
     )
-    correlation: Option[float | None] = Number(None, "Correlation of two errors in one group, from 0 up and below 1.")
+    correlation: Option[float | None] = Number(
+        None, "With --shared: correlation of two errors in one group, at least 0 and below 1."
+    )
     favours: Option[str | None] = Setting(
         None,
         "Bias: errors are this many times as likely where NAME gains.",
@@ -65,7 +67,7 @@ class CalibrationSettings(Settings):
     """Settings of the comparison of predicted and observed ranking stability."""
 
     calibrate: Option[bool] = Flag(
-        False, "TRUTH is followed by corrected ground truth: compare predicted and kept orders."
+        False, "TRUTH is followed by corrected ground truth: compare predicted probabilities with rankings kept."
     )
 
 
@@ -112,7 +114,7 @@ Examples:
   verite leaderboard truth.json a.json b.json --resample video_id
   verite leaderboard MOT17/train a/ b/ -m HOTA --resample sequence --errors missing=0.03,swapped=0.02
   verite leaderboard --calibrate truth.json better.json a.json b.json c.json --errors missing=0.05
-Exit status: 0 success, 1 data error, 2 usage error.""",
+Exit codes: 0 success, 1 data error, 2 usage error.""",
 )
 @click.argument("truth", type=INPUT)
 @click.argument("pred", type=INPUT, nargs=-1)
@@ -165,13 +167,23 @@ def draw_gold(truth: str, given: Given) -> None:
     if not given["output"]:
         click.echo("\n".join(names))
         return
-    with fill_folder(Path(given["output"])) as home:
+    with fill_folder(Path(given["output"]), overwrite=given["overwrite"]) as home:
         keep_table(home / "gold-images.csv", Table(("image",), tuple((name,) for name in names)), given)
     note(f"{len(names)} images in {given['output']}/gold-images.csv", quiet=given["quiet"])
 
 
 def are_score_tables(truth: str, pred: tuple[str, ...], given: Given) -> bool:
-    """Return whether the arguments are tables of scores: one table, columns of such are named, or all look like it."""
+    """Return whether the arguments are tables of scores: one table, columns of such are named, or all look like it.
+
+    Parameters
+    ----------
+    truth
+        The first argument.
+    pred
+        The other arguments.
+    given
+        The options; `--case` and the like name columns of a table of scores.
+    """
     from verite.leaderboards.score_tables import is_score_table
 
     named = any(given[name] is not None for name in ("case", "system", "score", "cluster", "task"))

@@ -107,7 +107,7 @@ def localize_each(truth: str, preds: tuple[str, ...], chosen: list[Metric], give
     return results
 
 
-def describe_volumes(path: str, how: dict[str, Any]) -> str:
+def describe_volumes(path: str, how: Given) -> str:
     """Describe a file or folder of volumes."""
     from verite.formats.volumes import list_cases, read_volume
 

@@ -19,7 +19,7 @@ from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
 from verite.model.rotated_boxes import ANGLES
 from verite.model.tables import STYLES
 from verite.progress import wait_for
-from verite.settings import OTHER_WORDS, Choice, Flag, Option, Setting, Settings
+from verite.settings import OTHER_WORDS, STEP, Choice, Flag, Option, Setting, Settings, parse_numbers
 from verite.threads import use_threads
 
 if TYPE_CHECKING:
@@ -129,24 +129,12 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         if not isinstance(value, str):
             return (value,)
         try:
-            return tuple(number for part in value.split(",") for number in self.expand(part))
+            if self.step is not None:
+                return tuple(parse_numbers(value, self.step))
+            return tuple(self.kind(word) for word in value.split(","))
         except ValueError:
             example = "0.5, 0.5,0.75 or 0.5:0.05:0.95" if self.step else "1 or 1,10,100"
             self.fail(f"expected numbers such as {example}, found {value!r}", param, ctx)
-
-    def expand(self, part: str) -> list[float]:
-        """Return the numbers of one word; a range includes both ends and is spaced as `numpy.linspace` does it."""
-        bounds = [self.kind(word) for word in part.split(":")]
-        if len(bounds) == 1:
-            return [*bounds]
-        if self.step is None or len(bounds) > 3:
-            raise ValueError
-        low, step, high = (bounds[0], self.step, bounds[1]) if len(bounds) == 2 else bounds
-        if not step > 0 or not 0 <= high - low < 1000 * step:
-            raise ValueError
-        count = int((high - low) / step + 1e-6)
-        last = high if abs(low + count * step - high) < 1e-9 else low + count * step
-        return [low + i * ((last - low) / count) for i in range(count)] + [last] if count else [low]
 
 
 class ListOf(click.ParamType):  # type: ignore[type-arg]
@@ -267,12 +255,12 @@ def options_of(setting: Setting[Any, Any]) -> list[click.Parameter]:
     if setting.kind == "flag":
         more |= {"is_flag": True}
     else:
-        is_file = "FILE" in (setting.metavar or "") and setting.kind != "input_file"
+        is_file = "FILE" in (setting.metavar or "") and setting.kind not in ("input_file", "output_file")
         plain = ChoiceWithSynonyms(setting.choices) if isinstance(setting, Choice) else TYPES[setting.kind]
         plain = INPUT if is_file else plain
         more |= {"type": plain, "multiple": setting.is_repeated}
         if setting.is_repeated and setting.kind in ("number", "count"):
-            more["type"] = NumberList(float, 0.05) if setting.kind == "number" else NumberList(int)
+            more["type"] = NumberList(float, STEP) if setting.kind == "number" else NumberList(int)
             more |= {"callback": flatten, "metavar": setting.metavar or ("IOU" if setting.kind == "number" else "N")}
         elif setting.is_repeated and setting.name not in WHOLE:
             more |= {"type": ListOf(click.types.convert_type(plain)), "callback": flatten}
@@ -338,7 +326,7 @@ def file_settings(side: str = "") -> dict[str, Setting[Any, Any]]:
         "boxes": Setting(None, f"Box layout of the {of}: {', '.join(BOX_LAYOUTS)}.", kind="layout", metavar="LAYOUT"),
         "coords": Setting(
             None,
-            "Units: pixels, fractions of the image, pixels of a resized image, a factor.",
+            "Units: pixels, fractions of the image, pixels of an image resized to WxH, a factor.",
             metavar="abs|rel|WxH|*F",
             is_rare=side == "truth",
         ),
@@ -369,8 +357,8 @@ class DatasetSettings(Settings):
     images: Option[str | None] = Setting(None, "Folder with the images, for their sizes.", kind="path")
     names: Option[str | None] = Setting(None, "Class names: one per line, or a data.yaml.", kind="path", section=FILES)
     map: Option[str | None] = Setting(
-        None, "Classes by other names: a table from,to; an empty `to` is ignored.", kind="path", metavar="FILE",
-        section=FILES,
+        None, "Rename classes by a CSV table from,to; those with an empty `to` are ignored.", kind="path",
+        metavar="FILE", section=FILES,
     )  # fmt: skip
     split: Option[str | None] = Setting(
         None, "Split of the dataset: train, val or test.", metavar="NAME", section=FILES
@@ -517,7 +505,19 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
 
 
 def read_side(path: str | list[str], side: str, given: Given, like: Annotations | None = None) -> Annotations:
-    """Read one side, a file or a list of shards, as the options say; on a terminal a line shows that it takes long."""
+    """Read one side, a file or a list of shards, as the options say; on a terminal a line shows that it takes long.
+
+    Parameters
+    ----------
+    path
+        A file, a folder, a glob, or a list of files.
+    side
+        `truth` or `pred`, whose options apply.
+    given
+        The options of the command.
+    like
+        Ground truth whose images and classes predictions are aligned with.
+    """
     from verite.formats import read_source, restrict_images
 
     what = f"{path}{file_size(path)}" if isinstance(path, str) else f"{len(path)} files"

@@ -37,6 +37,8 @@ BETWEEN = 0.1  # seconds between two updates
 
 LENGTH = 24  # of the bar, in letters
 
+READ_AS = "verite.read_as"  # key of the context: how the last file was read
+
 
 @contextmanager
 def show_progress() -> Iterator[None]:
@@ -228,7 +230,15 @@ def can_draw() -> bool:
 
 
 def csv_of(table: Table, given: Given) -> str:
-    """Return comma-separated values; warn of names that a spreadsheet would compute, or quote them if asked for."""
+    """Return comma-separated values; warn of names that a spreadsheet would compute, or quote them if asked for.
+
+    Parameters
+    ----------
+    table
+        The table.
+    given
+        The options of the command, of which `--csv-safe` counts.
+    """
     from verite.model.styles import has_formulas
 
     if not given["csv_safe"] and has_formulas(table):
@@ -240,7 +250,20 @@ def note(text: str, *, quiet: bool) -> None:
     """Print a note to standard error, dim in a terminal, unless quiet."""
     if not quiet:
         with colour(sys.stderr):
-            print_error(coloured(one_line(text), DIM))
+            print_error(coloured(fit_width(one_line(text)), DIM))
+
+
+def fit_width(line: str) -> str:
+    """Wrap a line of standard error between words to the width of a terminal; elsewhere it stays one line."""
+    if not sys.stderr.isatty():
+        return line
+    from shutil import get_terminal_size
+    from textwrap import wrap
+
+    indent = f"{line[: len(line) - len(line.lstrip())]}  "
+    width = max(get_terminal_size().columns, 40)
+    lines = wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def print_error(line: str) -> None:
@@ -253,16 +276,25 @@ def print_error(line: str) -> None:
 
 
 def describe_reading(what: str, annotations: Annotations, *, quiet: bool = False) -> None:
-    """Print what a file was recognised as, and why; nothing if quiet."""
+    """Print what a file was recognised as, and why; nothing if quiet.
+
+    Why is printed once for files that are read alike one after the other.
+    """
     if quiet:
         return
     from verite.formats import format_named
 
     source = annotations.source
-    counts = zip(annotations.counts, ("object", "class", "image"), strict=True)
+    one = "prediction" if what == "pred" else "object"
+    counts = zip(annotations.counts, (one, "class", "image"), strict=True)
     listed = ", ".join(count_of(count, word) for count, word in counts)
     note(f"{what}: {source.path}: {listed}", quiet=quiet)
-    note(f"  read as {format_named(source.format).title}: {source.why}", quiet=quiet)
+    why = f"  read as {format_named(source.format).title}: {source.why}"
+    context = click.get_current_context(silent=True)
+    if context is None or context.meta.get(READ_AS) != (what, why):
+        note(why, quiet=quiet)
+    if context is not None:
+        context.meta[READ_AS] = what, why
     for remark in source.notes:
         note(f"  {remark}", quiet=quiet)
 
@@ -303,4 +335,8 @@ def warn(findings: Sequence[Finding], paths: Mapping[str, str], said: set[str]) 
         line = one_line(f"{finding.severity}: {paths[finding.side]}: {finding}")
         if line not in said:
             said.add(line)
-            print_error(line)
+            # What several files have in common is fixed the same way.
+            alike = re.sub(r"[\d.]+", "", f"{finding.severity}{finding}")
+            short = f"{finding.severity}: {paths[finding.side]}: {finding.code} {finding.message}"
+            print_error(fit_width(one_line(short) if alike in said and finding.fix else line))
+            said.add(alike)

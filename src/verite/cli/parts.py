@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from verite.cli import COMMANDS
 from verite.cli.evaluate import finish, system_names
 from verite.cli.gate import GateSettings
 from verite.cli.help import command
@@ -54,7 +55,18 @@ class Kinds(click.Group):
         return [verb for verb in REGISTRY if verb in KINDS]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        return part_command(protocol_named(name)) if name in KINDS else None
+        if name in KINDS:
+            # The command that evaluates one shard by a protocol.
+            protocol = protocol_named(name)
+            sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT)]
+            return click.Command(
+                protocol.verb,
+                callback=bind(make_part, protocol),
+                params=[*sides, *options_for(protocol.settings, PartSettings, *READING)],
+                help=f"Evaluate one shard. {protocol.summary}\n\n{protocol.files}.",
+                short_help=COMMANDS[protocol.verb][1],
+            )
+        return None
 
 
 @click.group(
@@ -70,17 +82,6 @@ def partial() -> None:
 
     Every image belongs to one shard. The numbers of `verite merge` are, to the last bit, those of all images at once.
     """
-
-
-def part_command(protocol: Protocol[Any, Any]) -> click.Command:
-    """Return the command that evaluates one shard by a protocol."""
-    sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT)]
-    return click.Command(
-        protocol.verb,
-        callback=bind(make_part, protocol),
-        params=[*sides, *options_for(protocol.settings, PartSettings, *READING)],
-        help=f"One partial result of: {protocol.summary}\n\n{protocol.files}.",
-    )
 
 
 def evaluate_in_parts(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from verite.annotation_errors.model import MODELS, ErrorModel, options_of
+from verite.annotation_errors.model import MODELS, ErrorModel
 from verite.annotation_errors.model import Option as ModelOption
-from verite.cli.help import command
+from verite.annotation_errors.model import options_of as options_of_model
+from verite.cli.help import Command, command
 from verite.cli.options import (
     INPUT,
     READING,
@@ -19,14 +21,18 @@ from verite.cli.options import (
     OutputSettings,
     PlotSettings,
     options_for,
+    options_of,
     read_side,
 )
 from verite.errors import BadParameter
 from verite.evaluation.settings import EvaluationSettings, ThresholdSetting
-from verite.settings import Choice, Count, Flag, Number, Option, Setting, Threshold, Whole
+from verite.ranking.rank import RankSettings
+from verite.settings import Choice, Count, Flag, Number, Option, Setting, Threshold
 
 if TYPE_CHECKING:
+    from verite.evaluation.prepare import Checks
     from verite.model.annotations import Annotations
+    from verite.model.results import Results
     from verite.ranking.calibration import AnswerCalibration
     from verite.ranking.result import Ranking
 
@@ -38,40 +44,24 @@ HOW_MANY = (
 SETTINGS = ("labels", "confusion", "loss", "zero", "tolerance", "sums", "confidence", "iou", "wrong", "by")
 
 
-class Argument(click.ParamType):  # type: ignore[type-arg]
-    """The value of an option of an error model, converted to arguments of the model."""
-
-    def __init__(self, option: ModelOption) -> None:
-        self.name, self.option = option.metavar, option
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> dict[str, Any]:
-        try:
-            return self.option.read(str(value))
-        except BadParameter as error:
-            self.fail(str(error), param, ctx)
-
-
 def model_options() -> dict[str, ModelOption]:
     """Return the options of every error model, each once."""
     import verite.annotation_errors  # noqa: F401  registers the models
 
-    return {option.name: option for model in MODELS.values() for option in options_of(model)}
+    return {option.name: option for model in MODELS.values() for option in options_of_model(model)}
 
 
-class RankCommand(click.Command):
+class RankCommand(Command):
     """A command with the options of every registered error model."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        found = [
-            click.Option([option.flag, name], type=Argument(option), metavar=option.metavar, help=option.help)
-            for name, option in model_options().items()
-        ]
+        found = [param for option in model_options().values() for param in options_of(option)]
         first, *rest = super().get_params(ctx)
         return [first, *found, *rest]
 
 
-class RankSettings(EvaluationSettings):
-    """Settings of `verite rank`, beside those of the error models."""
+class AnswerSettings(RankSettings, EvaluationSettings):
+    """Settings of `verite rank`: of tables of answers and of detectors, some of which apply to one kind only."""
 
     errors: Option[str | None] = Setting(
         None,
@@ -79,78 +69,97 @@ class RankSettings(EvaluationSettings):
         "package.module:Class(field=value).",
         metavar="MODEL",
     )
-    method: Option[str] = Choice(
-        "auto", "Exact where possible and else simulated, or one of the two.", ("auto", "exact", "montecarlo")
-    )
-    draws: Option[int] = Count(100_000, "Simulations where no exact method is known.")
-    seed: Option[int] = Whole(0, "Seed of the simulations.")
-    level: Option[float] = Number(0.95, "Probability asked of an order that is to hold.")
-
-
-class AnswerSettings(RankSettings):
-    """Settings of tables of answers and of detectors, which apply to one kind each."""
-
     kind: Option[str | None] = Choice(
         None,
         "Kind of answers in the table.",
         ("binary", "labels", "confidences", "numbers", "grades", "places"),
-        default_text="detected",
+        default_text="that of the table",
+        section="Tables of answers",
     )
     sigma: Option[float | None] = Number(
-        None, "Numbers: standard deviation of the annotations.", least=0, default_text="none"
+        None,
+        "Numbers: standard deviation of the annotations.",
+        least=0,
+        default_text="none",
+        section="Tables of answers",
     )
-    grades: Option[str | None] = Setting(None, "Grades: their names from lowest to highest.", metavar="LOW,...,HIGH")
+    grades: Option[str | None] = Setting(
+        None, "Grades: their names from lowest to highest.", metavar="LOW,...,HIGH", section="Tables of answers"
+    )
     scores: Option[str | None] = Setting(
-        None, "Published scores instead of a table: range of P(kept).", metavar="A=0.85,B=0.84"
+        None,
+        "Published scores instead of a table: range of P(kept).",
+        metavar="A=0.85,B=0.84",
+        section="Tables of answers",
     )
-    items: Option[int | None] = Count(None, "With --scores: number of items.", default_text="none")
-    labels: Option[str | None] = Setting(None, "All labels, if some occur nowhere in the table.", metavar="A,B,...")
+    items: Option[int | None] = Count(
+        None, "With --scores: number of items.", default_text="none", section="Tables of answers"
+    )
+    labels: Option[str | None] = Setting(
+        None, "All labels, if some occur nowhere in the table.", metavar="A,B,...", section="Tables of answers"
+    )
     confusion: Option[str | None] = Setting(
-        None, "Table recorded,LABEL...: the true labels of wrong annotations.", kind="path"
+        None, "Table recorded,LABEL...: the true labels of wrong annotations.", kind="path", section="Tables of answers"
     )
     loss: Option[str | None] = Choice(
         None,
         "Loss of confidences: D(truth|answer), or D(answer|truth).",
         ("logloss", "kl_printed"),
         default_text="logloss",
+        section="Tables of answers",
     )
-    zero: Option[float | None] = Number(None, "Replacement of zero confidences.", default_text="1e-09")
-    tolerance: Option[float | None] = Number(None, "Losses that differ by no more are tied.", default_text="1e-09")
+    zero: Option[float | None] = Number(
+        None, "Replacement of zero confidences.", default_text="1e-09", section="Tables of answers", is_rare=True
+    )
+    tolerance: Option[float | None] = Number(
+        None, "Losses that differ by no more are tied.", default_text="1e-09", section="Tables of answers", is_rare=True
+    )
     sums: Option[str | None] = Choice(
         None,
         "Confidences that do not add up to 1: refuse (check), keep or scale.",
         ("check", "keep", "scale"),
         default_text="check",
+        section="Tables of answers",
+        is_rare=True,
     )
     confidence = ThresholdSetting(
         None,
         "Detectors: confidence threshold, or a thresholds.json with one per class.",
         metavar="C|FILE",
         default_text="0.5",
+        section="Detectors",
     )
-    iou: Option[float | None] = Threshold(None, "Detectors: IoU threshold.", default_text="0.5")
+    iou: Option[float | None] = Threshold(None, "Detectors: IoU threshold.", default_text="0.5", section="Detectors")
     wrong: Option[str | None] = Choice(
         None,
         "Detectors: detecting a spurious object is wrong, or does not count.",
         ("reverses", "vanishes"),
         default_text="reverses",
+        section="Detectors",
     )
     by: Option[str | None] = Choice(
         None,
         "Detectors: score to rank by.",
         ("recall", "precision", "f1", "accuracy"),
         default_text="recall",
+        section="Detectors",
     )
     calibrate: Option[str | None] = Setting(
         None,
-        "Corrected annotations of TABLE's items (item[,interpretation],truth): compare predicted and kept orders; "
-        "without an error model at the observed rate.",
+        "Corrected annotations of TABLE's items (item[,interpretation],truth): compare the predicted probabilities "
+        "with the rankings they keep; without an error model at the observed rate.",
         kind="path",
         metavar="BETTER",
     )
-    all_pairs: Option[bool] = Flag(False, "Print every pair, not only neighbours where there are many.")
+    all_pairs: Option[bool] = Flag(
+        False, "Print every pair, not only neighbours where there are many.", section="Output"
+    )
     published: Option[str | None] = Setting(
-        None, "Table first,second,epsilon,kept: points to mark in the plot.", kind="path"
+        None,
+        "Table first,second,epsilon,kept: points to mark in the plot.",
+        kind="path",
+        section="Output",
+        is_rare=True,
     )
 
 
@@ -170,7 +179,7 @@ Examples:
   verite rank grades.csv --kind grades --grades low,middle,high --epsilon 0.1
 A table has the columns item[,interpretation],truth,NAME... with 0 and 1 or labels in them, or
 item,label,truth,NAME... with a confidence for every label and truth 1 on the true one.
-Exit status: 0 success, 1 data error, 2 usage error.""",
+Exit codes: 0 success, 1 data error, 2 usage error.""",
 )
 @click.argument("paths", type=INPUT, nargs=-1, metavar="TABLE | TRUTH PRED PRED...")
 def rank(paths: tuple[str, ...], **given: Any) -> None:
@@ -205,7 +214,7 @@ def rank_otherwise(paths: tuple[str, ...], given: Given) -> Any:
     from verite.ranking.published_scores import parse_scores, rank_published
     from verite.ranking.values import rank_values, read_values
 
-    epsilon = (given["epsilon"] or {}).get("epsilon")
+    epsilon = arguments_of(given, model_options()["epsilon"]).get("epsilon")
     if given["scores"]:
         if paths:
             raise click.UsageError(f"--scores: expected no table, found {paths[0]}")
@@ -241,21 +250,24 @@ def model_of(given: Given) -> ErrorModel:
     for name in named:
         check_company(name, named)
     for model in MODELS.values():
-        mine = options_of(model)
+        mine = options_of_model(model)
         if named.keys() <= {o.name for o in mine} and named.keys() >= {o.name for o in mine if o.needed}:
-            arguments: dict[str, Any] = {}
-            for option in mine:
-                arguments |= given[option.name] or {}
-            return model(**arguments)
+            return model(**{key: value for option in mine for key, value in arguments_of(given, option).items()})
     found = " and ".join(option.flag for option in named.values() if option.needed)
     raise click.UsageError(f"expected one error model, found {found}")
+
+
+def arguments_of(given: Given, option: ModelOption) -> Mapping[str, Any]:
+    """Return the arguments of an error model that an option stands for; none where it is not given."""
+    text = given[option.name]
+    return {} if text is None else option.validate(text)
 
 
 def check_company(name: str, named: dict[str, ModelOption]) -> None:
     """Refuse an option of a model whose main option is missing."""
     missing = []
     for model in MODELS.values():
-        mine = options_of(model)
+        mine = options_of_model(model)
         if name in {option.name for option in mine}:
             missing.append([option.flag for option in mine if option.needed and option.name not in named])
     if all(missing):
@@ -298,7 +310,7 @@ def of_table(path: str, errors: ErrorModel, given: Given) -> Ranking:
 def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: Given, *, quiet: bool) -> Ranking:
     """Rank detectors by the objects they detect."""
     from verite.cli.evaluate import system_names
-    from verite.cli.output import describe_reading, note
+    from verite.cli.output import describe_reading, note, warn
     from verite.evaluation.settings import count_left, validate_threshold
     from verite.model.comparison import distinct_names
     from verite.ranking.detectors import DetectionTable
@@ -325,31 +337,38 @@ def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: Given, *, qu
     for name, pred in predictions.items() if given["confidence"] is not None else ():
         note(f"{name}: {count_left(pred, validate_threshold(given['confidence']))}", quiet=quiet)
     note("", quiet=quiet)
+    title, published = evaluate_published(truth, predictions, "off" if given["checks"] == "off" else "warn")
+    said: set[str] = set()
+    for path, result in zip(paths[1:], published.values(), strict=True):
+        warn(result.findings, {"truth": paths[0], "pred": path}, said)
     ranking = assess(table, errors, **pick_rank_settings(given))
-    return replace(ranking, published=find_published(truth, predictions))
+    scores = {name: result[next(iter(result.scores))].value for name, result in published.items()}
+    return replace(ranking, published=(title, scores))
 
 
-def find_published(truth: Annotations, predictions: dict[str, Annotations]) -> tuple[str, dict[str, float]]:
-    """Return COCO's AP of each detector or, for relative boxes in images of unknown size, Pascal VOC's mAP."""
+def evaluate_published(
+    truth: Annotations, predictions: dict[str, Annotations], checks: Checks
+) -> tuple[str, dict[str, Results]]:
+    """Return the results that have COCO's AP or, for relative boxes in images of unknown size, Pascal VOC's mAP."""
     from verite.protocols.coco import coco
     from verite.protocols.voc import voc
 
     if truth.unit == "rel":
         return "VOC's mAP", {
-            name: voc(truth, pred, pixel="continuous", checks="off")["mAP"].value for name, pred in predictions.items()
+            name: voc(truth, pred, pixel="continuous", checks=checks) for name, pred in predictions.items()
         }
-    return "COCO's AP", {name: coco(truth, pred, checks="off")["AP"].value for name, pred in predictions.items()}
+    return "COCO's AP", {name: coco(truth, pred, checks=checks) for name, pred in predictions.items()}
 
 
-def pick_settings(given: Given) -> dict[str, Any]:
+def pick_settings(given: Given) -> Given:
     """Return the given settings of the answers; those that do not fit are refused later, when the kind is known."""
     said = {name: given[name] for name in SETTINGS if given[name] is not None}
     return said | ({"labels": said["labels"].split(",")} if "labels" in said else {})
 
 
-def pick_rank_settings(given: Given) -> dict[str, Any]:
+def pick_rank_settings(given: Given) -> Given:
     """Return the settings of `vt.rank`."""
-    return {name: given[name] for name in ("method", "draws", "seed", "level")}
+    return {name: given[name] for name in RankSettings.declared}
 
 
 def save_all(ranking: Ranking, folder: Path, given: Given) -> None:

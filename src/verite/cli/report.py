@@ -13,7 +13,7 @@ from verite.cli.options import INPUT, READING, Given, options_for, read_side, se
 from verite.errors import one_line
 from verite.evaluation.points import MaxDistanceSetting, PixelSize
 from verite.evaluation.settings import SIMILARITIES, THREADS, EvaluationSettings
-from verite.protocols import REGISTRY
+from verite.protocols import REPORTED
 from verite.protocols.keypoints import Sigmas
 from verite.reporting.report.settings import ANALYSIS, ReportSettings
 from verite.settings import Choice, Flag, Names, Option, Overlaps, Setting, Settings, Texts, Thresholds
@@ -32,9 +32,7 @@ class ReportCommandSettings(EvaluationSettings):
         None, "Recompute an existing report and compare; exit code 1 if it differs.", long="check", kind="input_file",
         metavar="REPORT",
     )  # fmt: skip
-    protocol: Option[str] = Choice(
-        "coco", f"Evaluation protocol: {', '.join(REGISTRY)}.", tuple(REGISTRY), metavar="NAME"
-    )
+    protocol: Option[str] = Choice("coco", f"Evaluation protocol: {', '.join(REPORTED)}.", REPORTED, metavar="NAME")
     on: Option[str | None] = Choice(None, "What is compared, if the protocol has a choice.", tuple(SIMILARITIES))
     sigmas = Sigmas()
     max_distance = MaxDistanceSetting()
@@ -122,7 +120,7 @@ def report(truth: str, pred: tuple[str, ...], **given: Any) -> None:
         click.launch(str(place))
 
 
-def evaluate(truth: str, preds: tuple[str, ...], settings: dict[str, Any], given: Given) -> list[Results]:
+def evaluate(truth: str, preds: tuple[str, ...], settings: Given, given: Given) -> list[Results]:
     """Evaluate every PRED against TRUTH and print warnings of the checks."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import describe_reading, warn

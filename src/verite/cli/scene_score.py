@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from verite.settings import Choice, Count, Flag, Number, Option, Setting, Settin
 if TYPE_CHECKING:
     from verite.scene.class_distances import ClassDistances
     from verite.scene.scene_score import SceneScoreResults
+    from verite.scene.trace import Trace
 
 
 class DistanceSettings(Settings):
@@ -144,11 +145,11 @@ def scene_score(truth: str, pred: tuple[str, ...], **given: Any) -> None:
     pass_gate(results, given)
 
 
-def compare_several(truth: str, pred: tuple[str, ...], given: Given, settings: dict[str, Any]) -> Any:
+def compare_several(truth: str, pred: tuple[str, ...], given: Given, settings: Given) -> Any:
     """Sweep settings over several detectors, or compare them without ground truth."""
     from verite.cli.evaluate import system_names
     from verite.cli.options import read_side
-    from verite.cli.output import describe_reading, note
+    from verite.cli.output import describe_reading, note, warn
     from verite.model.comparison import distinct_names
     from verite.scene.sweep import distances_between, sweep_settings
 
@@ -169,10 +170,15 @@ def compare_several(truth: str, pred: tuple[str, ...], given: Given, settings: d
     note("", quiet=quiet)
     if given["like"]:
         return distances_between(sides, **settings)
-    return sweep_settings(truths, sides, [name.strip() for name in given["sweep"].split(",")], **settings)
+    swept = [name.strip() for name in given["sweep"].split(",")]
+    found = sweep_settings(truths, sides, swept, **{**settings, "checks": given["checks"]})
+    said: set[str] = set()
+    for path, findings in zip(paths, found.findings.values(), strict=True):
+        warn(findings, {"truth": truth, "pred": path}, said)
+    return found
 
 
-def describe_order(results: Sequence[SceneScoreResults], settings: dict[str, Any]) -> str:
+def describe_order(results: Sequence[SceneScoreResults], settings: Given) -> str:
     """Return a warning if the paper's localization metric orders detectors otherwise than 1 - IoU does."""
     from verite.scene.scene_score import scene_score as evaluate
 
@@ -194,7 +200,7 @@ def describe_order(results: Sequence[SceneScoreResults], settings: dict[str, Any
 class Traces(Display):
     """The traces of one image for several detectors."""
 
-    def __init__(self, traces: dict[str, Any]) -> None:
+    def __init__(self, traces: Mapping[str, Trace]) -> None:
         self.traces = traces
 
     def contents(self) -> list[Any]:
@@ -332,7 +338,7 @@ def class_distance(sources: tuple[str, ...], **given: Any) -> None:
     emit(found, given)
 
 
-def distances_of_data(sources: tuple[str, ...], given: dict[str, Any]) -> ClassDistances:
+def distances_of_data(sources: tuple[str, ...], given: Given) -> ClassDistances:
     """Return class distances from a dataset, supercategories, features, a confusion matrix or similarities."""
     from verite.formats import read
     from verite.scene import dataset_distances as data

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,9 +16,6 @@ from verite.errors import BadParameter, did_you_mean
 from verite.evaluation.settings import THREADS
 from verite.progress import begin
 from verite.settings import Choice, Count, Flag, Names, Number, Option, Setting, Settings, Texts, Whole
-
-if TYPE_CHECKING:
-    from verite.model.annotations import Annotations
 
 
 class SceneStudySettings(FolderSettings):
@@ -68,7 +65,17 @@ def interpretation(source: str | None, **given: Any) -> None:
 
     localization_metric(given["localization"])  # a wrong name is refused before any work
     quiet = given["quiet"] or given["as_json"]
-    scenes = scenes_of(source, given["seed"])
+    # The scenes to alter: the user's, or synthetic ones.
+    if source is None:
+        from verite.studies.interpretation import synthetic_scenes
+
+        scenes = synthetic_scenes(given["seed"])
+    else:
+        from verite.files import find_path
+        from verite.formats import read
+        from verite.formats.voc import is_segmentation, read_segmentation
+
+        scenes = read_segmentation(source) if is_segmentation(find_path(source)) else read(source)
     with begin("altering", len(scenes), "objects") as advance:
         outcome = study_interpretation(
             scenes,
@@ -92,19 +99,6 @@ def interpretation(source: str | None, **given: Any) -> None:
     emit(outcome, given)
 
 
-def scenes_of(source: str | None, seed: int) -> Annotations:
-    """Return the scenes to alter: the user's, or synthetic ones."""
-    if source is None:
-        from verite.studies.interpretation import synthetic_scenes
-
-        return synthetic_scenes(seed)
-    from verite.files import find_path
-    from verite.formats import read
-    from verite.formats.voc import is_segmentation, read_segmentation
-
-    return read_segmentation(source) if is_segmentation(find_path(source)) else read(source)
-
-
 def card_names() -> Iterable[str]:
     """Return the names of all metrics with a card."""
     from verite.metrics.cards import catalogue
@@ -117,7 +111,7 @@ class AdviceSettings(Settings):
 
     advise: Option[str | None] = Choice(
         None,
-        "Which metric should I use? Advice for boxes, contours, masks or points.",
+        "Advise which metrics to use for boxes, contours, masks or points.",
         ("box", "contour", "mask", "point"),
     )
 

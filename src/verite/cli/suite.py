@@ -10,8 +10,9 @@ import click
 from verite.cli.gate import NOT_MET, requirements_of
 from verite.cli.help import command
 from verite.cli.options import INPUT, FolderSettings, OutputSettings, options_for
-from verite.cli.output import emit, keep_table, note
+from verite.cli.output import emit, keep_table, note, warn
 from verite.progress import wait_for
+from verite.protocols import REPORTED
 from verite.settings import Flag, Names, Option, Settings, Texts
 
 
@@ -32,7 +33,7 @@ Examples:
   verite suite suite.toml
   verite suite suite.toml --require "AP>=0.4" --require "AP[street]>=base-0.01"
   verite suite suite.toml -o results/ --reports
-Exit status: 0 all requirements are met, 1 the data is at fault, 2 the command is, 3 one is not met.""",
+Exit codes: 0 all requirements met, 1 data error, 2 usage error, 3 one is not met.""",
 )
 @click.argument("path", type=INPUT, metavar="SUITE.toml")
 def suite(path: str, **given: Any) -> None:
@@ -48,10 +49,16 @@ def suite(path: str, **given: Any) -> None:
     if given["reports"] and not given["output"]:
         raise click.UsageError("--reports: expected -o FOLDER to write them to, found none")
     described = SuiteFile.read(path)
-    results = {}
+    for one in described.datasets if given["reports"] else ():
+        if one.protocol.replace("_", "-") not in REPORTED:
+            known = ", ".join(REPORTED)
+            raise click.UsageError(f"--reports: expected protocols out of {known}, found {one.protocol} ({one.name})")
+    results, said = {}, set[str]()
     for one in described.datasets:
         with wait_for(f"evaluating {one.name}"):
             results[one.name] = one.evaluate()
+        for name, result in results[one.name].items():
+            warn(result.findings, {"truth": str(one.truth), "pred": str(one.preds[name])}, said)
     found = SuiteResults(described, results)
     quiet = given["quiet"] or given["as_json"]
     if given["output"]:
@@ -59,7 +66,16 @@ def suite(path: str, **given: Any) -> None:
             write_atomically(place / "suite.json", found.to_json(indent=1) + "\n")
             keep_table(place / "suite.csv", found.main_table(), given)
             if given["reports"]:
-                write_reports(found, place)
+                # Write one HTML report per dataset, named as the dataset.
+                from verite.reporting.report.report import report
+
+                for one in found.suite.datasets:
+                    own = found.results[one.name]
+                    first = next(iter(own.values()))
+                    report(
+                        first.truth, {name: result.pred for name, result in own.items()}, place / f"{one.name}.html",
+                        protocol=one.protocol, title=one.name, draws=0, **one.settings,
+                    )  # fmt: skip
         note(f"results in {given['output']}", quiet=quiet)
     emit(found, given)
     means = found.means
@@ -79,16 +95,3 @@ def suite(path: str, **given: Any) -> None:
         note(f"verite: {line}", quiet=verdict.is_met and quiet)
     if not all(verdict.is_met for _, verdict in verdicts):
         raise click.exceptions.Exit(NOT_MET)
-
-
-def write_reports(found: Any, place: Path) -> None:
-    """Write one HTML report per dataset, named as the dataset."""
-    from verite.reporting.report.report import report
-
-    for one in found.suite.datasets:
-        own = found.results[one.name]
-        first = next(iter(own.values()))
-        report(
-            first.truth, {name: result.pred for name, result in own.items()}, place / f"{one.name}.html",
-            protocol=one.protocol, title=one.name, draws=0, **one.settings,
-        )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from glob import glob
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -13,7 +13,6 @@ from verite.cli.options import (
     INPUT,
     READING,
     FolderSettings,
-    Given,
     OutputSettings,
     PlotSettings,
     options_for,
@@ -21,9 +20,6 @@ from verite.cli.options import (
 )
 from verite.evaluation.settings import EvaluationSettings
 from verite.settings import Choice, Count, Option, Setting, Whole
-
-if TYPE_CHECKING:
-    from verite.analysis.parameter_sweep import ParameterSweep
 
 PROTOCOLS = ("coco", "voc", "lvis", "f1", "scene-score")
 
@@ -59,15 +55,17 @@ def sweep(truth: str, runs: tuple[str, ...], **given: Any) -> None:
     is chosen on random halves of the images and scored on the other halves: the score to expect elsewhere.
     """
     from verite.analysis.parameter_sweep import sweep_runs
-    from verite.cli.output import emit, note
+    from verite.cli.output import emit, note, warn
 
     parameter, files = runs_of(runs)
     quiet = given["quiet"] or given["as_json"]
     evaluate = protocol_of(given["protocol"])
     truths = read_side(truth, "truth", given)
     results: dict[float | str, Any] = {}
+    said: set[str] = set()
     for value, path in files.items():
         results[value] = evaluate(truths, read_side(path, "pred", given, truths), checks=given["checks"])
+        warn(results[value].findings, {"truth": truth, "pred": path}, said)
     first = next(iter(results.values()))
     score = given["metric"] or next(iter(first.scores))
     first[score]  # an unknown name is refused
@@ -77,25 +75,22 @@ def sweep(truth: str, runs: tuple[str, ...], **given: Any) -> None:
     note(f"{len(results)} runs, {len(names):,} images", quiet=quiet)
     note("", quiet=quiet)
     if given["output"]:
-        save_sweep(found, Path(given["output"]), given)
+        # Write sweep.json, sweep.csv and the plot.
+        folder = Path(given["output"])
+        from verite.cli.output import keep_table, wants_plots
+        from verite.files import fill_folder, write_atomically
+
+        with fill_folder(folder, overwrite=given["overwrite"]) as home:
+            write_atomically(home / "sweep.json", found.to_json(indent=1) + "\n")
+            keep_table(home / "sweep.csv", found.main_table(), given)
+            if wants_plots(given):
+                from verite.reporting.comparison_plots import plot_sweep
+                from verite.reporting.plots import render
+
+                format = given["plot_format"]
+                write_atomically(home / f"sweep.{format}", render(plot_sweep(found), format))
         note(f"results in {given['output']}", quiet=quiet)
     emit(found, given)
-
-
-def save_sweep(found: ParameterSweep, folder: Path, given: Given) -> None:
-    """Write sweep.json, sweep.csv and the plot."""
-    from verite.cli.output import keep_table, wants_plots
-    from verite.files import fill_folder, write_atomically
-
-    with fill_folder(folder, overwrite=given["overwrite"]) as home:
-        write_atomically(home / "sweep.json", found.to_json(indent=1) + "\n")
-        keep_table(home / "sweep.csv", found.main_table(), given)
-        if wants_plots(given):
-            from verite.reporting.comparison_plots import plot_sweep
-            from verite.reporting.plots import render
-
-            format = given["plot_format"]
-            write_atomically(home / f"sweep.{format}", render(plot_sweep(found), format))
 
 
 def protocol_of(name: str) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from verite.compat.pycocotools import mask, steps
-from verite.compat.pycocotools.coco import COCO, complete, read_json
+from verite.compat.pycocotools.coco import COCO, Record, complete, read_json
 from verite.compat.pycocotools.preparation import Params as CocoParams
 from verite.compat.pycocotools.preparation import Prepared, prepare_sides
 from verite.errors import BadParameter, DataError
@@ -26,7 +26,6 @@ from verite.protocols.coco import HIGHEST
 
 __all__ = ["LVIS", "LVISEval", "LVISResults"]
 
-Record = dict[str, Any]
 
 # Keys of one image of COCOeval, and lvis' names for them.
 NAMES = {
@@ -217,7 +216,7 @@ class LVISEval:
         self.params = Params(iou_type)
         self.params.img_ids = sorted(self.lvis_gt.get_img_ids())
         self.params.cat_ids = sorted(self.lvis_gt.get_cat_ids())
-        self.eval: dict[str, Any] = {}
+        self.eval: Record = {}
         self.results: OrderedDict[str, float] = OrderedDict()
         self.freq_groups: list[list[int]] = []
         self._evaluated: CocoParams | None = None
@@ -322,8 +321,8 @@ class LVISEval:
         p = self._evaluated or self.params.as_coco()
         found = steps.match(own, results, self.ious[img_id, cat_id], p, area_rng, len(results))
         ranked = steps.rank(results, len(results))
-        spared = np.array([one["category_id"] in self.img_nel[img_id] for one in ranked], dtype=np.bool_)
-        found["dtIgnore"] = found["dtIgnore"] | ((found["dtMatches"] == 0) & spared)
+        is_ignored = np.array([one["category_id"] in self.img_nel[img_id] for one in ranked], dtype=np.bool_)
+        found["dtIgnore"] = found["dtIgnore"] | ((found["dtMatches"] == 0) & is_ignored)
         return {
             "image_id": img_id,
             "category_id": cat_id,

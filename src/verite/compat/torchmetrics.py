@@ -20,17 +20,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.compat.pycocotools import _mask
-from verite.compat.pycocotools.coco import COCO
+from verite.compat.pycocotools._mask import Rle
+from verite.compat.pycocotools.coco import COCO, Record
 from verite.compat.pycocotools.cocoeval import COCOeval
 from verite.errors import BadParameter, DataWarning, excerpt
+from verite.evaluation.settings import On
 from verite.formats.memory import whole_numbers
 from verite.model.rotated_boxes import ANGLES
 
 Array = NDArray[Any]
 Item = Mapping[str, Any]
+Computed = dict[str, Any]  # torchmetrics' keys; arrays and, after `compute`, tensors
 FORMATS = ("xyxy", "xywh", "cxcywh")
 SHAPES = {"bbox": "boxes", "segm": "masks", "boundary": "masks", "keypoints": "keypoints", "rotated": "boxes"}
-ON: dict[str, Any] = {
+ON: dict[str, On] = {
     "bbox": "box",
     "segm": "mask",
     "boundary": "boundary",
@@ -267,7 +270,11 @@ class MeanAveragePrecision(Base):
         count = len(given["labels"].reshape(-1))
         found = {"counts": np.array([count]), "labels": whole_numbers(given["labels"], f"{where}['labels']")}
         sides = 5 if self.iou_type == ("rotated",) else 4
-        boxes = check_boxes(given.get("boxes", np.zeros((count, sides))), where, sides)
+        # Boxes [n, 4], or [n, 5] of rotated ones; of no object any shape.
+        boxes = given.get("boxes", np.zeros((count, sides)))
+        if boxes.size and (boxes.ndim not in (1, 2) or boxes.shape[-1] != sides):
+            raise BadParameter(f"{where}['boxes']: expected shape (n, {sides}), found {boxes.shape}")
+        boxes = boxes.reshape(-1, sides)
         found["box"] = boxes if sides == 5 else to_xywh(boxes, self.box_format)
         points = given.get("keypoints", np.zeros((count, 0))).astype(np.float64)
         found["keypoints"] = points.reshape(count, -1) if count else np.zeros((0, 3 * self.points))
@@ -313,11 +320,11 @@ class MeanAveragePrecision(Base):
 
     merge = merge_state
 
-    def compute(self) -> dict[str, Any]:
+    def compute(self) -> Computed:
         """The numbers of all images so far."""
         labels = [self.joined(f"{side}_labels") for side in ("detection", "groundtruth")]
         classes = np.unique(np.concatenate(labels).astype(np.int64)).tolist()
-        found: dict[str, Any] = {}
+        found: Computed = {}
         for kind in self.iou_type:
             prefix = f"{kind}_" if len(self.iou_type) > 1 else ""
             with contextlib.redirect_stdout(io.StringIO()):
@@ -326,10 +333,10 @@ class MeanAveragePrecision(Base):
             "classes": to_tensor(np.array(classes, dtype=np.int32))
         }
 
-    def compute_kind(self, kind: str, classes: list[int]) -> dict[str, Any]:
+    def compute_kind(self, kind: str, classes: list[int]) -> Computed:
         """The numbers of one kind of region."""
         limits, most = self.max_detection_thresholds, self.max_detection_thresholds[-1]
-        found: dict[str, Any] = {}
+        found: Computed = {}
         if not all(self.counts(side) for side in ("groundtruth", "detection")):
             names = ["map", "map_50", "map_75", *(f"map_{name}" for name in self.areas)]
             names += [*(f"mar_{limit}" for limit in limits), *(f"mar_{name}" for name in self.areas)]
@@ -372,7 +379,7 @@ class MeanAveragePrecision(Base):
             return limits.index(usual) if usual in limits else None
         return len(limits) - 1
 
-    def analyse(self, kind: str, done: Evaluated) -> dict[str, Any]:
+    def analyse(self, kind: str, done: Evaluated) -> Computed:
         """LRP and the confusion matrix, where they are asked for."""
         parts = [name for name in ("lrp", "confusion") if name in self.extra]
         if not parts:
@@ -383,7 +390,7 @@ class MeanAveragePrecision(Base):
             warnings.simplefilter("ignore")
             results = self.results_of(kind, *done.sides())
             analysis: Any = analyse(results, only=parts)
-        found: dict[str, Any] = {}
+        found: Computed = {}
         if "lrp" in parts:
             mean, count = analysis.lrp.mean, len(analysis.lrp.matches.names)
             found |= {"lrp": mean.olrp, "lrp_loc": mean.loc, "lrp_fp": mean.fp, "lrp_fn": mean.fn}
@@ -506,7 +513,7 @@ class MeanAveragePrecision(Base):
         boxes = kept["box"].reshape(-1, 4).tolist()
         labels = (kept["labels"] * (not is_micro)).astype(np.int64).tolist()
         where = np.repeat(np.arange(len(counts)), counts).tolist()
-        records: list[dict[str, Any]] = [
+        records: list[Record] = [
             {"id": i + 1, "image_id": image, "category_id": label, "bbox": box, "area": box[2] * box[3], "iscrowd": 0}
             for i, (image, label, box) in enumerate(zip(where, labels, boxes, strict=True))
         ]
@@ -557,7 +564,7 @@ def space_singly(first: float, last: float, count: int) -> list[float]:
     return [float(value) for value in found.astype(np.float32)]
 
 
-def encode(masks: Array) -> list[dict[str, Any]]:
+def encode(masks: Array) -> list[Rle]:
     """Masks [n, row, column]: whatever is not 0 is object."""
     if masks.ndim != 3:
         if masks.size == 0:
@@ -566,13 +573,6 @@ def encode(masks: Array) -> list[dict[str, Any]]:
     if masks.dtype.kind == "f" and not np.isin(masks, (0, 1)).all():
         raise BadParameter("masks: expected truth values, found probabilities or NaN; threshold them, e.g. masks > 0.5")
     return _mask.encode(np.asfortranarray((masks != 0).transpose(1, 2, 0)).view(np.uint8))
-
-
-def check_boxes(boxes: Array, where: str, sides: int = 4) -> Array:
-    """Boxes [n, 4], or [n, 5] of rotated ones; of no object any shape."""
-    if boxes.size and (boxes.ndim not in (1, 2) or boxes.shape[-1] != sides):
-        raise BadParameter(f"{where}['boxes']: expected shape (n, {sides}), found {boxes.shape}")
-    return boxes.reshape(-1, sides)
 
 
 def to_xywh(boxes: Array, layout: str) -> Array:

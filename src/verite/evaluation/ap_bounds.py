@@ -199,7 +199,7 @@ def reached_by_orders(evaluation: Evaluation) -> tuple[float, float] | None:
     These orders are the worst and the best one at every threshold if objects have one prediction each, and near to them
     otherwise. None also where objects other than crowds are ignored, which COCO matches once only.
     """
-    pred, layout = evaluation.pred, evaluation.stages
+    pred, layout = evaluation.pred, evaluation.layout
     if len(pred) > MOST_ORDERED or not {"crowd"}.issuperset(evaluation.truth.flags):
         return None
     rows, (offsets, _, iou) = layout.preds[0], layout.candidates

@@ -136,7 +136,21 @@ class Points:
 
 
 def find_needed(recalls: Floats, positives: Floats) -> Ints:
-    """Return the true positives needed to reach each recall [sample, recall], as floating-point division has it."""
+    """Return the true positives needed to reach each recall [sample, recall], as floating-point division has it.
+
+    Parameters
+    ----------
+    recalls
+        The recalls at which precision is read, such as 0, 0.01 … 1.
+    positives
+        Number of ground-truth objects in each bootstrap sample (the sum of their weights).
+
+    Returns
+    -------
+    Ints
+        The smallest number of true positives whose quotient by the positives, computed in floating point, reaches
+        the recall. Rounding up the product would be one off where the division rounds.
+    """
     total = np.maximum(positives, 1)[:, None]
     needed = np.floor(recalls * total)
     needed -= (needed > 0) & ((needed - 1) / total >= recalls)
@@ -156,7 +170,20 @@ def read_at(found: Floats, best: Floats, needed: Ints) -> Floats:
 
 
 def mean_over_classes(values: Sequence[Floats], draws: int) -> Floats:
-    """Return the mean of each sample over the classes with ground truth in it; NaN if there is none."""
+    """Return the mean of each sample over the classes with ground truth in it; NaN if there is none.
+
+    Parameters
+    ----------
+    values
+        The AP of each class in every sample, NaN where the class has no ground truth in that sample.
+    draws
+        Number of samples, which is known even if there is no class.
+
+    Returns
+    -------
+    Floats
+        The mAP of each sample.
+    """
     table = np.reshape(values, (-1, draws))
     present = ~np.isnan(table)
     count = present.sum(axis=0)

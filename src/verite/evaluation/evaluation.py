@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, VeriteError
+from verite.errors import BadParameter, DataError, VeriteError, spell_options
 from verite.evaluation.settings import highest_threshold
 from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
 from verite.files import translate_core_errors
@@ -54,7 +54,7 @@ MATCHES = {
     "falling_iou": _core.Match.falling_iou,
 }
 
-BESIDE = 0.25  # half the width of the area range that stands for a bin: bins are numbered 0, 1, 2 …
+BESIDE = 0.25  # bins are numbered 0, 1, 2 …; the area range k ± BESIDE stands for bin k
 
 
 @dataclass(frozen=True)
@@ -69,23 +69,23 @@ class Rules:
     thresholds: tuple[float, ...]  # IoU thresholds
     similarity: str = "box"
     pixel: float = 0.0  # added to widths and heights: 1 if corners are pixel indices
-    ranges: tuple[tuple[float, float], ...] = (EVERY_AREA,)  # of areas
-    limits: tuple[int, ...] = (2**31 - 1,)  # numbers of predictions of a group that count, rising
+    ranges: tuple[tuple[float, float], ...] = (EVERY_AREA,)  # area ranges, limits included
+    limits: tuple[int, ...] = (2**31 - 1,)  # numbers of predictions per image and class that count (max_dets), rising
     recalls: tuple[float, ...] = ()  # at which precision is interpolated
-    # The ground truth of highest IoU that is free, ignored ones last; of highest IoU alone, matched or not; or of
-    # highest IoU among those that are free, which ignored ones always are. One to one without confidences: most
-    # matches and then the largest sum of IoUs, or pairs by falling IoU.
+    # Which ground-truth object a prediction asks for. free: the unmatched one of highest IoU, ignored ones last (COCO).
+    # best: the one of highest IoU, matched already or not (VOC). nearest: as free, but ignored ones are never used up
+    # and compete by IoU. Without confidences, one to one: optimal (most matches, then the largest sum of IoU), or
+    # falling_iou (pairs by falling IoU).
     wants: Literal["free", "best", "nearest", "optimal", "falling_iou"] = "free"
     equal: Literal["later", "first"] = "later"  # which of several objects with equal IoU is matched
     ties: Literal["image", "row"] = "image"  # order of equal confidences of a class
     is_strict: bool = False  # the IoU must exceed the threshold, not only reach it
     class_agnostic: bool = False  # classes are ignored in matching
-    orders_by_class: bool = (
-        True  # then equal confidences of an image are ordered by class, as in pycocotools, or by row
-    )
+    # If classes are ignored: equal confidences of an image are ordered by class, as in pycocotools, else by row.
+    orders_by_class: bool = True
     ignored: tuple[str, ...] = ()  # flags of ground truth that is ignored
-    shared: tuple[str, ...] = ()  # flags of truths that any number of predictions may take
-    repeats_quirks: bool = False  # of pycocotools
+    shared: tuple[str, ...] = ()  # flags of ground truth that any number of predictions may match: crowds
+    repeats_quirks: bool = False  # those of pycocotools
     image_limit: int = 0  # predictions per image that count, over all classes; 0: all
     drops_flat: bool = False  # objects without area are dropped
     sigmas: tuple[tuple[float, ...], ...] = ()  # OKS sigmas of the keypoints of each class, in the order of the classes
@@ -196,7 +196,26 @@ AVERAGED = {"precision": "average_precision", "recall": "average_recall"}  # ove
 def mean_query(
     kind: str, threshold: int | None, area: int, limit: int, classes: Sequence[bool] | None = None
 ) -> _core.MeanQuery:
-    """Return what :meth:`PrecisionRecall.mean` asks for as the core's record."""
+    """Return what :meth:`PrecisionRecall.mean` asks for as the core's record.
+
+    Parameters
+    ----------
+    kind
+        The averaged quantity: `precision` (AP) or `recall` (AR), among others.
+    threshold
+        Position of the IoU threshold, None for the mean over all of them.
+    area
+        Position of the area range.
+    limit
+        Position of the limit on predictions per image and class (`max_dets`).
+    classes
+        A flag per class that enters the mean; None for all.
+
+    Returns
+    -------
+    _core.MeanQuery
+        The query that the core answers, for one sample or for many bootstrap samples at once.
+    """
     flags = None if classes is None else bytes(classes)
     statistic = _core.Statistic[AVERAGED.get(kind, kind)]
     return _core.MeanQuery(statistic=statistic, threshold=threshold, range=area, limit=limit, classes=flags)
@@ -369,7 +388,7 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         except ValueError as error:
             side, _, rest = str(error).partition(": ")
             path = {"truth": truth, "predictions": pred}.get(side, truth).source.path
-            raise DataError(f"{path}: {rest or side}" if path else str(error)) from None
+            raise DataError(spell_options(f"{path}: {rest or side}" if path else str(error))) from None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remake, (self.truth, self.pred, self.rules, self.threads, self.cells)
@@ -411,8 +430,8 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         return Arrays(*self.kept.arrays(nan))
 
     @cached_property
-    def stages(self) -> MatchLayout:
-        """What the numbers are made of, slot by slot."""
+    def layout(self) -> MatchLayout:
+        """Objects in the order in which they are matched, and the pairs that overlap."""
         return MatchLayout(**self.kept.match_layout())
 
     @cached_property
@@ -443,7 +462,21 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
             return Part(self.kept.state(int64s(ids), about), PartialMetadata.join([notes]))
 
     def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
-        """Return the outcome of every object at one IoU threshold and in one area range, both given as positions."""
+        """Return the outcome of every object at one IoU threshold and in one area range, both given as positions.
+
+        Parameters
+        ----------
+        threshold
+            Position of the IoU threshold in the rules.
+        area
+            Position of the area range in the rules.
+
+        Returns
+        -------
+        Outcomes
+            For every ground-truth object whether it is found, missed or ignored, and for every prediction whether
+            it is a true positive, a false positive or ignored, with partner and IoU.
+        """
         with tell_as(BadParameter):
             found = self.kept.outcomes(threshold, area)
         return Outcomes(found.state, found.truth, found.iou, found.pred, found.counted_truth)
@@ -471,7 +504,7 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         """Return the rows of all predictions by falling confidence, ties in the order in which they are matched."""
         listed: Any = self.cells.get("pred_rows")
         if listed is None:
-            listed = self.stages.preds[0] if self.rules.ties == "image" else np.arange(len(self.pred))
+            listed = self.layout.preds[0] if self.rules.ties == "image" else np.arange(len(self.pred))
         given = self.pred.confidence
         return np.asarray(listed if given is None else listed[np.argsort(-given[listed], kind="stable")])
 
@@ -599,12 +632,25 @@ def _remake(truth: Any, pred: Any, rules: Any, threads: Any, cells: Any) -> Eval
 
 
 def unknown_image(truth: Annotations, pred: Annotations) -> DataError:
-    """Return the error about the first prediction on an image that the ground truth does not have."""
+    """Return the error about the first prediction on an image that the ground truth does not have.
+
+    Parameters
+    ----------
+    truth
+        Ground truth; its table of images says which exist.
+    pred
+        Predictions, aligned with it: images that it does not have come after its own.
+
+    Returns
+    -------
+    DataError
+        The error, with the name of the first unknown image and the number of predictions concerned.
+    """
     rows = [row for row, image in enumerate(pred.image.tolist()) if image >= len(truth.images)]
     name = pred.images.name(int(pred.image[rows[0]]))
     return DataError(
-        f"{pred.source.path or 'predictions'}: expected images of the truth, found {name!r} and others in "
-        f"{len(rows)} predictions; is this the right truth?"
+        f"{pred.source.path or 'predictions'}: expected images of the ground truth, found {name!r} and others in "
+        f"{len(rows)} predictions; is this the right ground truth?"
     )
 
 
@@ -674,12 +720,12 @@ def box_candidates(
     different classes count, too. The similarity "mask" takes the IoU of masks.
     """
     rules = Rules((min_iou,), similarity, pixel=pixel, allow_unknown_classes=True, class_agnostic=class_agnostic)
-    stages = Evaluation(truth, pred, rules, threads, most_pairs=limit("overlaps")).stages
-    slot_offsets, truth_slot, overlap = stages.candidates
+    layout = Evaluation(truth, pred, rules, threads, most_pairs=limit("overlaps")).layout
+    offsets, truth_index, overlap = layout.candidates
     lengths = np.zeros(len(pred), dtype=np.int64)
-    lengths[stages.preds[0]] = np.diff(slot_offsets)
-    rows = stages.truths[0][truth_slot]
-    by_pred = np.lexsort((rows, np.repeat(stages.preds[0], np.diff(slot_offsets))))
+    lengths[layout.preds[0]] = np.diff(offsets)
+    rows = layout.truths[0][truth_index]
+    by_pred = np.lexsort((rows, np.repeat(layout.preds[0], np.diff(offsets))))
     return Candidates(offsets_of(lengths), rows[by_pred], overlap[by_pred])
 
 

@@ -61,7 +61,23 @@ class ClassRows:
         return (self.words[:, 0] >> RANGE_BITS) <= limit
 
     def points(self, threshold: int, area: int, limit: int) -> Points:
-        """Return the points of the precision-recall curve."""
+        """Return the points of the precision-recall curve.
+
+        Parameters
+        ----------
+        threshold
+            Position of the IoU threshold.
+        area
+            Position of the area range.
+        limit
+            Position of the limit on predictions per image.
+
+        Returns
+        -------
+        Points
+            True and false positives by falling confidence, with their images, from which AP is computed for any
+            weights.
+        """
         kept = self.is_within(limit) & ~self.is_spared(threshold, area)
         truths = self.counts[:, area].astype(float)
         return Points(self.image[kept], self.is_hit(threshold, area)[kept], self.cell_image, truths)
@@ -272,7 +288,26 @@ def stand_in(numbers: MergedNumbers, side: int, labels: Labels) -> StandIn:
 def make_stand_in(
     columns: _core.Columns, images: Images, labels: Labels, source: Source, said: Callable[[], str]
 ) -> StandIn:
-    """Return annotations over empty columns whose digest is what `said` returns."""
+    """Return annotations over empty columns whose digest is what `said` returns.
+
+    Parameters
+    ----------
+    columns
+        Columns of the core without any row.
+    images
+        Images of the merged partial results.
+    labels
+        Classes of the merged partial results.
+    source
+        What messages and documents call this side.
+    said
+        Called when the digest is needed.
+
+    Returns
+    -------
+    StandIn
+        Annotations that carry names and digest of the data, but no objects: partial results do not keep them.
+    """
     made = StandIn.over(columns, images, labels, source=source)
     assert isinstance(made, StandIn)
     vars(made)["said"] = said

@@ -9,6 +9,7 @@ the centre of its box.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf, isfinite, nan
 from typing import TYPE_CHECKING, Any
@@ -50,6 +51,10 @@ class MaxDistance:
         """Return the distance from a number or a text; None if it is neither, or not positive."""
         if isinstance(value, MaxDistance):
             return value
+        if isinstance(value, Mapping) and set(value) == {"amount", "of"}:  # as partial results write it
+            amount, of = value["amount"], value["of"]
+            is_valid = isinstance(amount, float) and 0 < amount < inf and of in ("pixels", "diagonal", "size")
+            return cls(amount, of) if is_valid else None
         if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             return None
         found = NUMBER.fullmatch(str(value))
@@ -63,9 +68,8 @@ class MaxDistance:
         return cls(amount / 100 if of == "diagonal" else amount, of)
 
     def __str__(self) -> str:
-        return {"pixels": f"{self.amount:g}", "diagonal": f"{100 * self.amount:g}%", "size": f"{self.amount:g}size"}[
-            self.of
-        ]
+        amount = f"{self.amount * 100 if self.of == 'diagonal' else self.amount:.12g}"
+        return amount + {"pixels": "", "diagonal": "%", "size": "size"}[self.of]
 
     def words(self, pixel_size: float | None) -> str:
         """Return the distance as a sentence says it."""
@@ -85,7 +89,7 @@ class MaxDistanceSetting(Setting[Any, Any]):
     def __init__(self) -> None:
         super().__init__(
             None,
-            "Maximum distance of points: pixels, 10% of the diagonal, 0.5size of the box.",
+            "Maximum distance of points: 12 (pixels), 10% (diagonal) or 0.5size (box).",
             metavar="D",
             default_text="10%",
             omit_default=True,
@@ -217,11 +221,27 @@ def summarise_distances(
 
 
 def distance_sentence(errors: DistanceErrors, distance: MaxDistance, pixel_size: float | None) -> str:
-    """Return what is printed below the scores: the maximum distance, and the localization error of the matches."""
+    """Return what is printed below the scores: the maximum distance, and the localization error of the matches.
+
+    Parameters
+    ----------
+    errors
+        Distances between matched points, in the unit of the settings.
+    distance
+        The maximum distance of a match.
+    pixel_size
+        Size of a pixel in physical units; None for distances in pixels.
+
+    Returns
+    -------
+    str
+        One sentence with the number of matches and the mean, median and root mean square of their distances.
+    """
     unit, values = unit_of(pixel_size), (errors.mean, errors.median, errors.rms)
     mean, median, rms = ("–" if value != value else f"{value:.2f} {unit}" for value in values)
+    matches = "1 match" if errors.matches == 1 else f"{errors.matches:,} matches"
     return (
-        f"points match up to {distance.words(pixel_size)}; localization error of {errors.matches:,} matches: "
+        f"points match up to {distance.words(pixel_size)}; localization error of {matches}: "
         f"mean {mean}, median {median}, RMS {rms}"
     )
 

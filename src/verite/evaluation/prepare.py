@@ -23,23 +23,25 @@ if TYPE_CHECKING:
     from verite.model.results import Results
 
 
-LOW = 0.05  # scores below get a note on the likeliest cause
+LOW_SCORE = 0.05  # scores below get a note on the likeliest cause
 
-SOME = 0.25  # share of objects found below which the boxes are the likeliest cause
+LOW_RECALL = 0.25  # recall without regard to class, below which the boxes are the likeliest cause
 
-FEW = 0.05  # share of objects found with any class from which classes may be the cause
+SOME_RECALL = 0.05  # the same, from which differing classes may be the cause
 
-HALF = 0.5
+HALF = 0.5  # the IoU threshold of these recalls, and the recall from which boxes are no cause
 
 
 def explain_low_score(results: Results) -> list[str]:
     """Return a note if the first score is below 0.05 although both sides have objects, or if it is absent."""
     score = next(iter(results.scores.values()))
     if score != score and len(results.truth):
-        return [f"no {score.name}: all {len(results.truth):,} objects of the truth are crowds or otherwise left out"]
-    if not score < LOW or not len(results.truth) or not len(results.pred):
+        count = f"all {len(results.truth):,} objects of the ground truth"
+        return [f"no {score.name}: {count} are crowds or ignored otherwise"]
+    if not score < LOW_SCORE or not len(results.truth) or not len(results.pred):
         return []
-    return [f"{score.name} is below {LOW}: {likeliest_cause(matches_by_half(results))}; see verite inspect TRUTH PRED"]
+    cause = likeliest_cause(matches_by_half(results))
+    return [f"{score.name} is below {LOW_SCORE}: {cause}; see verite inspect TRUTH PRED"]
 
 
 def matches_by_half(results: Results) -> Evaluation:
@@ -51,42 +53,44 @@ def matches_by_half(results: Results) -> Evaluation:
 
 
 def likeliest_cause(kept: Evaluation) -> str:
-    """Return the likeliest cause of a low score, from the shares of objects found with their class and with any."""
-    right, words = found_share(kept), words_of(kept.rules.similarity)
-    anywhere = right if right >= HALF else found_share_of_any_class(kept)  # half as many are no cause then
-    is_of_classes = anywhere >= FEW and right < anywhere / 4  # found, and next to none with its class
-    if anywhere < SOME and is_of_classes:
-        objects, preds = (len(set(side.label.tolist())) for side in (kept.truth, kept.pred))
+    """Return the likeliest cause of a low score, from the recall with classes and the recall without them."""
+    recall, words = first_recall(kept), words_of(kept.rules.similarity)
+    # At most twice as many objects can be detected without classes then: classes are not the cause.
+    any_recall = recall if recall >= HALF else recall_without_classes(kept)
+    is_of_classes = any_recall >= SOME_RECALL and recall < any_recall / 4
+    if any_recall < LOW_RECALL and is_of_classes:
+        truths, preds = (len(set(side.label.tolist())) for side in (kept.truth, kept.pred))
         return (
-            f"classes differ: {anywhere:.0%} of the objects are found by {words.overlap} {HALF}, {right:.0%} with "
-            f"their class; ground truth has {objects:,} classes, predictions have {preds:,}: do both number the same "
-            f"list of classes? ({ignore_classes()})"
+            f"classes differ: {100 * any_recall:.0f} % of the objects are detected at {words.overlap} {HALF}, "
+            f"{100 * recall:.0f} % with their class; ground truth has {truths:,} classes, predictions have {preds:,}: "
+            f"do both number the same list of classes? ({ignore_classes()})"
         )
-    if anywhere < SOME:
-        share = f"{1 - anywhere:.0%} of the objects"
-        return f"{words.many} lie elsewhere, no prediction reaches {words.overlap} {HALF} with {share}"
-    if right < anywhere / 2:
-        shares = f"{anywhere:.0%} of the objects are found, {right:.0%} with their class"
-        return f"places are right, classes are not, {shares} ({ignore_classes()})"
+    if any_recall < LOW_RECALL:
+        share = f"{100 * (1 - any_recall):.0f} % of the objects"
+        return f"{words.many} do not match: no prediction reaches {words.overlap} {HALF} with {share}"
+    if recall < any_recall / 2:
+        shares = f"{100 * any_recall:.0f} % of the objects are detected, {100 * recall:.0f} % with their class"
+        return f"{words.many} match, classes do not: {shares} ({ignore_classes()})"
     return (
-        f"{right:.0%} of the objects are found, but by {len(kept.pred) / max(len(kept.truth), 1):.1f} predictions per "
-        "object whose confidences do not tell right from wrong"
+        f"{100 * recall:.0f} % of the objects are detected, but by "
+        f"{len(kept.pred) / max(len(kept.truth), 1):.1f} predictions per object, "
+        "whose confidences do not separate true from false positives"
     )
 
 
-def found_share(kept: Evaluation) -> float:
-    """Return recall over all classes at the first IoU threshold."""
+def first_recall(kept: Evaluation) -> float:
+    """Return the recall at the first IoU threshold, of the objects of all classes."""
     truths, recalls = kept.counts[0], kept.class_means("recall", 0, 0, len(kept.rules.limits) - 1)
     found = sum(recall * count for recall, count in zip(recalls, truths, strict=True) if count)
     return found / max(sum(truths), 1)
 
 
-def found_share_of_any_class(kept: Evaluation) -> float:
-    """Return recall at the first IoU threshold when classes are ignored."""
+def recall_without_classes(kept: Evaluation) -> float:
+    """Return the recall at IoU 0.5 if classes are ignored."""
     if len(kept.counts[0]) == 1:
-        return found_share(kept)
+        return first_recall(kept)
     rules = replace(kept.rules, thresholds=(HALF,), class_agnostic=True, allow_unknown_classes=True)
-    return found_share(Evaluation(kept.truth, kept.pred, rules, kept.threads))
+    return first_recall(Evaluation(kept.truth, kept.pred, rules, kept.threads))
 
 
 Checks = Literal["stop", "warn", "off"]
@@ -152,9 +156,9 @@ def prepare(
     aligned = pred.like(truth)
     if checks == "off":
         return truth, aligned, []
-    unasked = (*(() if is_ranked else ABOUT_RANKS), *(() if is_ranked and is_ap else ABOUT_AP))
-    unasked = (*unasked, *(ABOUT_SIZES if is_point else ()), *(() if has_shapes else ABOUT_SHAPES))
-    findings = [f for f in examine_all(truth, aligned, unasked) if f.code not in unasked]
+    inapplicable = (*(() if is_ranked else ABOUT_RANKS), *(() if is_ranked and is_ap else ABOUT_AP))
+    inapplicable = (*inapplicable, *(ABOUT_SIZES if is_point else ()), *(() if has_shapes else ABOUT_SHAPES))
+    findings = [f for f in examine_all(truth, aligned, inapplicable) if f.code not in inapplicable]
     if checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": aligned.source.path})
     if is_exact:

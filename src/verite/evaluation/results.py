@@ -7,14 +7,17 @@ results of the same classes whose evaluation has no objects any more: `has_objec
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from verite.errors import BadParameter
 from verite.model.results import Results, choose_threshold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from verite.evaluation.evaluation import Floats, MatchedEvaluation, Outcomes
+    from verite.evaluation.importance import ImportanceScores
     from verite.model.outcomes import ObjectOutcomes
     from verite.model.results import Matches
 
@@ -80,3 +83,41 @@ class MeanResults(MatchedResults):
         """Return the first score of the objects in each bin; see `Results.bin_means`."""
         part = self.mean_query(next(iter(self.scores)))
         return self.evaluation.bin_means(part, of_truths, of_preds, bins, areas)
+
+
+class WeighableResults(MeanResults):
+    """Results that also have scores weighted by the importance of ground-truth objects: COCO and VOC."""
+
+    @cached_property
+    def importance(self) -> ImportanceScores | None:
+        """Average precision by weighted recall, where the setting `importance` gives weights of objects; else None.
+
+        Raises
+        ------
+        BadParameter
+            If the results are merged from partial ones, which have no objects.
+        """
+        given = self.settings.importance
+        if given is None:
+            return None
+        if not self.has_objects:
+            raise BadParameter("importance: expected an evaluation in one piece, found merged partial results")
+        from verite.evaluation.importance import importance_scores, object_weights
+
+        asked, recalls = self.importance_query()
+        weights = object_weights(given, self.truth)
+        return importance_scores(self.evaluation, weights, asked, recalls, self.signature, self.SLACK)  # type: ignore[arg-type]
+
+    def importance_query(self) -> tuple[dict[str, tuple[str, Sequence[int]]], Sequence[float] | None]:
+        """Return the scores that are weighted by importance, as `importance_scores` takes them, and the recalls."""
+        raise NotImplementedError
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes that are printed below the scores, with those weighted by importance."""
+        return [*([str(self.importance)] if self.importance is not None else []), *super().notes]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, with the documented keys."""
+        weighted = {} if self.importance is None else {"importance": self.importance.to_dict()}
+        return super().to_dict() | weighted

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from os import PathLike
+from pathlib import Path
 from sys import float_info
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, ReadError, did_you_mean, excerpt
-from verite.settings import Choice, Count, Names, Number, Option, Setting, Settings, Text
+from verite.settings import Choice, Count, FileOrContent, Names, Number, Option, Setting, Settings, Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -121,7 +122,20 @@ def highest_threshold(threshold: float | ClassThresholds | None) -> float | None
 
 
 def above_threshold(pred: Annotations, threshold: float | ClassThresholds) -> NDArray[np.bool_]:
-    """Return which predictions reach the threshold of their class; all if there are no confidences."""
+    """Return which predictions reach the threshold of their class; all if there are no confidences.
+
+    Parameters
+    ----------
+    pred
+        Predictions of all classes.
+    threshold
+        One confidence threshold, or one per class.
+
+    Returns
+    -------
+    NDArray[np.bool_]
+        A flag per prediction; a confidence equal to the threshold passes.
+    """
     if pred.confidence is None:
         return np.ones(len(pred), dtype=np.bool_)
     minimum = (
@@ -166,7 +180,20 @@ def count_left(pred: Annotations, threshold: float | ClassThresholds | None, *, 
 
 
 def count_merged(left: int, threshold: float | ClassThresholds | None) -> str:
-    """Return the same sentence for merged partial results, which have only the predictions that are left."""
+    """Return the same sentence for merged partial results, which have only the predictions that are left.
+
+    Parameters
+    ----------
+    left
+        Number of predictions in the partial results.
+    threshold
+        The confidence threshold; None if there was none.
+
+    Returns
+    -------
+    str
+        The sentence, empty without a threshold. It asks whether the threshold is too high if no prediction is left.
+    """
     if threshold is None:
         return ""
     said = "of its class" if isinstance(threshold, ClassThresholds) else f"{threshold:g}"
@@ -205,7 +232,7 @@ class EvaluationSettings(Settings):
         None, "Name of the detector in tables and reports.", is_signed=False, is_common=True, has_option=False
     )
     checks: Option[Literal["stop", "warn", "off"]] = Choice(
-        "stop", "What to do at an error.", ("stop", "warn", "off"), is_signed=False, is_common=True
+        "stop", "If the input looks wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
     )
 
 
@@ -238,7 +265,20 @@ class ClassSettings(EvaluationSettings):
         return count_left(pred, threshold, stops=self.checks == "stop")
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
-        """Return both sides with the chosen classes alone."""
+        """Return both sides with the chosen classes alone.
+
+        Parameters
+        ----------
+        truth
+            Ground truth.
+        pred
+            Predictions, which may lack a chosen class: a detector that never predicts it is not at fault.
+
+        Returns
+        -------
+        tuple[Annotations, Annotations]
+            Both sides; objects of other classes are removed, not ignored.
+        """
         if self.labels is None:
             return truth, pred
         return truth.only(self.labels), pred.only([n for n in pred.labels.all_names if n in set(self.labels)])
@@ -279,7 +319,37 @@ MAX_IMAGE_DETS: Option[int | None] = Count(
     None, "Predictions per image that count, over all classes.", default_text="all", omit_default=True, is_rare=True
 )
 
-BELOW = "Drop predictions below this confidence, or that of their class in a thresholds.json."
+
+class Weights(FileOrContent[Any, Any]):
+    """Weights of objects or pixels: a table, a folder of images, or numbers; signatures show a digest of them."""
+
+    def validate(self, value: Any) -> Any:
+        found = super().validate(value)
+        if isinstance(found, (str, PathLike)):
+            return found
+        try:
+            return tuple(float(weight) for weight in found)
+        except (TypeError, ValueError, OverflowError):
+            raise self.refuse("a file or one weight per object", excerpt(value)) from None
+
+    def format(self, value: Any) -> object:
+        if not isinstance(value, (str, PathLike)):
+            return f"{_core.digest(repr(value).encode()):016x}"[:8]
+        path = Path(value)
+        files = sorted(path.rglob("*")) if path.is_dir() else [path]
+        content = [part for file in files if file.is_file() for part in (file.name.encode(), file.read_bytes())]
+        return f"{_core.digest(repr([_core.digest(part) for part in content]).encode()):016x}"[:8]
+
+
+IMPORTANCE: Option[Any] = Weights(
+    None,
+    "Also AP by weighted recall: a table with the column weight and image, class or id; other objects have weight 1.",
+    metavar="FILE",
+    is_signed=False,
+    is_rare=True,
+)
+
+BELOW = "Drop predictions below this confidence; FILE: thresholds.json of verite analyse."
 
 
 class RankedSettings(ShardedSettings):
@@ -288,7 +358,21 @@ class RankedSettings(ShardedSettings):
     confidence: ThresholdSetting = ThresholdSetting(None, BELOW, metavar="C|FILE", default_text="none", is_common=True)
 
     def choose(self, truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
-        """Return both sides with the chosen classes alone, and predictions that reach the confidence threshold."""
+        """Return both sides with the chosen classes alone, and predictions that reach the confidence threshold.
+
+        Parameters
+        ----------
+        truth
+            Ground truth.
+        pred
+            Predictions; without confidences the threshold does not apply.
+
+        Returns
+        -------
+        tuple[Annotations, Annotations]
+            Both sides as they enter matching. Classes go first, so that thresholds per class need only name those
+            chosen.
+        """
         if self.labels is not None:
             truth, pred = super().choose(truth, pred)
         if self.confidence is not None and pred.confidence is not None:

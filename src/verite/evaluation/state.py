@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from verite.checks import Finding
     from verite.evaluation.ap_bounds import ClassOrders
     from verite.evaluation.evaluation import PrecisionRecall
+    from verite.files import JsonObject
 
 
 @contextmanager
@@ -98,10 +99,10 @@ class PartialMetadata:
         """Return the metadata as JSON; "" if there are none."""
         import json
 
-        said: dict[str, Any] = {
+        said: JsonObject = {
             "classes": self.classes,
             "sigmas": dict(self.sigmas),
-            "findings": [[seen, write_finding(finding)] for seen, finding in self.findings],
+            "findings": [[seen, asdict(finding) | {"count": int(finding.count)}] for seen, finding in self.findings],
             "has_confidences": self.has_confidences,
             "orders": [[label, own.to_list()] for label, own in self.orders],
         }
@@ -155,13 +156,8 @@ def rank_of(finding: Finding) -> int:
     return SEVERITIES.index(finding.severity)
 
 
-def write_finding(finding: Finding) -> dict[str, Any]:
-    """Return a finding for JSON."""
-    return asdict(finding) | {"count": int(finding.count)}
-
-
 def read_finding(said: Mapping[str, Any]) -> Finding:
-    """Return a finding from the dictionary of :func:`write_finding`."""
+    """Return a finding from its dictionary in a partial result."""
     from verite.checks import Finding, Fix
     from verite.checks.check import SEVERITIES
 

@@ -184,7 +184,11 @@ def count_sequence(sequence: TrackedSequence, threshold: float = 0.5) -> Sequenc
     threshold
         Similarity from which CLEAR MOT and Identity accept a match.
     """
-    pair_track, tracks = number_track_pairs(sequence)
+    # Pair of tracks of each pair of objects, and both tracks of each pair of tracks that overlap at all.
+    count = max(len(sequence.pred_lengths), 1)
+    keys = sequence.truth_track[sequence.truth] * count + sequence.pred_track[sequence.pred]
+    known, pair_track = np.unique(keys, return_inverse=True)
+    tracks = (known // count, known % count)
     truth_tracks, pred_tracks = len(sequence.truth_lengths), len(sequence.pred_lengths)
     return SequenceCounts(
         count_hota(sequence, pair_track, tracks),
@@ -192,14 +196,6 @@ def count_sequence(sequence: TrackedSequence, threshold: float = 0.5) -> Sequenc
         count_identity(sequence, pair_track, tracks, threshold),
         SizeCounts(len(sequence.truth_frame), len(sequence.pred_frame), truth_tracks, pred_tracks, sequence.frames),
     )
-
-
-def number_track_pairs(sequence: TrackedSequence) -> tuple[Ints, tuple[Ints, Ints]]:
-    """Return the pair of tracks of each pair of objects, and both tracks of each pair of tracks that overlap at all."""
-    count = max(len(sequence.pred_lengths), 1)
-    keys = sequence.truth_track[sequence.truth] * count + sequence.pred_track[sequence.pred]
-    known, pair_track = np.unique(keys, return_inverse=True)
-    return pair_track, (known // count, known % count)
 
 
 def assign(truth: Ints, pred: Ints, gain: Floats, sizes: tuple[int, int]) -> NDArray[np.bool_]:

@@ -187,7 +187,16 @@ def read_with(source: Readable, format: str | None, options: Options) -> Annotat
     if isinstance(source, (str, PathLike)) or is_many(source):
         return read_source(source, format, options)
     if isinstance(source, (bytes, bytearray)) or callable(getattr(source, "read", None)):
-        return read_stream(source, format, options)
+        # Read bytes, or a file object that is open for reading; its name, if it has one, gives the suffix.
+        from io import BytesIO
+
+        from verite.formats.archives import save_stream, temporary_folder
+
+        name = getattr(source, "name", "")
+        name = name if isinstance(name, str) else ""
+        stream = BytesIO(source) if isinstance(source, (bytes, bytearray)) else source
+        with temporary_folder() as folder:
+            return read_archive(save_stream(stream, folder, name or "a stream", Path(name).suffix), format, options)
     if format is not None:
         raise BadParameter(f"format: expected none for an object in memory, found {format!r}")
     from verite.formats.memory import read_object
@@ -266,19 +275,6 @@ def restrict_images(truth: Annotations, listed: str | PathLike[str]) -> Annotati
     kept = only_images(truth.where(np.isin(truth.image, rows)), rows)
     note = f"{len(rows):,} of {len(truth.images):,} images are in {listed} and are evaluated"
     return kept.with_source(replace(truth.source, notes=(*truth.source.notes, note)))
-
-
-def read_stream(source: Any, format: str | None, options: Options) -> Annotations:
-    """Read bytes, or a file object that is open for reading; its name, if it has one, gives the suffix."""
-    from io import BytesIO
-
-    from verite.formats.archives import save_stream, temporary_folder
-
-    name = getattr(source, "name", "")
-    name = name if isinstance(name, str) else ""
-    stream = BytesIO(source) if isinstance(source, (bytes, bytearray)) else source
-    with temporary_folder() as folder:
-        return read_archive(save_stream(stream, folder, name or "a stream", Path(name).suffix), format, options)
 
 
 def read_pair(truth: Readable, pred: Readable, **settings: Any) -> tuple[Annotations, Annotations]:
@@ -384,7 +380,20 @@ def with_ignore_regions(annotations: Annotations) -> Annotations:
 
 
 def with_mapped_classes(annotations: Annotations, options: Options) -> Annotations:
-    """Return annotations with the classes of `options.class_map`; free text is compared with the ground truth's."""
+    """Return annotations with the classes of `options.class_map`; free text is compared with the ground truth's.
+
+    Parameters
+    ----------
+    annotations
+        What a reader returned.
+    options
+        Options of the call, with the class map and the ground truth to compare with.
+
+    Returns
+    -------
+    Annotations
+        Annotations whose source remembers the classes before they were mapped.
+    """
     if options.class_map is None and (annotations.source.format != "vision-language" or options.like is None):
         return annotations
     from verite.formats.class_map import map_classes

@@ -11,16 +11,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, did_you_mean
 from verite.formats.json_documents import decode
 from verite.model.annotations import Annotations, Annotators
 
+if TYPE_CHECKING:
+    from verite.files import JsonObject
+
 WHO = r"(?:annotator|rater|reader|rad|radiologist|labell?er|worker|expert)(?:_?(?:id|name))?|annotated_by"
 COLUMN = re.compile(WHO, re.IGNORECASE)
-KEY = re.compile(rf'"(?:{WHO})"\s*:'.encode(), re.IGNORECASE)
-SLICES, LENGTH = 8, 8192  # places of a file where a key is looked for, and bytes there: every annotation has it
 
 
 def choose_annotator(option: str, who: Iterable[Any]) -> tuple[str, str]:
@@ -47,11 +48,25 @@ def choose_annotator(option: str, who: Iterable[Any]) -> tuple[str, str]:
     return column, name
 
 
-def annotations_of_one(path: Path, option: str) -> dict[str, Any]:
+def complete_annotator(option: str, columns: Mapping[str, Iterable[Any]]) -> str:
+    """Return ``COLUMN=NAME`` for a name alone, where a column called annotator, rater or the like has it.
+
+    >>> complete_annotator("bob", {"rater": ["ann", "bob"], "label": ["cat", "dog"]})
+    'rater=bob'
+    """
+    if "=" in option or option in columns:
+        return option
+    found = [key for key in columns if COLUMN.fullmatch(key) and option in {str(one) for one in columns[key]}]
+    return f"{found[0]}={option}" if len(found) == 1 else option
+
+
+def annotations_of_one(path: Path, option: str) -> JsonObject:
     """Return a COCO document with the objects of one annotator, and the images in which this annotator has any."""
     document = decode(path, dict[str, Any])
-    column = option.partition("=")[0]
     objects = [one for one in document.get("annotations") or [] if isinstance(one, dict)]
+    named = {key for one in objects for key in one if COLUMN.fullmatch(key)}
+    option = complete_annotator(option, {key: [one.get(key) for one in objects] for key in sorted(named)})
+    column = option.partition("=")[0]
     if not any(column in one for one in objects):
         keys = sorted({key for one in objects[:1000] for key in one})
         near = did_you_mean(column, keys)
@@ -64,7 +79,23 @@ def annotations_of_one(path: Path, option: str) -> dict[str, Any]:
 
 
 def count_annotators(key: str, who: Iterable[Any], images: Iterable[Any]) -> Annotators | None:
-    """How many objects each annotator has, if some images are annotated by several; else None."""
+    """How many objects each annotator has, if some images are annotated by several; else None.
+
+    Parameters
+    ----------
+    key
+        The key or column that names annotators.
+    who
+        The annotator of each object; None where it is not stated.
+    images
+        The image of each object.
+
+    Returns
+    -------
+    Annotators | None
+        Objects per annotator, most first: where several annotate an image, its objects occur several times in a
+        ground truth.
+    """
     named = ((one, image) for one, image in zip(who, images, strict=True) if one is not None)
     pairs = [(name, str(image)) for one, image in named if (name := str(one))]
     several = sum(count > 1 for count in Counter(image for _, image in set(pairs)).values())
@@ -73,7 +104,20 @@ def count_annotators(key: str, who: Iterable[Any], images: Iterable[Any]) -> Ann
 
 
 def with_annotators(annotations: Annotations, found: Annotators | None) -> Annotations:
-    """Record the annotators in the source of a ground truth; predictions are returned unchanged."""
+    """Record the annotators in the source of a ground truth; predictions are returned unchanged.
+
+    Parameters
+    ----------
+    annotations
+        What a reader returned.
+    found
+        The annotators; None for one annotator per image.
+
+    Returns
+    -------
+    Annotations
+        The same annotations; a check warns about ground truth of several annotators.
+    """
     if found is None or annotations.confidence is not None:
         return annotations
     return annotations.with_source(replace(annotations.source, annotators=found))
@@ -90,9 +134,9 @@ def annotators_of_records(records: Any) -> Annotators | None:
     return count_annotators(key, (r.get(key) for r in rows), (r.get("image_id") for r in rows))
 
 
-def annotators_of_file(path: Path) -> Annotators | None:
-    """Those of a COCO file, which is parsed a second time only where some place of it has such a key."""
-    if not has_key(path, KEY):
+def annotators_of_file(path: Path, keys: Iterable[str]) -> Annotators | None:
+    """Those of a COCO file whose records have these other keys; it is parsed again only if one names annotators."""
+    if not any(COLUMN.fullmatch(key) for key in keys):
         return None
     import json
 
@@ -102,22 +146,21 @@ def annotators_of_file(path: Path) -> Annotators | None:
         return None  # what is wrong with the file is for its reader to say
 
 
-def has_key(path: Path, key: re.Pattern[bytes]) -> bool:
-    """Does some place of a file have such a key? Enough of them are looked at for one that every annotation has."""
-    try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
-            for i in range(SLICES + 1):
-                file.seek(max(0, size - LENGTH) * i // SLICES)
-                if key.search(file.read(LENGTH)):
-                    return True
-    except OSError:
-        pass  # what is wrong with the file is for its reader to say
-    return False
-
-
 def annotators_of_columns(columns: Mapping[str, Any], image: str | None) -> Annotators | None:
-    """Those of a table."""
+    """Those of a table.
+
+    Parameters
+    ----------
+    columns
+        Columns of a table by name.
+    image
+        Name of the column of images; None if there is none.
+
+    Returns
+    -------
+    Annotators | None
+        The annotators, by the first column that is called annotator, rater, reader or the like.
+    """
     key = next((key for key in columns if isinstance(key, str) and COLUMN.fullmatch(key)), None)
     if key is None or image is None:
         return None

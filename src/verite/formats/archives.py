@@ -93,7 +93,20 @@ def unpack_standard_input(folder: Path) -> Archive:
 
 
 def unpack_pipe(path: Path, folder: Path) -> Archive:
-    """Save what a pipe delivers, such as `/dev/stdin` or `<(command)`; one that nothing writes to is empty."""
+    """Save what a pipe delivers, such as `/dev/stdin` or `<(command)`; one that nothing writes to is empty.
+
+    Parameters
+    ----------
+    path
+        The pipe.
+    folder
+        Temporary folder, since formats are recognised by reading a file more than once.
+
+    Returns
+    -------
+    Archive
+        The saved file, to be read like any other.
+    """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe without a writer would be waited for
     os.set_blocking(handle, True)
     with os.fdopen(handle, "rb") as stream:
@@ -180,7 +193,22 @@ def copy(chunks: Iterable[bytes], target: Path, name: str, *, most: int) -> int:
 
 
 def unpack_stream(unpacked: Callable[[Path], Iterator[bytes]], path: Path, folder: Path) -> Path:
-    """Unpack a compressed file to a file of its name without suffix."""
+    """Unpack a compressed file to a file of its name without suffix.
+
+    Parameters
+    ----------
+    unpacked
+        Yields the unpacked bytes of a file piece by piece.
+    path
+        The compressed file.
+    folder
+        Temporary folder.
+
+    Returns
+    -------
+    Path
+        The unpacked file. Its suffix, which helps to recognise the format, is the one below the compression's.
+    """
     target = folder / (path.stem or "contents")
     copy(unpacked(path), target, str(path), most=most_unpacked(path))
     return target
@@ -249,7 +277,15 @@ def unpack_tar(path: Path, folder: Path) -> Path:
 
 
 def check_number(path: Path, number: int) -> None:
-    """Refuse archives of more files than the limit."""
+    """Refuse archives of more files than the limit.
+
+    Parameters
+    ----------
+    path
+        The archive.
+    number
+        Number of its entries, as its index states it.
+    """
     if number > limit("unpacked_files"):
         most = f"at most {limit('unpacked_files'):,} files"
         raise ReadError(path, expected=most, found=f"{number:,}", remedy=remedy("unpacked_files"))

@@ -71,7 +71,15 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def pixels_of(where: str, side: int | str | None) -> int:
-    """Return a side in pixels, 0 where it is not stated."""
+    """Return a side in pixels, 0 where it is not stated.
+
+    Parameters
+    ----------
+    where
+        The record, for messages.
+    side
+        A number, or text such as `640px`.
+    """
     text = str(side or 0).removesuffix("px").strip()
     if not text.isdecimal():
         raise ReadError(f"{where}.image_details", expected="a side in pixels", found=repr(side))

@@ -1,6 +1,7 @@
 """Objects by image: a JSON object with an entry per image, and lists of images with their boxes in one line.
 
 - `{"a.jpg": {"boxes": [[x1, y1, x2, y2], …], "labels": […], "scores": […]}}`, as training scripts dump predictions;
+- `[{"image_id": 1, "boxes": …, "labels": …, "scores": …}, …]`, the same as a list (torchvision's dictionaries);
 - `{"000001": [{"name": "dog", "bbox": [x1, y1, x2, y2], "difficult": 0}, …]}`, the annotation cache of
   py-faster-rcnn and its descendants (`annots.pkl` as JSON);
 - `a.jpg x1,y1,x2,y2,class x1,y1,x2,y2,class …`, a line per image (keras-yolo3 and its descendants), or
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -40,6 +42,16 @@ class ImageArrays(msgspec.Struct):
     scores: list[float] | None = None
 
 
+class ListedImage(msgspec.Struct, omit_defaults=True):
+    """The objects of one image, which it names itself, as in a list of torchvision's dictionaries."""
+
+    boxes: list[Box]
+    labels: list[int | str]
+    scores: list[float] | None = None
+    image_id: int | str | None = None
+    file_name: str | None = None
+
+
 class ImageObject(msgspec.Struct):
     """One object of an image."""
 
@@ -58,6 +70,8 @@ OBJECTS = re.compile(r'\{\s*(?:"[^"]+"\s*:\s*\[\s*\]\s*,\s*)*"[^"]+"\s*:\s*\[\s*
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is a JSON object by image: its first entry has boxes, or is a list of objects with bbox."""
     head = "" if probe.is_folder else probe.head.lstrip()
+    if is_list_of_images(head):
+        return "a JSON array with boxes and labels per image"
     if ARRAYS.match(head) and '"boxes"' in head and '"labels"' in head:
         return "a JSON object with boxes and labels per image"
     found = OBJECTS.match(head)
@@ -66,9 +80,36 @@ def recognise(probe: PathProbe) -> str | None:
     return "a JSON object with a list of objects per image" if is_named and not is_section else None
 
 
+def is_list_of_images(head: str) -> bool:
+    """Tell whether a document begins like an array of `{image_id, boxes, labels, scores}`."""
+    first = head[: head.find("}") + 1] if head.startswith("[") else ""
+    return '"boxes"' in first and '"labels"' in first and ('"image_id"' in first or '"file_name"' in first)
+
+
+def by_name(path: Path, images: list[ListedImage]) -> dict[str, ImageArrays | list[ImageObject]]:
+    """Return listed images by file name, or by id."""
+    found: dict[str, ImageArrays | list[ImageObject]] = {}
+    for i, image in enumerate(images):
+        name = image.image_id if image.file_name is None else image.file_name
+        if name is None or str(name) in found:
+            what = "none" if name is None else f"a second {excerpt(str(name))}"
+            raise ReadError(f"{path}: [{i}]", expected="an image_id or file_name that no other image has", found=what)
+        found[str(name)] = ImageArrays(image.boxes, image.labels, image.scores)
+    return found
+
+
 def read(path: Path, options: Options) -> Annotations:
-    """Read a JSON object by image."""
-    document = decode(path, dict[str, ImageArrays | list[ImageObject]])
+    """Read a JSON object by image, or an array of images."""
+    if is_list_of_images(PathProbe(path).head.lstrip()):
+        images = decode(path, list[ListedImage])
+        if all(isinstance(image.image_id, int) and image.file_name is None for image in images):
+            from verite.formats.memory import read_object
+
+            found = read_object([msgspec.to_builtins(image) for image in images], options)
+            return found.with_source(replace(found.source, path=str(path), format="by-image"))
+        document = by_name(path, images)
+    else:
+        document = decode(path, dict[str, ImageArrays | list[ImageObject]])
     names, _ = class_names(options)
     entries = [
         (f"{path}: {image}[{i}]", image, item)
@@ -118,8 +159,8 @@ def label_of(where: str, label: int | str, names: list[str] | None, options: Opt
 FORMAT = Format(
     name="by-image",
     title="JSON by image",
-    about="a JSON object with an entry per image: `{boxes, labels, scores}`, or a list of objects with `bbox` and "
-    "`name` (py-faster-rcnn's annotation cache); corners",
+    about="a JSON object with an entry per image: `{boxes, labels, scores}`, also as a list with `image_id`, or a list "
+    "of objects with `bbox` and `name` (py-faster-rcnn's annotation cache); corners",
     recognise=recognise,
     read=read,
     options=OPTIONS,

@@ -175,7 +175,20 @@ def map_classes(annotations: Annotations, chosen: ClassMap | None, truth: Annota
 
 
 def names_of(labels: Labels, truth: Annotations | None) -> list[str]:
-    """Return the names of classes; of numbered ones the names that the ground truth had before it was mapped."""
+    """Return the names of classes; of numbered ones the names that the ground truth had before it was mapped.
+
+    Parameters
+    ----------
+    labels
+        Classes of the annotations to map.
+    truth
+        Ground truth, whose names stand for ids that the file does not name.
+
+    Returns
+    -------
+    list[str]
+        A name for every class, on the left of the map.
+    """
     if labels.names is not None or truth is None:
         return list(labels.all_names)
     before = truth.source.unmapped_labels or truth.labels

@@ -7,7 +7,6 @@ skeletons are kept. The same document is written again by `write`. Format: https
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,9 +15,9 @@ from typing import Any, TypeVar
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, ReadError, excerpt, is_listing
-from verite.files import PACKED, check_file, translate_core_errors
-from verite.formats.annotators import annotations_of_one, annotators_of_file, has_key, with_annotators
+from verite.errors import BadParameter, ReadError, excerpt, is_listing, spell_option
+from verite.files import PACKED, JsonObject, check_file, read_text, translate_core_errors
+from verite.formats.annotators import annotations_of_one, annotators_of_file, with_annotators
 from verite.formats.coco_video import video_records, with_tracks_of_file
 from verite.formats.format import Format, Options, PathProbe, check_name, check_names, too_many_classes
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
@@ -78,9 +77,11 @@ def explain_fault(
         case "repeated_id":
             places = " and ".join(f"{section}[{number(section, i)}]" for i in (fault.other, record))
             twice = f"{file.id_of(section, field, record)!r} in {places}"
-            return ReadError(
-                path, expected=f"each id once in {section}", found=twice, remedy="give each its own (V218)"
-            )
+            remedy = "give each its own (V218)"
+            if section == "images" and (names := file.file_names()) and names[fault.other] != names[record]:
+                twice += f", which are {excerpt(names[fault.other])} and {excerpt(names[record])}"
+                remedy = "give each image its own id, and its annotations too: no tool can tell theirs apart (V218)"
+            return ReadError(path, expected=f"each id once in {section}", found=twice, remedy=remedy)
         case "size":
             try:
                 check_size(place, *file.image_size(record))
@@ -104,7 +105,20 @@ def region_limits() -> _core.RegionLimits:
 
 
 def skeletons_of(path: Path, file: _core.CocoFile) -> list[Skeleton] | None:
-    """Return a skeleton per class; None where no class has one."""
+    """Return a skeleton per class; None where no class has one.
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    file
+        The document, as the core has read it.
+
+    Returns
+    -------
+    list[Skeleton] | None
+        Names of keypoints and edges of each class; a class without keypoints has an empty one.
+    """
     poses = file.class_poses()
     if not any(any(texts) for texts in poses):
         return None
@@ -144,7 +158,7 @@ def is_list_of(values: Any, kind: Any) -> bool:
     return isinstance(values, list) and all(isinstance(value, kind) for value in values)
 
 
-def facts_of(skeleton: Skeleton) -> dict[str, Any]:
+def facts_of(skeleton: Skeleton) -> JsonObject:
     """Return the skeleton as the keys of a COCO category, without empty ones."""
     edges = [[a + 1, b + 1] for a, b in skeleton.edges]
     found = {"keypoints": list(skeleton.names), "skeleton": edges, "sigmas": list(skeleton.sigmas)}
@@ -171,7 +185,7 @@ class AnnotationTable:
     annotations: list[dict[str, Any]] = field(default_factory=list)
 
 
-def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
+def read_image_records(source: Source) -> dict[Any, JsonObject]:
     """Return the records of `images` by id, with all their keys; empty if the source is no COCO file."""
     if source.format not in FORMATS:
         return {}
@@ -184,7 +198,7 @@ def read_image_records(source: Source) -> dict[Any, dict[str, Any]]:
     }
 
 
-def read_annotation_records(source: Source, keys: Sequence[str] = ()) -> dict[Any, dict[str, Any]]:
+def read_annotation_records(source: Source, keys: Sequence[str] = ()) -> dict[Any, JsonObject]:
     """Return the records of `annotations` by id, with all their keys; empty if the source is no COCO file.
 
     Files without any of `keys`, if there are some, are not parsed again.
@@ -227,10 +241,11 @@ def documents_of(path: Path, table: type[Table], keys: Sequence[str] = ()) -> It
 def mentions_key(path: Path, keys: Sequence[str]) -> bool:
     """Return whether one of these keys occurs in a JSON file; True if it may be written with escapes."""
     content = path.read_bytes()
-    return b"\\u" in content or any(f'"{key}"'.encode() in content for key in keys)
+    has_escapes = b"\\" in content and b"\\u" in content  # a single byte is searched for much faster
+    return has_escapes or any(f'"{key}"'.encode() in content for key in keys)
 
 
-def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
+def document_of(annotations: Annotations, path: Path) -> JsonObject:
     """Build a complete COCO document. Objects with confidences get a `score`."""
     image_ids, label_ids = ids_or_count(annotations.images), ids_or_count(annotations.labels)
     images = [{"id": id, **image_facts(annotations.images, i)} for i, id in enumerate(image_ids)]
@@ -244,8 +259,21 @@ def document_of(annotations: Annotations, path: Path) -> dict[str, Any]:
     return document if sequences is None else {"videos": video_records(sequences), **document}
 
 
-def image_facts(images: Images, i: int) -> dict[str, Any]:
-    """Return `file_name`, `width`, `height`, `video_id` and `frame_id` of an image as far as they are known."""
+def image_facts(images: Images, i: int) -> JsonObject:
+    """Return `file_name`, `width`, `height`, `video_id` and `frame_id` of an image as far as they are known.
+
+    Parameters
+    ----------
+    images
+        Table of images.
+    i
+        Position of the image.
+
+    Returns
+    -------
+    JsonObject
+        The keys of a COCO image besides its id.
+    """
     name = {"file_name": images.names[i]} if images.names is not None else {}
     size = {"width": int(images.widths[i]), "height": int(images.heights[i])} if images.widths[i] else {}
     if images.sequences is None:
@@ -297,7 +325,7 @@ def records(
         check_finite(path, "confidences", np.where(unscored, 0.0, confidence))
     found = []
     for i, box in enumerate(annotations.regions.sizes.tolist()):
-        record: dict[str, Any] = {
+        record: JsonObject = {
             "image_id": image_ids[annotations.image[i]],
             "category_id": label_ids[annotations.label[i]],
             "bbox": box,
@@ -348,18 +376,18 @@ def segmentation(regions: Regions, i: int, *, is_compressed: bool) -> Any:
 
 SECTIONS = ("images", "annotations", "categories")
 
-WHOLE_BODY = re.compile(rb'"(?:foot|face|lefthand|righthand)_kpts"\s*:')
+WHOLE_BODY = frozenset({"foot_kpts", "face_kpts", "lefthand_kpts", "righthand_kpts"})
 
 ABOUT_WHOLE_BODY = (
     "COCO-WholeBody: the 17 keypoints of the body are read, the 116 of foot_kpts, face_kpts, lefthand_kpts and "
-    "righthand_kpts are left out; to compare all 133, write them into keypoints and give --sigmas FILE"
+    "righthand_kpts are left out; to compare all 133, write them into keypoints and give "
 )
 
 KEPT = ("xywh", "xyxy")  # layouts of boxes that stay as they are
 
 
 # Keys of other documents that have annotations: Segment Anything, Dataloop, Label Studio's editor.
-FOREIGN = ('"stability_score"', '"datasetId"', '"from_name"')
+FOREIGN = ('"stability_score"', '"datasetId"', '"from_name"', '"lead_time"')
 
 
 def recognise(probe: PathProbe) -> str | None:
@@ -393,13 +421,51 @@ def read_whole(path: Path, options: Options) -> Annotations:
         from verite.formats.coco_results import results
 
         return results(path, file, options)
-    annotations = with_tracks_of_file(document(path, file, options), path)
+    keys, repeated = file.other_keys, 0
+    if not file.is_results and are_images_repeated(file.table_faults(region_limits(), 1)):
+        file, repeated = with_images_once(path, file)
+    annotations = with_tracks_of_file(document(path, file, options), path, keys)
+    if repeated:
+        note = f"identical records of an image left out: {repeated:,} (V218)"
+        annotations = annotations.with_source(replace(annotations.source, notes=(*annotations.source.notes, note)))
     if options.like is not None:
         return annotations
-    if annotations.columns.regions.has_keypoints and has_key(path, WHOLE_BODY):
+    if annotations.columns.regions.has_keypoints and not WHOLE_BODY.isdisjoint(keys):
         source = annotations.source
-        annotations = annotations.with_source(replace(source, notes=(*source.notes, ABOUT_WHOLE_BODY)))
-    return with_annotators(annotations, annotators_of_file(path))
+        annotations = annotations.with_source(
+            replace(source, notes=(*source.notes, ABOUT_WHOLE_BODY + spell_option("sigmas", "FILE")))
+        )
+    return with_annotators(annotations, annotators_of_file(path, keys))
+
+
+def are_images_repeated(faults: Sequence[_core.RecordFault]) -> bool:
+    """Return whether the first fault of a document is an id that two records of images have."""
+    return bool(faults) and (faults[0].code, faults[0].section) == ("repeated_id", "images")
+
+
+INCIDENTAL = frozenset({"license", "date_captured", "flickr_url", "coco_url"})  # keys that no number depends on
+
+
+def with_images_once(path: Path, file: _core.CocoFile) -> tuple[_core.CocoFile, int]:
+    """Parse a document without the image records that repeat an earlier one, as joined files have, and count them.
+
+    The file as it is, and 0, if records of one id differ: their annotations cannot be distinguished.
+    """
+    import json
+
+    try:
+        found = json.loads(read_text(path))
+    except (ValueError, RecursionError):
+        return file, 0
+    once: dict[Any, dict[str, Any]] = {}
+    for record in found["images"]:
+        first = once.setdefault(record["id"], record)
+        if any(first.get(key) != record.get(key) for key in (first.keys() | record.keys()) - INCIDENTAL):
+            return file, 0
+    repeated = len(found["images"]) - len(once)
+    found["images"] = list(once.values())
+    with translate_core_errors(path):
+        return _core.read_coco_bytes(json.dumps(found).encode(), thread_count(), limit("json_depth")), repeated
 
 
 def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.arrays import np
@@ -23,6 +23,9 @@ from verite.formats.coco import explain_fault, region_limits
 from verite.formats.format import Options
 from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 SECTIONS = ("images", "categories", "annotations")
 BLOCK = 2_000  # records that are read together
@@ -64,7 +67,7 @@ def read_and_list_errors(path: Path, options: Options, read: Read) -> Annotation
         raise first from None
     if not isinstance(document, (dict, list)):
         raise first
-    sections: dict[str, Any] = {"": document}
+    sections: JsonObject = {"": document}
     if isinstance(document, dict):
         sections = {name: document.get(name) for name in SECTIONS}
     if not all(isinstance(records, list) for records in sections.values()):
@@ -199,7 +202,20 @@ class RecordFilter:
                 self.sections[section] = [r for i, r in enumerate(self.sections[section]) if i not in gone]
 
     def in_file(self, flaw: SkippedRecord, copy: Path) -> SkippedRecord:
-        """Translate a skipped record of the filtered copy to the places of the original file."""
+        """Translate a skipped record of the filtered copy to the places of the original file.
+
+        Parameters
+        ----------
+        flaw
+            An invalid record, with the places where it was found.
+        copy
+            The copy of the file without the records that were skipped before.
+
+        Returns
+        -------
+        SkippedRecord
+            The same error with the indices that records have in the user's file.
+        """
 
         def renumber(found: re.Match[str]) -> str:
             return f"{found[1]}[{self.number(found[1], int(found[2]))}]"

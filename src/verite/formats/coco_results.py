@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from verite import _core
 from verite.errors import ReadError, is_listing, spell_option, to_format
@@ -27,6 +27,9 @@ from verite.model.classes import Labels
 from verite.model.images import Images
 from verite.threads import thread_count
 
+if TYPE_CHECKING:
+    from verite.files import JsonObject
+
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is COCO results: a JSON array of records with `image_id`."""
@@ -34,7 +37,9 @@ def recognise(probe: PathProbe) -> str | None:
     if probe.is_folder or not start.startswith("["):
         return None
     if '"image_id"' in start:
-        return "a JSON array of records with image_id"
+        first = start[: start.find("}") + 1]
+        is_by_image = '"boxes"' in first and '"labels"' in first  # a record per image
+        return None if is_by_image else "a JSON array of records with image_id"
     return "an empty JSON array" if start.rstrip() in ("[]", "[ ]") else None
 
 
@@ -49,7 +54,8 @@ def read(path: Path, options: Options) -> Annotations:
 
 def read_whole(path: Path, options: Options) -> Annotations:
     """Read COCO results strictly."""
-    return with_tracks_of_file(results(path, open_coco(path), options), path)
+    file = open_coco(path)
+    return with_tracks_of_file(results(path, file, options), path, file.other_keys)
 
 
 def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
@@ -69,7 +75,7 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     return read.with_source(replace(read.source, by_number=("images", "labels"), notes=(*read.source.notes, *notes)))
 
 
-# What confidences are called elsewhere; nobody but us reads files that call them so, and we say it.
+# What confidences are called elsewhere; other tools do not read files that call them so, which a note says.
 OTHER_SCORE = r'"(confidence|conf|scores|prob|probability|Score)"\s*:'
 
 
@@ -89,7 +95,7 @@ def note_if_counted_from_one(path: Path, file: _core.CocoFile, options: Options)
     is_recent = re.match(r'\s*\[\s*\{[^}]*"file_name"', head_of(Path(path))) is not None
     if not ids or min(ids) < 1 or max(ids) > count or not (is_recent or max(ids) == count):
         return ""
-    return f"class ids 1 to {count} taken as Ultralytics', which count from 1: the ground truth's count from 0"
+    return f"class ids 1 to {count} read as Ultralytics', which count from 1; those of the ground truth count from 0"
 
 
 Found = tuple[_core.Columns, Images, Labels]
@@ -122,7 +128,15 @@ def in_own_tables(path: Path, file: _core.CocoFile, options: Options) -> Found:
         images = Images.over(_core.Images(None, array("q", [id + options.image_offset for id in image_ids])))
     labels = Labels(None, [id + options.label_offset for id in label_ids])
     if takes_names(options):
-        labels = name_classes(path, labels, options)
+        # The classes under the names of the option `names`, which are counted from 0.
+        names, _ = class_names(options)
+        assert names is not None
+        odd = next((id for id in labels.numbers or () if not 0 <= id < len(names)), None)
+        if odd is not None:
+            expected = f"class numbers from 0 to {len(names) - 1}, as there are names (V206)"
+            remedy = f"are these the right names? else add {options.spell('label_offset', 'N')}"
+            raise ReadError(path, expected=expected, found=str(odd), remedy=remedy)
+        labels = Labels(names, range(len(names)))
     columns, faults = place(file, images, labels.numbers or (), options)
     coco_file.refuse_faults(path, file, faults)
     assert columns is not None
@@ -132,18 +146,6 @@ def in_own_tables(path: Path, file: _core.CocoFile, options: Options) -> Found:
 def takes_names(options: Options) -> bool:
     """Tell whether the option `names` applies: not where the ground truth has class ids itself."""
     return options.names is not None and (options.like is None or options.like.labels.ids is None)
-
-
-def name_classes(path: Path, labels: Labels, options: Options) -> Labels:
-    """Return the classes under the names of the option `names`, which are counted from 0."""
-    names, _ = class_names(options)
-    assert names is not None
-    odd = next((id for id in labels.numbers or () if not 0 <= id < len(names)), None)
-    if odd is not None:
-        expected = f"class numbers from 0 to {len(names) - 1}, as there are names (V206)"
-        remedy = f"are these the right names? else add {options.spell('label_offset', 'N')}"
-        raise ReadError(path, expected=expected, found=str(odd), remedy=remedy)
-    return Labels(names, range(len(names)))
 
 
 def place(
@@ -168,7 +170,7 @@ def write(annotations: Annotations, path: Path) -> None:
     write_json(path, records_of(annotations, path))
 
 
-def records_of(annotations: Annotations, path: Path) -> list[dict[str, Any]]:
+def records_of(annotations: Annotations, path: Path) -> list[JsonObject]:
     """Build one record per prediction.
 
     Raises

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from verite import _core
 from verite.arrays import np
@@ -23,6 +23,9 @@ from verite.model.layouts import Floats
 from verite.model.polygons import Polygons
 from verite.model.regions import Regions
 from verite.model.rotated_boxes import boxes_of, corners_of, quads_of
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 ANGLE, OBB_ANGLE = "degrees", "radians"  # as numbers in bbox or rotated, and in obb, are read
 
@@ -37,10 +40,9 @@ FIVE = r'"(?:bbox|obb|rotated)"\s*:\s*\[(?:\s*[-+.\deE]+\s*,){4}\s*[-+.\deE]+\s*
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is COCO JSON with rotated boxes: some box near the beginning has five numbers."""
-    why = coco.recognise(probe)
     # Images come first in most files; a pattern takes longer to be compiled than they to be read.
-    has_boxes = why and any(key in probe.head for key in KEYS)
-    return f"{why}, and boxes of five numbers" if has_boxes and re.search(FIVE, probe.head) else None
+    why = coco.recognise(probe) if any(key in probe.head for key in KEYS) else None
+    return f"{why}, and boxes of five numbers" if why and re.search(FIVE, probe.head) else None
 
 
 def read(path: Path, options: Options) -> Annotations:
@@ -104,7 +106,7 @@ def write(annotations: Annotations, path: Path) -> None:
     boxes, is_box = boxes_of(quads, ANGLE)
     if not is_box.all():
         raise refuse(path, f"{int((~is_box).sum())} quadrilaterals that are none")
-    document: dict[str, Any] = document_of(annotations, path)
+    document: JsonObject = document_of(annotations, path)
     for record, box in zip(document["annotations"], boxes.tolist(), strict=True):
         record["bbox"] = box
         record.pop("segmentation", None)

@@ -7,29 +7,30 @@ counted in their order. The file is parsed a second time only where some place o
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import ReadError, excerpt
-from verite.formats.annotators import has_key
 from verite.formats.json_documents import ANYWHERE, decode
 from verite.model.annotations import Annotations
 from verite.model.sequences import Sequences
 
-KEY = re.compile(rb'"(?:track_id|instance_id|video_id)"\s*:')
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 TRACK = ("track_id", "instance_id")
 
 FRAME = ("frame_id", "frame_index", "frame_idx", "mot_frame_id")
 
 
-def with_tracks_of_file(annotations: Annotations, path: Path) -> Annotations:
-    """Return the annotations of a COCO file with its track ids and videos, if it has any."""
-    return with_tracks(annotations, decode(path, Any, nan_in=ANYWHERE), path) if has_key(path, KEY) else annotations
+def with_tracks_of_file(annotations: Annotations, path: Path, keys: Collection[str]) -> Annotations:
+    """Return the annotations of a COCO file with its track ids and videos, if `keys` of its records name them."""
+    if not any(key in keys for key in (*TRACK, "video_id")):
+        return annotations
+    return with_tracks(annotations, decode(path, Any, nan_in=ANYWHERE), path)
 
 
 def with_tracks(annotations: Annotations, document: Any, where: object) -> Annotations:
@@ -93,7 +94,15 @@ def sequences_of(images: Any, videos: Any, count: int) -> Sequences | None:
         return None
     if not all(isinstance(one, Mapping) and isinstance(one.get("video_id"), (int, str)) for one in images):
         return None
-    names = video_names(videos if isinstance(videos, list) else ())
+    # Names of the videos by id: `name` or `file_name`, as far as these are distinct.
+    found = {
+        one["id"]: str(one.get("name") or one.get("file_name"))
+        for one in (videos if isinstance(videos, list) else ())
+        if isinstance(one, Mapping)
+        and isinstance(one.get("id"), (int, str))
+        and (one.get("name") or one.get("file_name"))
+    }
+    names = found if len(set(found.values())) == len(found) else {}
     known: dict[Any, int] = {}
     sequence = [known.setdefault(one["video_id"], len(known)) for one in images]
     key = next((key for key in FRAME if all(is_frame(one.get(key)) for one in images)), None)
@@ -118,18 +127,6 @@ def is_frame(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value) and value >= 0
 
 
-def video_names(videos: Iterable[Any]) -> dict[Any, str]:
-    """Return the names of the videos by id: `name` or `file_name`, as far as these are distinct."""
-    found = {
-        one["id"]: str(one.get("name") or one.get("file_name"))
-        for one in videos
-        if isinstance(one, Mapping)
-        and isinstance(one.get("id"), (int, str))
-        and (one.get("name") or one.get("file_name"))
-    }
-    return found if len(set(found.values())) == len(found) else {}
-
-
-def video_records(sequences: Sequences) -> list[dict[str, Any]]:
+def video_records(sequences: Sequences) -> list[JsonObject]:
     """Return the section `videos` of a COCO document: ids from 1, and names."""
     return [{"id": i + 1, "name": name} for i, name in enumerate(sequences.names)]

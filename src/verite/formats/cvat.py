@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import UNLABELLED, ReadError, excerpt, spell_option
+from verite.errors import UNLABELLED, ReadError, excerpt, give_sizes
 from verite.files import write_atomically
 from verite.formats.format import Format, Options, PathProbe, check_name, flags_by_row
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
@@ -137,7 +137,10 @@ def read(path: Path, options: Options) -> Annotations:
         size, count = video_size(root)
         for frame in range(count):
             rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])
-        numbers = track_numbers(root)
+        # Ids of the tracks; their positions where some track has no whole number, or two have the same.
+        ids = [track.attributes.get("id", "") for track in root.all("track")]
+        is_numbered = all(word.isdecimal() and len(word) <= 18 for word in ids) and len(set(map(int, ids))) == len(ids)
+        numbers = [int(word) for word in ids] if is_numbered else list(range(len(ids)))
         for number, track in zip(numbers, root.all("track"), strict=True):
             with rows.errors:
                 add_track(rows, track, size, number)
@@ -147,15 +150,16 @@ def read(path: Path, options: Options) -> Annotations:
     return rows.annotations("cvat" if root.find("track") is None else "cvat-video", layout="xyxy")
 
 
-def track_numbers(root: Element) -> list[int]:
-    """Return the ids of the tracks; their positions where some track has no whole number, or two have the same."""
-    ids = [track.attributes.get("id", "") for track in root.all("track")]
-    is_numbered = all(word.isdecimal() and len(word) <= 18 for word in ids) and len(set(map(int, ids))) == len(ids)
-    return [int(word) for word in ids] if is_numbered else list(range(len(ids)))
-
-
 def add_image(rows: Rows, image: Element) -> None:
-    """The shapes of one image."""
+    """The shapes of one image.
+
+    Parameters
+    ----------
+    rows
+        Collects images and objects.
+    image
+        The <image> element. An object at fault is recorded, and the next one read.
+    """
     name = image.attribute("name")
     width, height = (to_whole(image.attribute_number(s), f"whole pixels in {s!r}", image.where) for s in SIDES[2:])
     rows.add_image(image.where, name, width, height)
@@ -307,9 +311,7 @@ def write(annotations: Annotations, path: Path) -> None:
     if not images.sized:
         unsized = int(np.argmin(np.minimum(images.widths, images.heights)))
         found = f"none for {images.name(unsized)!r}"
-        raise ReadError(
-            path, expected="the size of every image", found=found, remedy=f"give {spell_option('images', 'FOLDER')}"
-        )
+        raise ReadError(path, expected="the size of every image", found=found, remedy=give_sizes())
     check_mask_frames(annotations, path)
     shapes: list[list[str]] = [[] for _ in range(len(images))]
     corners, flags = annotations.regions.boxes.tolist(), flags_by_row(annotations)
@@ -417,7 +419,7 @@ def write_video(annotations: Annotations, path: Path) -> None:
     sizes = {(int(w), int(h)) for w, h in zip(images.widths, images.heights, strict=True)}
     if len(sizes) != 1 or 0 in min(sizes):
         found = f"{len(sizes)} sizes" if len(sizes) > 1 else "none"
-        raise ReadError(path, expected="one size of all frames", found=found, remedy="give --images FOLDER")
+        raise ReadError(path, expected="one size of all frames", found=found, remedy=give_sizes())
     check_mask_frames(annotations, path)
     lowest = int(at.frame.min())
     frames = at.frame - (1 if lowest == 1 else 0)

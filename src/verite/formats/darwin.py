@@ -150,7 +150,20 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def facts_of_image(file: Path, document: DarwinDocument) -> tuple[tuple[int, int], str]:
-    """Return width, height and name of the image of a file."""
+    """Return width, height and name of the image of a file.
+
+    Parameters
+    ----------
+    file
+        The file; its name is that of the image if the document states none.
+    document
+        Version 1 keeps image facts in `image`, version 2 in the first slot of `item`.
+
+    Returns
+    -------
+    tuple[tuple[int, int], str]
+        Width and height (0 where they are not stated), and the name.
+    """
     if document.item is not None:
         slot = document.item.slots[0] if document.item.slots else Slot()
         return (slot.width or 0, slot.height or 0), document.item.name or file.stem
@@ -171,6 +184,8 @@ def add_object(
     polygon = one.polygon or one.complex_polygon
     if polygon is not None:
         rings = [ring_of(where, ring) for ring in polygon.rings]
+        if not rings:
+            raise ReadError(f"{where}.polygon", expected="rings of corners in paths or path", found="none")
         box = one.bounding_box
         around = (box.x, box.y, box.x + box.w, box.y + box.h) if box is not None else bounds_of_rings(rings)
         rows.add(where, image, one.name, around, confidence, polygon=rings)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, ReadError, excerpt
 from verite.files import read_lines, read_text
@@ -20,13 +20,16 @@ from verite.formats.shards import choose_split, image_key
 from verite.model.annotations import Annotations
 from verite.model.images import IMAGE_SUFFIXES
 
+if TYPE_CHECKING:
+    from yaml import Node
+
 SPLITS = ("train", "val", "valid", "test")
 SUFFIXES = (".yaml", ".yml")
 FILE = "data.yaml"
 DEEPEST = 50  # levels of lists and maps: libyaml's composer recurses, and a file must not end the process
 
 
-def load_yaml(path: Path, text: str) -> dict[str, Any]:
+def load_yaml(path: Path, text: str) -> dict[str, Node]:
     """Parse the first document of a YAML file, which must be a map.
 
     Parameters
@@ -70,7 +73,7 @@ def load_yaml(path: Path, text: str) -> dict[str, Any]:
         raise ReadError(where, expected="YAML", found=problem, remedy=remedy) from None
     if root is not None and not isinstance(root, yaml.MappingNode):
         raise ReadError(path, expected="a map with the keys names, train, val …", found=f"a {root.id}")
-    found: dict[str, Any] = {}
+    found: dict[str, Node] = {}
     first: dict[str, int] = {}
     for key, value in root.value if root is not None else ():
         line = key.start_mark.line + 1
@@ -82,7 +85,22 @@ def load_yaml(path: Path, text: str) -> dict[str, Any]:
 
 
 def texts_of(node: Any, where: str, expected: str) -> list[str]:
-    """Return the texts of a node, which is one text or a list of texts; an empty or null one has none."""
+    """Return the texts of a node, which is one text or a list of texts; an empty or null one has none.
+
+    Parameters
+    ----------
+    node
+        A node of the YAML document.
+    where
+        File and line, for messages.
+    expected
+        What the key holds, for messages.
+
+    Returns
+    -------
+    list[str]
+        The texts; nested lists and mappings are refused.
+    """
     if node.id == "scalar":
         return [node.value] if node.value not in ("", "null", "~") else []
     odd = node if node.id == "mapping" else next((item for item in node.value if item.id != "scalar"), None)
@@ -184,7 +202,15 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def place_of(base: Path, word: str) -> Path:
-    """Return a folder beside the file; as Ultralytics does, `../train/images` is also looked for as `train/images`."""
+    """Return a folder beside the file; as Ultralytics does, `../train/images` is also looked for as `train/images`.
+
+    Parameters
+    ----------
+    base
+        Folder of data.yaml, or its `path`.
+    word
+        The folder as data.yaml writes it.
+    """
     place = base / word
     if not place.exists() and word.startswith("../"):
         return base / word[3:]

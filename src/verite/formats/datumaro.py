@@ -8,16 +8,15 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from verite.errors import UNLABELLED, ReadError, excerpt
-from verite.files import write_atomically
+from verite.files import JsonObject, write_atomically
 from verite.formats.format import Format, Options, PathProbe, flags_by_row
 from verite.formats.json_documents import decode
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
-from verite.formats.rows import Rows
+from verite.formats.rows import Outline, Rows
 from verite.formats.sizes import need_pixels
 from verite.model.annotations import Annotations
 from verite.model.images import stem
@@ -47,7 +46,7 @@ class DatumaroRuns(msgspec.Struct):
 class DatumaroShape(msgspec.Struct):
     type: str
     label_id: int | None = None
-    attributes: dict[str, Any] = {}
+    attributes: JsonObject = {}
     bbox: tuple[float, float, float, float] | None = None  # left, top, width and height
     points: list[float] | None = None
     rle: DatumaroRuns | None = None
@@ -117,19 +116,19 @@ def read_item(rows: Rows, where: str, item: Item, names: list[str], *, is_pred: 
             rows.add(place, name, names[shape.label_id], box, confidence, track=shape.track, flags=flags, **outline)
 
 
-def read_box(shape: DatumaroShape, place: str) -> tuple[list[float], dict[str, Any]]:
+def read_box(shape: DatumaroShape, place: str) -> tuple[list[float], Outline]:
     if shape.bbox is None:
         raise ReadError(place, expected="a key 'bbox'", found="none")
     left, top, width, height = shape.bbox
     return [left, top, left + width, top + height], {}
 
 
-def read_polygon(shape: DatumaroShape, place: str) -> tuple[list[float], dict[str, Any]]:
+def read_polygon(shape: DatumaroShape, place: str) -> tuple[list[float], Outline]:
     ring = list(check_ring(place, shape.points or []))
     return bounds_of_rings([ring]), {"polygon": [ring]}
 
 
-def read_mask(shape: DatumaroShape, place: str) -> tuple[list[float], dict[str, Any]]:
+def read_mask(shape: DatumaroShape, place: str) -> tuple[list[float], Outline]:
     if shape.rle is None:
         raise ReadError(place, expected="a key 'rle'", found="none")
     height, width = shape.rle.size
@@ -159,10 +158,10 @@ def write(annotations: Annotations, path: Path) -> None:
     need_pixels(annotations, path)
     images, labels, regions, track = annotations.images, annotations.labels, annotations.regions, annotations.track
     corners, flags = regions.boxes.tolist(), flags_by_row(annotations)
-    shapes: list[list[dict[str, Any]]] = [[] for _ in range(len(images))]
+    shapes: list[list[JsonObject]] = [[] for _ in range(len(images))]
     keys = {flag: key for key, flag in FLAGS.items()}
     for row, image in enumerate(annotations.image.tolist()):
-        attributes: dict[str, Any] = {keys[flag]: True for flag in flags[row] if flag in keys}
+        attributes: JsonObject = {keys[flag]: True for flag in flags[row] if flag in keys}
         if annotations.confidence is not None:
             score = float(annotations.confidence[row])
             attributes["score"] = None if math.isnan(score) else score  # null: a prediction without a score
@@ -172,7 +171,7 @@ def write(annotations: Annotations, path: Path) -> None:
         kind = regions.kinds[row]
         if kind == MASK and regions.runs is not None:
             size = regions.runs.sizes[row].tolist()
-            shape: dict[str, Any] = {"type": "mask", "rle": {"counts": regions.runs[row].tolist(), "size": size}}
+            shape: JsonObject = {"type": "mask", "rle": {"counts": regions.runs[row].tolist(), "size": size}}
         elif kind == POLYGON and regions.polygons is not None and len(regions.polygons[row]) == 1:
             shape = {"type": "polygon", "points": regions.polygons[row][0].ravel().tolist()}
         else:
@@ -183,7 +182,7 @@ def write(annotations: Annotations, path: Path) -> None:
     items = []
     for i, own in enumerate(shapes):
         name = images.name(i)
-        picture: dict[str, Any] = {"path": name}
+        picture: JsonObject = {"path": name}
         if images.widths[i] > 0:
             picture["size"] = [int(images.heights[i]), int(images.widths[i])]
         items.append({"id": stem(name), "annotations": own, "image": picture})

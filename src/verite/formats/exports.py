@@ -83,7 +83,22 @@ def is_json_lines(start: bytes) -> bool:
 
 
 def files_of(path: Path, options: Options, suffix: str = ".json") -> tuple[list[Path], str]:
-    """Return the files of a folder with a document per image, of the split that the options name, and the reason."""
+    """Return the files of a folder with a document per image, of the split that the options name, and the reason.
+
+    Parameters
+    ----------
+    path
+        A file or a folder.
+    options
+        Options of the call; `split` chooses among train, val and test.
+    suffix
+        Suffix of the documents.
+
+    Returns
+    -------
+    tuple[list[Path], str]
+        The files, and the sentence that says which split was read.
+    """
     files, why = files_of_split(path, PathProbe(path).with_suffix(suffix) if path.is_dir() else [path], options)
     if not files:
         raise ReadError(path, expected=f"files ending in {suffix}", found="none")
@@ -112,7 +127,26 @@ def ring_of(where: str, points: list[Point]) -> list[float]:
 
 
 def ellipse_ring(where: str, x: float, y: float, axes: tuple[float, float], angle: float) -> list[float]:
-    """Return an ellipse of these half axes, turned clockwise by an angle in radians, as a polygon."""
+    """Return an ellipse of these half axes, turned clockwise by an angle in radians, as a polygon.
+
+    Parameters
+    ----------
+    where
+        The object, for messages.
+    x
+        Centre.
+    y
+        Centre.
+    axes
+        Half width and half height before the turn.
+    angle
+        In radians, clockwise as y points down.
+
+    Returns
+    -------
+    list[float]
+        Coordinates x1, y1, x2, y2, … of a polygon of `CORNERS` corners.
+    """
     cos, sin = math.cos(angle), math.sin(angle)
     turns = (2 * math.pi * k / CORNERS for k in range(CORNERS))
     around = ((axes[0] * math.cos(turn), axes[1] * math.sin(turn)) for turn in turns)
@@ -120,7 +154,20 @@ def ellipse_ring(where: str, x: float, y: float, axes: tuple[float, float], angl
 
 
 def note_if_unscored(rows: Rows, scores: list[Any]) -> bool:
-    """Tell whether all objects have a confidence; if only some have one, it is dropped and counted."""
+    """Tell whether all objects have a confidence; if only some have one, it is dropped and counted.
+
+    Parameters
+    ----------
+    rows
+        Collects the note.
+    scores
+        Confidence of each object; None where it has none.
+
+    Returns
+    -------
+    bool
+        Whether the file is one of predictions.
+    """
     given = sum(score is not None for score in scores)
     if 0 < given < len(scores):
         rows.remark("confidences left out, as other objects have none", count=given)

@@ -132,7 +132,15 @@ def has_tighter_box(regions: Regions, rows: NDArray[np.int64], tolerance: float)
 
 
 def bounds_of_polygons(polygons: Polygons, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the bounding boxes (x1, y1, x2, y2) of these objects, shape (n, 4); each of them has a polygon."""
+    """Return the bounding boxes (x1, y1, x2, y2) of these objects, shape (n, 4); each of them has a polygon.
+
+    Parameters
+    ----------
+    polygons
+        Polygons of all objects, each of one or more rings.
+    rows
+        The objects to bound.
+    """
     chosen = polygons.take(rows)
     starts = chosen.rings[chosen.objects[:-1]]
     low, high = (f.reduceat(chosen.points, starts, axis=0) for f in (np.minimum, np.maximum))
@@ -296,6 +304,9 @@ def frame_of(coords: str | None) -> Frame:
     return frame
 
 
+DEEPEST = 8  # levels of folders below which no files are searched
+
+
 @dataclass(frozen=True)
 class PathProbe:
     """A first look at a path, for recognition: the names of its files and the first 64 KiB of one of them.
@@ -312,14 +323,14 @@ class PathProbe:
 
     @cached_property
     def files(self) -> list[Path]:
-        """The files of a folder and of its subfolders (up to four levels), sorted; for a file, the file itself."""
+        """The files of a folder and its subfolders, or of the next level that has some; for a file, the file itself."""
         if not self.is_folder:
             return [self.path]
         found = [p for p in self.path.iterdir() if not p.name.startswith(".")]
         inner = [q for p in found if p.is_dir() for q in p.iterdir() if not q.name.startswith(".")]
         files = [p for p in [*found, *inner] if p.is_file()]
-        for deeper in ("*/*/*", "*/*/*/*"):  # as in the roots of Cityscapes and of downloads
-            files = files or [p for p in self.path.glob(deeper) if p.is_file()]
+        for depth in range(3, DEEPEST):  # as in the roots of Cityscapes and of downloads
+            files = files or [p for p in self.path.glob("/".join("*" * depth)) if p.is_file()]
         # Ultralytics keeps a cache beside the labels it has read.
         return sorted(p for p in files if not p.name.startswith(".") and p.suffix != ".cache")
 
@@ -387,7 +398,20 @@ def head_of(path: Path) -> str:
 
 
 def tail_of(path: Path, length: int = HEAD) -> str:
-    """Return the end of a file as text, for formats whose distinctive keys come last."""
+    """Return the end of a file as text, for formats whose distinctive keys come last.
+
+    Parameters
+    ----------
+    path
+        The file.
+    length
+        Number of bytes from its end.
+
+    Returns
+    -------
+    str
+        Text, with replacements for bytes that are no UTF-8; empty for a file that cannot be read.
+    """
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - length))
@@ -475,13 +499,28 @@ class Reader(Protocol):
 
 
 def notes_on_unused_options(reader: Reader, options: Options) -> list[str]:
-    """Return one note for every option that was given and has no effect in this format."""
-    unused = (name for name in options.given if name not in reader.options)
-    return [f"{options.spell(name, '…')} not used: {reader.title} has no use for it" for name in unused]
+    """Return one note for every option that was given and has no effect in this format.
+
+    Protocols of masks ask every format for objects, or for every value of label images.
+    """
+    unused = [name for name in options.given if name not in reader.options]
+    if options.masks in ("objects", "every"):
+        unused = [name for name in unused if name != "masks"]
+    return [f"{options.spell(name, '…')} is not used by {reader.title}" for name in unused]
 
 
 def check_offsets(annotations: Annotations, reader: Reader, options: Options) -> None:
-    """Refuse an offset for class or image ids where there are no ids to add it to."""
+    """Refuse an offset for class or image ids where there are no ids to add it to.
+
+    Parameters
+    ----------
+    annotations
+        What a reader returned.
+    reader
+        The format, which says whether it has ids at all.
+    options
+        Options of the call.
+    """
     for name, table in (("label_offset", "labels"), ("image_offset", "images")):
         offset = getattr(options, name)
         if offset and (name not in reader.options or getattr(annotations, table).ids is None):
@@ -490,7 +529,17 @@ def check_offsets(annotations: Annotations, reader: Reader, options: Options) ->
 
 
 def write_lines(folder: Path, stems: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """Write one text file per image."""
+    """Write one text file per image.
+
+    Parameters
+    ----------
+    folder
+        An existing folder.
+    stems
+        Name of each file without suffix.
+    lines
+        Lines of each file with their line ends; none for an image without objects, whose file is empty.
+    """
     from verite.progress import count_files
 
     for name, image_lines in count_files("writing", list(zip(stems, lines, strict=True))):
@@ -498,7 +547,17 @@ def write_lines(folder: Path, stems: Sequence[str], lines: Sequence[Sequence[str
 
 
 def check_words(path: Path, names: Sequence[str], what: str = "class names") -> None:
-    """Refuse names with blanks or line ends, for writers that separate words by blanks and objects by lines."""
+    """Refuse names with blanks or line ends, for writers that separate words by blanks and objects by lines.
+
+    Parameters
+    ----------
+    path
+        The file to be written, for the message.
+    names
+        Names that become one word of a line.
+    what
+        What they are, for the message.
+    """
     for name in names:
         if name.split() != [name]:
             expected = f"{what} without blanks"
@@ -506,7 +565,17 @@ def check_words(path: Path, names: Sequence[str], what: str = "class names") -> 
 
 
 def check_ends(path: Path, names: Sequence[str], what: str) -> None:
-    """Refuse names with leading or trailing blanks, for formats whose readers strip them."""
+    """Refuse names with leading or trailing blanks, for formats whose readers strip them.
+
+    Parameters
+    ----------
+    path
+        The file to be written, for the message.
+    names
+        Names to check.
+    what
+        What they are, for the message.
+    """
     for name in names:
         if name.strip() != name:
             expected = f"{what} without blanks at their ends"

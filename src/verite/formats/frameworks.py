@@ -146,7 +146,22 @@ def encode_masks(masks: Sequence[NDArray[np.bool_] | None]) -> RLEMasks:
 
 
 def list_named(given: Any, name_of: Callable[[Any], Any], fits: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """Return names and objects of one object, a list, or a dictionary by image name."""
+    """Return names and objects of one object, a list, or a dictionary by image name.
+
+    Parameters
+    ----------
+    given
+        What a user passed.
+    name_of
+        The name that an object itself states, such as its image path; None if it has none.
+    fits
+        Whether something is one object of the framework.
+
+    Returns
+    -------
+    Iterator[tuple[str, Any]]
+        Pairs of a name and an object; objects without a name are called by their position.
+    """
     if isinstance(given, Mapping):
         yield from ((str(name), item) for name, item in given.items())
         return
@@ -156,7 +171,15 @@ def list_named(given: Any, name_of: Callable[[Any], Any], fits: Callable[[Any], 
 
 
 def is_one_or_more(given: Any, fits: Callable[[Any], bool]) -> bool:
-    """Tell whether an object fits, or is a non-empty list or dictionary by image name of such objects."""
+    """Tell whether an object fits, or is a non-empty list or dictionary by image name of such objects.
+
+    Parameters
+    ----------
+    given
+        What a user passed.
+    fits
+        Whether something is one object of the framework.
+    """
     if fits(given):
         return True
     items = list(given.values()) if isinstance(given, Mapping) else given if isinstance(given, (list, tuple)) else ()
@@ -356,6 +379,8 @@ def from_fiftyone(given: Any, options: Options) -> Annotations:
 def fill_mask(item: Any, box: Any, width: int, height: int) -> NDArray[np.bool_] | None:
     """Return the mask of a FiftyOne detection, which covers its box, in the whole image."""
     mask = getattr(item, "mask", None)
+    if mask is None and getattr(item, "mask_path", None):  # in a file beside the dataset, which FiftyOne reads
+        mask = item.get_mask()
     if mask is None:
         return None
     inner = np.asarray(mask) != 0
@@ -425,7 +450,7 @@ class Framework:
 
     title: str
     matches: Callable[[Any], bool]
-    take: Callable[[Any, Options], Annotations]
+    convert: Callable[[Any, Options], Annotations]
     options: frozenset[str] = field(default=frozenset({"image_size", "images", "names", "label_offset"}))
 
 

@@ -130,7 +130,24 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def objects_in(text: str, count: int, wanted: str, where: str) -> list[tuple[str, list[float]]]:
-    """Class and numbers of each object of a prediction string of so many words per object."""
+    """Class and numbers of each object of a prediction string of so many words per object.
+
+    Parameters
+    ----------
+    text
+        The cell, such as `n01440764 10 20 100 120`.
+    count
+        Words per object.
+    wanted
+        Names of the words, for messages.
+    where
+        File and line, for messages.
+
+    Returns
+    -------
+    list[tuple[str, list[float]]]
+        One pair per object.
+    """
     words = text.split()
     if len(words) % count:
         found = f"{len(words)} words ({excerpt(' '.join(words[-count:]))} at the end)"

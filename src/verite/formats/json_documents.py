@@ -111,7 +111,20 @@ def odd_value(value: Any, place: str, nan_in: frozenset[str]) -> tuple[str, str,
 
 
 def explain_misfit(where: Path | str, error: msgspec.ValidationError) -> ReadError:
-    """A value of the wrong kind, in our words instead of msgspec's; `where` is the file or a record in it."""
+    """A value of the wrong kind, in our words instead of msgspec's; `where` is the file or a record in it.
+
+    Parameters
+    ----------
+    where
+        The file, or a record in it.
+    error
+        What msgspec found.
+
+    Returns
+    -------
+    ReadError
+        The error with the path of the value, what was expected and what was found.
+    """
     message, _, place = str(error).partition(" - at `$")
     expected, found = translate(message)
     inside = f": {place.strip('`.') or 'top level'}" if isinstance(where, Path) else place.strip("`")
@@ -161,7 +174,15 @@ def explain_encoding(path: Path, data: bytes, error: UnicodeDecodeError) -> Read
 
 
 def check_depth(path: Path, data: bytes) -> None:
-    """Nesting is counted before anything recurses into it; msgspec's own guard takes what brackets in texts hide."""
+    """Nesting is counted before anything recurses into it; msgspec's own guard takes what brackets in texts hide.
+
+    Parameters
+    ----------
+    path
+        The file, for the message.
+    data
+        Its bytes.
+    """
     most = limit("json_depth")
     if data.count(b"[") + data.count(b"{") <= most or depth_of(data) <= most:
         return
@@ -182,7 +203,17 @@ def explain_depth(path: Path) -> ReadError:
 
 
 def check_finite(path: Path, what: str, values: NDArray[np.float64]) -> None:
-    """JSON has no NaN: written all the same, it could not be read back."""
+    """JSON has no NaN: written all the same, it could not be read back.
+
+    Parameters
+    ----------
+    path
+        The file to be written.
+    what
+        What the values are, for the message.
+    values
+        One row per object.
+    """
     is_finite = np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
     if not is_finite.all():
         found = f"NaN or infinity in object {int(np.argmin(is_finite))}"

@@ -92,7 +92,19 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def add_object(rows: Rows, where: str, image: str, one: KiliObject) -> None:
-    """Add a rectangle or polygon; other types have no area and are counted."""
+    """Add a rectangle or polygon; other types have no area and are counted.
+
+    Parameters
+    ----------
+    rows
+        Collects images and objects.
+    where
+        The record, for messages.
+    image
+        Name of the image.
+    one
+        The annotation, with its outlines in fractions of the image.
+    """
     if one.type not in ("rectangle", "polygon", "semantic") or not one.outlines or not one.categories:
         rows.remark(f"objects of type {one.type or 'unknown'} left out", where)
         return

@@ -74,7 +74,15 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def add_file(rows: Rows, file: Path) -> None:
-    """The lines of one image."""
+    """The lines of one image.
+
+    Parameters
+    ----------
+    rows
+        Collects images and objects.
+    file
+        One text file per image. A line at fault is recorded, and the next one read.
+    """
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
@@ -88,7 +96,7 @@ def add_line(rows: Rows, where: str, image: str, words: list[str], track: int | 
         found = f"{len(words)} words ({excerpt(' '.join(words))})"
         raise ReadError(where, expected=WORDING, found=found, remedy="types may contain no blanks")
     truncated, occluded, _, *numbers = to_numbers(words[1:], where)
-    # 3: nobody could tell how far it is hidden.
+    # 3: how far it is hidden is not known.
     flags = {
         "truncated": truncated > 0,
         "occluded": 0 < occluded < 3,

@@ -71,11 +71,13 @@ def image_files(path: Path) -> list[Path]:
     """The pictures of a folder and of the folders in it; a file is one itself."""
     if not path.is_dir():
         return [path]
-    return sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file() and not is_hidden(p, path))
-
-
-def is_hidden(file: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+    return sorted(
+        p
+        for p in path.rglob("*")
+        if p.suffix.lower() in SUFFIXES
+        and p.is_file()
+        and not any(part.startswith(".") for part in p.relative_to(path).parts)
+    )
 
 
 def name_images(path: Path, files: Sequence[Path], images: Images | None) -> Rule:
@@ -224,12 +226,34 @@ def decode_pixels(image: Image.Image) -> NDArray[Any]:
     return whole
 
 
+FEWEST_OPAQUE = 128  # of 255: below, alpha is no opacity
+
+
 def without_alpha(path: Path, array: NDArray[Any]) -> NDArray[Any]:
-    """The picture without its transparency, which must say nothing."""
+    """The picture without its transparency, which must say nothing.
+
+    Parameters
+    ----------
+    path
+        The image, for messages.
+    array
+        Pixels [row, column, channel], the last channel being alpha.
+
+    Returns
+    -------
+    NDArray[Any]
+        Pixels of gray level [row, column] or colour [row, column, 3].
+    """
     alpha = array[..., -1]
     if alpha.size and (alpha != alpha.flat[0]).any():
         found = "transparency that varies"
-        raise ReadError(path, expected="a mask without an alpha channel", found=found, remedy="flatten it first")
+        remedy = "flatten it first"
+        if alpha.max() < FEWEST_OPAQUE:
+            remedy = (
+                "are these BDD100K's bitmasks, with the instance in blue and alpha? convert them to COCO or RLE with "
+            )
+            remedy += "python -m bdd100k.label.to_coco or .to_rle"
+        raise ReadError(path, expected="a mask without an alpha channel", found=found, remedy=remedy)
     return array[..., 0] if array.shape[-1] == 2 else array[..., :-1]
 
 

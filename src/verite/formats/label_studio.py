@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import UNLABELLED, ReadError, excerpt
-from verite.files import write_atomically
+from verite.files import JsonObject, write_atomically
 from verite.formats.cvat import image_runs, runs, segments, transpose
 from verite.formats.exports import records_in
 from verite.formats.format import Format, Options, PathProbe
@@ -137,7 +137,7 @@ SHAPE_TYPES = {
 
 class Result(msgspec.Struct):
     type: str
-    value: dict[str, Any] = {}
+    value: JsonObject = {}
     original_width: float | None = None
     original_height: float | None = None
     score: float | None = None
@@ -150,7 +150,7 @@ class Drawn(msgspec.Struct):
 
 
 class Task(msgspec.Struct):
-    data: dict[str, Any]
+    data: JsonObject = {}
     annotations: list[Drawn] | None = None
     completions: list[Drawn] | None = None  # what annotations were called before 1.0
     predictions: list[Drawn] = []
@@ -166,7 +166,7 @@ class Task(msgspec.Struct):
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is Label Studio JSON, the editor's JSON of one task (or a folder of them), or JSON-MIN."""
     start = next(iter(probe.document_heads), "")
-    has_results = '"result"' in start and ('"data"' in start or '"from_name"' in start)
+    has_results = '"result"' in start and any(key in start for key in ('"data"', '"from_name"', '"lead_time"'))
     if start.startswith("{"):
         return "JSON of a task with data and annotations" if has_results else None
     if probe.is_folder or not start.startswith("["):
@@ -199,7 +199,7 @@ def read(path: Path, options: Options) -> Annotations:
     for where, task in placed:
         with rows.errors:
             read_task(rows, where, task, is_truth=is_truth, has_sizes=has_sizes)
-    why = "what annotators drew" if is_truth else "what models proposed, as nobody drew anything"
+    why = "what annotators drew" if is_truth else "what models proposed, as there are no annotations by people"
     return rows.annotations("label-studio", layout="xyxy", coords="abs" if has_sizes else "rel", why=why)
 
 
@@ -233,6 +233,9 @@ def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool, has_sizes: 
     rows.add_image(where, name, width, height)
     for i, result in enumerate(results):
         place = f"{where}.result[{i}]"
+        if result.type == "labels" and result.value.get("format") == "rle":  # of the magic wand
+            value = {**result.value, BRUSH: result.value.get("labels")}
+            result = Result(BRUSH, value, result.original_width, result.original_height, result.score)
         if result.type not in SHAPE_TYPES:
             rows.remark(f"results of type {excerpt(result.type)} left out")
             continue
@@ -256,7 +259,21 @@ def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool, has_sizes: 
 
 
 def add_brush(rows: Rows, place: str, facts: tuple[str, str, float | None], result: Result, size: Size) -> None:
-    """A mask, whose strokes may say their own size."""
+    """A mask, whose strokes may say their own size.
+
+    Parameters
+    ----------
+    rows
+        Collects images and objects.
+    place
+        The result, for messages.
+    facts
+        Image, class and confidence.
+    result
+        A brush stroke, run-length encoded.
+    size
+        Height and width of the image, if the stroke does not state its own.
+    """
     own = result.original_height or size[0], result.original_width or size[1]
     height, width = (to_whole(float(side), "whole pixels", place) for side in own)
     runs = decode_brush(result.value.get("rle"), height, width, place)
@@ -265,7 +282,7 @@ def add_brush(rows: Rows, place: str, facts: tuple[str, str, float | None], resu
     rows.add(place, name, label, (left, top, left + across, top + down), confidence, runs=(runs, (height, width)))
 
 
-def image_size(where: str, data: dict[str, Any], results: list[Result]) -> tuple[int, int]:
+def image_size(where: str, data: JsonObject, results: list[Result]) -> tuple[int, int]:
     """As the shapes know it; where there is none, as the task may say."""
     sized = next(
         ((r.original_width, r.original_height) for r in results if r.original_width and r.original_height), None
@@ -277,12 +294,15 @@ def image_size(where: str, data: dict[str, Any], results: list[Result]) -> tuple
     return width, height
 
 
-def image_name(rows: Rows, where: str, data: dict[str, Any]) -> str:
+def image_name(rows: Rows, where: str, data: JsonObject) -> str:
     """The picture of a task: the value that looks like one, without server, folder of uploads and their prefix."""
     texts = [value for value in data.values() if isinstance(value, str)]
     found = next((text for text in texts if Path(bare(text)).suffix.lower() in IMAGE_SUFFIXES), None)
     if found is None:
         found = data.get("image") if isinstance(data.get("image"), str) else None
+    if not data:
+        remedy = "this is the editor's own annotation; export the project as JSON, which names the images"
+        raise ReadError(where, expected="a key 'data'", found="none", remedy=remedy)
     if not found:
         remedy = (
             "tasks with several images each are not read" if any(isinstance(v, list) for v in data.values()) else ""
@@ -309,7 +329,7 @@ def bare(text: str) -> str:
     return text
 
 
-def numbers_of(value: dict[str, Any], keys: tuple[str, ...], where: str) -> list[float]:
+def numbers_of(value: JsonObject, keys: tuple[str, ...], where: str) -> list[float]:
     for key in keys:
         if not is_plain_number(value.get(key)):
             found = "none" if key not in value else excerpt(str(value[key]))
@@ -317,8 +337,25 @@ def numbers_of(value: dict[str, Any], keys: tuple[str, ...], where: str) -> list
     return [float(value[key]) for key in keys]
 
 
-def rectangle_ring(value: dict[str, Any], across: float, down: float, where: str) -> list[float]:
-    """Turned around its first corner, in degrees and clockwise, in pixels."""
+def rectangle_ring(value: JsonObject, across: float, down: float, where: str) -> list[float]:
+    """Turned around its first corner, in degrees and clockwise, in pixels.
+
+    Parameters
+    ----------
+    value
+        x, y, width and height in percent of the image, and rotation in degrees.
+    across
+        One percent of the width, in pixels or as a fraction.
+    down
+        One percent of the height.
+    where
+        The result, for messages.
+
+    Returns
+    -------
+    list[float]
+        Four corners as x1, y1, … in pixels.
+    """
     x, y, width, height = numbers_of(value, ("x", "y", "width", "height"), where)
     left, top, width, height = x * across, y * down, width * across, height * down
     angle = math.radians(numbers_of(value, ("rotation",), where)[0]) if value.get("rotation") else 0.0
@@ -327,7 +364,7 @@ def rectangle_ring(value: dict[str, Any], across: float, down: float, where: str
     return list(check_ring(where, [v for a, b in corners for v in (left + a * cos - b * sin, top + a * sin + b * cos)]))
 
 
-def polygon_ring(value: dict[str, Any], across: float, down: float, where: str) -> list[float]:
+def polygon_ring(value: JsonObject, across: float, down: float, where: str) -> list[float]:
     points = value.get("points")
     if not isinstance(points, list) or not all(
         isinstance(p, list) and len(p) == 2 and all(isinstance(v, (int, float)) for v in p) for p in points
@@ -336,7 +373,7 @@ def polygon_ring(value: dict[str, Any], across: float, down: float, where: str) 
     return list(check_ring(where, [v for x, y in points for v in (x * across, y * down)]))
 
 
-def ellipse_ring(value: dict[str, Any], across: float, down: float, where: str) -> list[float]:
+def ellipse_ring(value: JsonObject, across: float, down: float, where: str) -> list[float]:
     x, y, first, second = numbers_of(value, ("x", "y", "radiusX", "radiusY"), where)
     angle = math.radians(numbers_of(value, ("rotation",), where)[0]) if value.get("rotation") else 0.0
     cos, sin = math.cos(angle), math.sin(angle)
@@ -355,13 +392,13 @@ def write(annotations: Annotations, path: Path) -> None:
     check_order(annotations, path)
     regions = fractions(annotations, path).scale(np.full((len(annotations), 2), 100.0))
     images, confidence = annotations.images, annotations.confidence
-    results: list[list[dict[str, Any]]] = [[] for _ in range(len(images))]
+    results: list[list[JsonObject]] = [[] for _ in range(len(images))]
     boxes = regions.sizes.tolist()
     for row, image in enumerate(annotations.image.tolist()):
         rings = regions.polygons[row] if regions.kinds[row] == POLYGON and regions.polygons is not None else []
         kind = "polygonlabels" if len(rings) == 1 else "rectanglelabels"
         x, y, width, height = boxes[row]
-        value: dict[str, Any] = {"x": x, "y": y, "width": width, "height": height, "rotation": 0}
+        value: JsonObject = {"x": x, "y": y, "width": width, "height": height, "rotation": 0}
         value = {"points": rings[0].tolist()} if len(rings) == 1 else value
         sides = [int(images.heights[image]), int(images.widths[image])]
         if regions.kinds[row] == MASK and regions.runs is not None:

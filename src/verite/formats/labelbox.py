@@ -198,7 +198,20 @@ def read_two(path: Path, rows: Rows) -> list[Found]:
 
 
 def read_imported(path: Path, rows: Rows) -> list[Found]:
-    """Return the objects of an import."""
+    """Return the objects of an import.
+
+    Parameters
+    ----------
+    path
+        A file in the layout in which predictions are imported.
+    rows
+        Collects images and objects.
+
+    Returns
+    -------
+    list[Found]
+        Place, image and record of each object.
+    """
     found: list[Found] = []
     for where, one in records_in(path, Imported):
         name = one.row.key or one.row.id

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from verite.errors import ReadError, excerpt
-from verite.files import folder_atomically
+from verite.files import JsonObject, folder_atomically
 from verite.formats.format import FRAMES, Format, Options, PathProbe, file_stems, flags_by_row
 from verite.formats.json_documents import check_finite, decode
 from verite.formats.polygons import bounds_of_rings, check_ring
@@ -132,7 +132,20 @@ def polygon_ring(points: Points, where: str) -> Sequence[float]:
 
 
 def rectangle_ring(points: Points, where: str) -> Sequence[float]:
-    """From two opposite corners in any order; some tools write all four."""
+    """From two opposite corners in any order; some tools write all four.
+
+    Parameters
+    ----------
+    points
+        Two opposite corners, or all four.
+    where
+        The shape, for messages.
+
+    Returns
+    -------
+    Sequence[float]
+        Four corners as x1, y1, … from the upper left one on.
+    """
     if len(points) not in (2, 4):
         raise ReadError(f"{where}.points", expected="2 or 4 corners of a rectangle", found=str(len(points)))
     (left, top), (right, bottom) = map(min, zip(*points, strict=True)), map(max, zip(*points, strict=True))
@@ -160,14 +173,14 @@ def write(annotations: Annotations, path: Path) -> None:
     check_finite(path, "boxes", annotations.regions.values)
     check_order(annotations, path)
     images = annotations.images
-    shapes: list[list[dict[str, Any]]] = [[] for _ in range(len(images))]
+    shapes: list[list[JsonObject]] = [[] for _ in range(len(images))]
     flags = flags_by_row(annotations)
     for row, image in enumerate(annotations.image):
         shapes[image] += shapes_of(annotations, row, flags[row])
     stems = file_stems(images, path)
     with folder_atomically(path) as folder:
         for i, name in count_files("writing", list(enumerate(stems))):
-            document: dict[str, Any] = {
+            document: JsonObject = {
                 "version": "5.0.1",
                 "flags": {},
                 "shapes": shapes[i],
@@ -179,11 +192,11 @@ def write(annotations: Annotations, path: Path) -> None:
             (folder / f"{name}.json").write_bytes(msgspec.json.format(msgspec.json.encode(document)) + b"\n")
 
 
-def shapes_of(annotations: Annotations, row: int, flags: list[str]) -> list[dict[str, Any]]:
+def shapes_of(annotations: Annotations, row: int, flags: list[str]) -> list[JsonObject]:
     """A rectangle, or a polygon for each ring, held together by a group_id."""
     regions = annotations.regions
     rings = regions.polygons[row] if regions.kinds[row] == POLYGON and regions.polygons is not None else []
-    shape: dict[str, Any] = {
+    shape: JsonObject = {
         "label": annotations.labels.name(int(annotations.label[row])),
         "points": regions.boxes[row].reshape(2, 2).tolist(),
         "group_id": row if len(rings) > 1 else None,

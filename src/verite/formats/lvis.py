@@ -24,6 +24,8 @@ from verite.model.images import positions_in
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
+
 LISTS = {"neg_category_ids": ABSENT, "not_exhaustive_category_ids": INCOMPLETE}
 FREQUENCIES = ("r", "c", "f")
 
@@ -71,7 +73,7 @@ def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     return plain.changed(labels=labels, verdicts=ImageLevelLabels(*columns), source=source)
 
 
-def need(path: Path, section: str, table: dict[str, Any], key: str, errors: ErrorCollector) -> bool:
+def need(path: Path, section: str, table: JsonObject, key: str, errors: ErrorCollector) -> bool:
     """Does every record have this key, as it must?"""
     present = table["present"][key]
     path_exists = np.full(table["count"], present) if isinstance(present, bool) else present

@@ -73,7 +73,7 @@ def read_masks(
 ) -> Annotations:
     """The objects of a picture or a folder of pictures.
 
-    `names` are those of a format that knows its classes, `left_out` the values that it has for nobody.
+    `names` are those of a format that knows its classes, `left_out` the values that are no class.
     """
     files = image_files(path)
     if not files:
@@ -197,7 +197,19 @@ def sizes_of(pictures: Sequence[Picture], options: Options) -> dict[str, tuple[i
 
 
 def label_table(ids: NDArray[np.int64], names: Mapping[int, str], kind: str, place: str) -> Labels:
-    """The classes by id; those of black and white pictures, and of objects that only count, have one name."""
+    """The classes by id; those of black and white pictures, and of objects that only count, have one name.
+
+    Parameters
+    ----------
+    ids
+        Class ids that occur in the pixels.
+    names
+        Names by id, from data beside the images; may be empty.
+    kind
+        What pixel values mean: classes, objects, a silhouette or a contour.
+    place
+        Where the names are from, for messages.
+    """
     if kind in ("binary", "contour", "objects"):
         return Labels([names.get(1, OBJECT) if len(names) <= 2 else OBJECT])
     used = sorted({*names, *np.unique(ids).tolist()})
@@ -207,7 +219,20 @@ def label_table(ids: NDArray[np.int64], names: Mapping[int, str], kind: str, pla
 
 
 def choose_kind(pictures: Sequence[Picture], *, has_names: bool) -> str:
-    """What pixels mean where nobody says so: one value besides 0 is black and white, several are objects."""
+    """What pixels mean where it is not declared: one value besides 0 is black and white, several are objects.
+
+    Parameters
+    ----------
+    pictures
+        All images of the folder, since one of them alone may have one object.
+    has_names
+        There are names for pixel values, so that they are classes.
+
+    Returns
+    -------
+    str
+        `classes`, `objects`, `contour` (closed thin curves) or `binary`.
+    """
     values = np.unique(np.concatenate([np.empty(0, np.int64), *(p.values for p in pictures)]))
     if (values != 0).sum() > 1:
         return "classes" if has_names else "objects"
@@ -295,7 +320,13 @@ FINDERS = {
 
 def from_arrays(given: object, options: Options) -> Annotations:
     """Masks or label images in memory: one, a list, a stack, or a dictionary by image."""
-    named = named_arrays(given)
+    if isinstance(given, Mapping):
+        named = {str(name): np.asarray(array) for name, array in given.items()}
+    else:
+        arrays = [np.asarray(a) for a in given] if isinstance(given, (list, tuple)) else np.asarray(given)
+        if isinstance(arrays, np.ndarray) and arrays.ndim == 2:
+            arrays = arrays[None]
+        named = {str(i): array for i, array in enumerate(arrays)}
     truth = options.like.images if options.like is not None else None
     if isinstance(given, Mapping) or truth is None or len(truth) != len(named) or not truth.has_names:
         names = list(named)
@@ -311,15 +342,6 @@ def from_arrays(given: object, options: Options) -> Annotations:
         pixels = Pixels(array.astype(np.int32) if known is None else known)
         pictures.append(load(f"masks[{name}]", name, pixels, options))
     return annotations_of(pictures, options, Source("", "mask-pictures"))
-
-
-def named_arrays(given: object) -> dict[str, NDArray[np.generic]]:
-    if isinstance(given, Mapping):
-        return {str(name): np.asarray(array) for name, array in given.items()}
-    arrays = [np.asarray(a) for a in given] if isinstance(given, (list, tuple)) else np.asarray(given)
-    if isinstance(arrays, np.ndarray) and arrays.ndim == 2:
-        arrays = arrays[None]
-    return {str(i): array for i, array in enumerate(arrays)}
 
 
 def are_arrays(given: object) -> bool:

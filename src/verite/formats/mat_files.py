@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verite.errors import ReadError
 from verite.limits import limit, remedy
@@ -78,7 +79,7 @@ def read_matrix(path: Path, data: bytes) -> tuple[str, Any]:
     return name, values.reshape(shape, order="F")
 
 
-def read_mat(path: Path) -> dict[str, Any]:
+def read_mat(path: Path) -> dict[str, NDArray[Any]]:
     """Return the variables of a MATLAB 5 file by name.
 
     Raises

@@ -33,7 +33,7 @@ from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
 from verite.model.polygons import RLEMasks
-from verite.model.rasters import runs_of
+from verite.model.rasters import frames_of, runs_of
 from verite.threads import thread_count
 
 FRAMEWORK_OPTIONS = frozenset({"boxes", "coords", "image_size", "images", "names", "label_offset", "image_offset"})
@@ -53,8 +53,9 @@ def from_torchvision(given: Any, options: Options) -> Annotations:
     ----------
     given : sequence or mapping of str to mapping
         A list, whose images are numbered by `image_id`, else from 0; or a dictionary by image name. Masks, keypoints,
-        areas and `iscrowd` are read where they exist. The labels of Hugging Face's image processors (DETR and the
-        like) have `class_labels`, and boxes as centre and size in fractions of `orig_size` (height, width).
+        areas and `iscrowd` are read where they exist; without boxes, those around the masks are taken. The labels of
+        Hugging Face's image processors (DETR and the like) have `class_labels`, and boxes as centre and size in
+        fractions of `orig_size` (height, width).
     options : Options
         How to read them.
     """
@@ -73,7 +74,8 @@ def from_torchvision(given: Any, options: Options) -> Annotations:
             facts["areas"] = None  # of the resized image
             parts.append(ImageObjects(where, corners_of_detr(where, item), item["class_labels"], **facts))
         else:
-            parts.append(ImageObjects(where, item["boxes"], item["labels"], **facts))
+            boxes = item["boxes"] if "boxes" in item else boxes_around(item["masks"], f"{where}: masks")
+            parts.append(ImageObjects(where, boxes, item["labels"], **facts))
     twice = next((id for id, count in Counter(map(str, ids)).items() if count > 1), None)
     if twice is not None:
         raise BadParameter(f"torchvision dictionaries: expected each image once, found a second image_id {twice}")
@@ -98,13 +100,31 @@ def corners_of_detr(where: str, item: Mapping[str, Any]) -> NDArray[np.float64]:
     return np.asarray(corners * np.tile(size[::-1].astype(np.float64), 2))
 
 
+def boxes_around(masks: Any, where: str) -> NDArray[np.float64]:
+    """Return the corners of the pixels of each mask, for dictionaries without boxes, as torchmetrics takes them."""
+    return frames_of(runs_of(mask_pixels(to_array(masks), where)))
+
+
 def scalar(value: Any) -> Any:
     """Return the Python value of a tensor with one element; other values unchanged."""
     return to_array(value).reshape(-1)[0].item() if hasattr(value, "tolist") else value
 
 
 def from_supervision(given: Any, options: Options) -> Annotations:
-    """Convert `supervision.Detections` of one image, a list with one per image, or a dictionary by image name."""
+    """Convert `supervision.Detections` of one image, a list with one per image, or a dictionary by image name.
+
+    Parameters
+    ----------
+    given
+        Boxes as corners, with class ids, confidences and masks where they exist.
+    options
+        Options of the call; `like` gives the names of images that are only numbered.
+
+    Returns
+    -------
+    Annotations
+        Annotations; images without detections are kept.
+    """
     named = given if isinstance(given, Mapping) else None
     items = list(named.values()) if named is not None else list(given) if isinstance(given, (list, tuple)) else [given]
     parts = [ImageObjects(f"image {i}", d.xyxy, d.class_id, d.confidence, d.mask) for i, d in enumerate(items)]
@@ -141,7 +161,17 @@ class ImageObjects:
         return found.astype(np.float64)
 
     def column(self, name: str, values: Any, count: int) -> NDArray[Any]:
-        """Return a flat array with one value per box."""
+        """Return a flat array with one value per box.
+
+        Parameters
+        ----------
+        name
+            What the values are, for the message.
+        values
+            One value per box; None for none.
+        count
+            Number of boxes.
+        """
         found = to_array([] if values is None else values).reshape(-1)
         if len(found) != count:
             raise BadParameter(f"{self.where}: expected {count} {name} as there are boxes, found {len(found)}")
@@ -261,11 +291,14 @@ def keypoints_of(parts: Sequence[ImageObjects], counts: Sequence[int]) -> Keypoi
 
 @dataclass(frozen=True)
 class InMemoryFormat:
-    """One kind of object: its name in messages, how it is recognised and converted, and the options it uses."""
+    """A kind of object in memory: its name in messages, how it is recognised and converted, and the options it uses.
+
+    The first record of `IN_MEMORY_FORMATS` whose `matches` accepts an object converts it.
+    """
 
     title: str
     matches: Callable[[Any], bool]
-    take: Callable[[Any, Options], Annotations]
+    convert: Callable[[Any, Options], Annotations]
     options: frozenset[str] = frozenset()
 
 
@@ -279,7 +312,7 @@ def read_object(given: object, options: Options) -> Annotations:
     """
     for kind in IN_MEMORY_FORMATS:
         if kind.matches(given):
-            annotations = kind.take(given, options)
+            annotations = kind.convert(given, options)
             check_offsets(annotations, kind, options)
             source = annotations.source
             why = "; ".join(w for w in (kind.title, source.why) if w)
@@ -337,7 +370,8 @@ def is_torchvision(given: Any) -> bool:
     """Tell whether an object is a list of torchvision dictionaries, or a dictionary of them by image name."""
 
     def fits(item: Any) -> bool:
-        return isinstance(item, Mapping) and "boxes" in item and ("labels" in item or "class_labels" in item)
+        has_regions = isinstance(item, Mapping) and ("boxes" in item or "masks" in item)
+        return has_regions and ("labels" in item or "class_labels" in item)
 
     return is_list_of(list(given.values()) if isinstance(given, Mapping) else given, fits)
 
@@ -441,7 +475,15 @@ def from_arrow_stream(given: Any, options: Options) -> Annotations:
 
 
 def from_structured_array(given: Any, options: Options) -> Annotations:
-    """Convert a NumPy structured array."""
+    """Convert a NumPy structured array.
+
+    Parameters
+    ----------
+    given
+        An array with named fields, one row per object; fields are recognised like columns of a CSV file.
+    options
+        Options of the call.
+    """
     columns = {name: given[name] for name in given.dtype.names}
     texts = {
         name: np.char.decode(cells, "utf-8", "replace") for name, cells in columns.items() if cells.dtype.kind == "S"
@@ -476,7 +518,7 @@ def to_column(values: Any) -> Any:
         return values
 
 
-# In the order in which they are asked; the titles are what a message lists.
+# The first that matches converts the object; messages list the titles.
 IN_MEMORY_FORMATS = (
     InMemoryFormat("annotations", lambda given: isinstance(given, Annotations), lambda given, _: given),
     InMemoryFormat("a COCO dictionary", is_coco_dictionary, from_coco, coco.FORMAT.options),
@@ -488,7 +530,7 @@ IN_MEMORY_FORMATS = (
                FRAMEWORK_OPTIONS),
     InMemoryFormat("supervision.Detections (one, a list, or by image name)", is_supervision, from_supervision,
                FRAMEWORK_OPTIONS),
-    *(InMemoryFormat(one.title, one.matches, one.take, one.options) for one in FRAMEWORKS),
+    *(InMemoryFormat(one.title, one.matches, one.convert, one.options) for one in FRAMEWORKS),
     InMemoryFormat("a table with __arrow_c_stream__ (polars, pyarrow, DuckDB, pandas 3)", lambda given: hasattr(
         given, "__arrow_c_stream__"), from_arrow_stream, tables.TABLE_OPTIONS),
     InMemoryFormat("a pandas table", is_frame, from_data_frame, tables.TABLE_OPTIONS),

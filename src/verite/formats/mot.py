@@ -239,7 +239,15 @@ def parse_line(where: str, line: str, *, is_truth: bool) -> list[float]:
 
 
 def class_name(where: str, number: float) -> str:
-    """Return the class of a number from 1 to 12; any other number is a `ReadError`."""
+    """Return the class of a number from 1 to 12; any other number is a `ReadError`.
+
+    Parameters
+    ----------
+    where
+        File and line, for messages.
+    number
+        Class number of MOT16 to MOT20, such as 1 for pedestrians.
+    """
     if number != number or not 1 <= number <= len(CLASSES) or number != int(number):
         raise ReadError(where, expected=f"a class from 1 to {len(CLASSES)}", found=str(number))
     return CLASSES[int(number) - 1]

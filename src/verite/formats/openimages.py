@@ -117,13 +117,18 @@ def decode_mask(text: str, height: int, width: int, where: str) -> NDArray[np.ui
     return parse_runs(where, plain.decode("latin-1"), height, width)
 
 
-def encode_mask(runs: NDArray[np.uint32]) -> str:
-    """A mask as a word without blanks."""
-    return base64.b64encode(zlib.compress(_core.encode_runs(np.ascontiguousarray(runs)), 9)).decode()
-
-
 def parse_side(cell: str, where: str, column: str) -> int:
-    """Width or height of an image in a cell."""
+    """Width or height of an image in a cell.
+
+    Parameters
+    ----------
+    cell
+        The cell; tables from pandas hold `640.0`.
+    where
+        File and line, for messages.
+    column
+        Name of the column, for messages.
+    """
     word = cell.strip().removesuffix(".0")
     if not word.isdecimal() or len(word) > 9:
         raise ReadError(where, expected=f"whole pixels in {column}", found=excerpt(cell))
@@ -148,7 +153,7 @@ MASKED = ("ImageWidth", "ImageHeight", "Mask")  # the size of the image, and an 
 
 COLUMNS = (*REQUIRED, *FLAG_COLUMNS, *SCORES, "Confidence", *MASKED)
 
-YES, NO = ("1", "1.0", "true"), ("0", "0.0", "false", "", "-1", "-1.0")  # -1: nobody looked
+YES, NO = ("1", "1.0", "true"), ("0", "0.0", "false", "", "-1", "-1.0")  # -1: not verified
 
 LONGEST_MASK = 1 << 24  # characters of a mask
 
@@ -397,23 +402,19 @@ def read_challenge_predictions(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options)
     for where, line in sheet.records(rows.errors):
         with rows.errors:
-            add_line_challenge_predictions(rows, where, line, has_masks=has_masks)
+            # The objects of one image.
+            image = line["ImageID"].strip()
+            if has_masks:
+                width, height = (parse_side(line[name], where, name) for name in SIZES)
+                rows.add_image(where, image, width, height)
+                add_masks(rows, where, image, line["PredictionString"], height, width)
+            else:
+                rows.add_image(where, image)
+                for label, (confidence, *box) in objects_in(line["PredictionString"], BOX_WORDS, BOX_WORDING, where):
+                    rows.add(where, image, label, box, confidence)
     if has_masks:
         return rows.annotations("openimages-predictions", layout="xywh")
     return rows.annotations("openimages-predictions", layout="xyxy", coords="rel")
-
-
-def add_line_challenge_predictions(rows: Rows, where: str, line: Mapping[str, str], *, has_masks: bool) -> None:
-    """The objects of one image."""
-    image = line["ImageID"].strip()
-    if has_masks:
-        width, height = (parse_side(line[name], where, name) for name in SIZES)
-        rows.add_image(where, image, width, height)
-        add_masks(rows, where, image, line["PredictionString"], height, width)
-    else:
-        rows.add_image(where, image)
-        for label, (confidence, *box) in objects_in(line["PredictionString"], BOX_WORDS, BOX_WORDING, where):
-            rows.add(where, image, label, box, confidence)
 
 
 def add_masks(rows: Rows, where: str, image: str, text: str, height: int, width: int) -> None:
@@ -445,7 +446,10 @@ def write_challenge_predictions(annotations: Annotations, path: Path) -> None:
         assert annotations.confidence is not None
         texts[image] += [annotations.labels.name(int(annotations.label[row])), repr(float(annotations.confidence[row]))]
         if has_masks and runs is not None:
-            texts[image].append(encode_mask(runs[row]))
+            # A mask as a word without blanks.
+            texts[image].append(
+                base64.b64encode(zlib.compress(_core.encode_runs(np.ascontiguousarray(runs[row])), 9)).decode()
+            )
         else:
             texts[image] += map(repr, boxes[row])
     rows: list[Sequence[object]] = [["ImageID", *(SIZES if has_masks else ()), "PredictionString"]]

@@ -16,7 +16,7 @@ from typing import Annotated as Typed
 import msgspec
 
 from verite.arrays import np
-from verite.errors import ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
+from verite.errors import IS_COMMAND_LINE, ErrorCollector, ReadError, did_you_mean, excerpt, is_listing
 from verite.files import folder_atomically
 from verite.formats.coco import ids_or_count
 from verite.formats.format import Format, Options, PathProbe, check_name, file_stems, tail_of
@@ -32,6 +32,8 @@ from verite.model.regions import MASK, Regions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from verite.files import JsonObject
 
 LARGEST_ID = 256**3 - 1
 
@@ -148,7 +150,20 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
 
 
 def folder_of_pictures(file: Path, options: Options) -> Path:
-    """Where the PNGs are."""
+    """Where the PNGs are.
+
+    Parameters
+    ----------
+    file
+        The JSON document.
+    options
+        Options of the call; `images` names the folder.
+
+    Returns
+    -------
+    Path
+        By default the folder that is named like the document, else the one it is in.
+    """
     if options.images is not None:
         return options.images
     beside = file.with_suffix("")
@@ -209,7 +224,22 @@ def find_images(
 
 
 def size_in_truth(images: Images, at: int, options: Options) -> tuple[int, int]:
-    """Width and height of an image as the truth has them; 0 × 0 where it does not."""
+    """Width and height of an image as the truth has them; 0 × 0 where it does not.
+
+    Parameters
+    ----------
+    images
+        Images of the predictions.
+    at
+        Position of the image.
+    options
+        Options of the call, with the ground truth in `like`.
+
+    Returns
+    -------
+    tuple[int, int]
+        0, 0 where the ground truth does not have the image.
+    """
     if options.like is None:
         return 0, 0
     theirs = options.like.images
@@ -288,7 +318,9 @@ def read_segments(place: str, folder: Path, name: str, wanted: tuple[int, int]) 
         raise ReadError(f"{place}.file_name", expected="the name of a PNG in its folder", found=excerpt(name))
     path = folder.joinpath(*parts).with_suffix(".png")  # some files name the photograph
     if not path.is_file():
-        remedy = "name the folder of the PNGs with --truth-images or --pred-images"
+        is_option = IS_COMMAND_LINE.get()
+        remedy = "--truth-images or --pred-images" if is_option else "images=FOLDER of verite.read"
+        remedy = f"name the folder of the PNGs with {remedy}"
         raise ReadError(f"{place}.file_name", expected=f"a PNG {path}", found="none", remedy=remedy)
     with open_image(path, ["PNG"]) as image:
         if image.mode not in ("RGB", "RGBA"):
@@ -321,7 +353,17 @@ def in_order(place: str, segments: Segments, listed: Sequence[int]) -> Segments:
 
 
 def with_sizes(images: Images, annotated: Sequence[int], parts: Sequence[Segments]) -> Images:
-    """The images with the sizes of their PNGs."""
+    """The images with the sizes of their PNGs.
+
+    Parameters
+    ----------
+    images
+        Images whose document states no sizes.
+    annotated
+        Position of the image of each PNG.
+    parts
+        Segments of each PNG.
+    """
     widths, heights = images.widths.copy(), images.heights.copy()
     for at, part in zip(annotated, parts, strict=True):
         heights[at], widths[at] = part.size
@@ -329,7 +371,20 @@ def with_sizes(images: Images, annotated: Sequence[int], parts: Sequence[Segment
 
 
 def area_notes(listed: Sequence[Segment], areas: NDArray[np.float64]) -> list[str]:
-    """A word where the file says other areas than the PNGs have."""
+    """A word where the file says other areas than the PNGs have.
+
+    Parameters
+    ----------
+    listed
+        Segments, with the areas that the document states.
+    areas
+        Pixels of each segment in its PNG.
+
+    Returns
+    -------
+    list[str]
+        At most one sentence.
+    """
     stated = np.array([np.nan if s.area is None else s.area for s in listed])
     differ = int(np.sum(~np.isnan(stated) & (stated != areas)))
     return (
@@ -365,7 +420,7 @@ def save(pixels: NDArray[np.uint32], path: Path) -> None:
     Image.fromarray(colours).save(path, format="PNG")
 
 
-def segment(annotations: Annotations, row: int, number: int, classes: list[int]) -> dict[str, Any]:
+def segment(annotations: Annotations, row: int, number: int, classes: list[int]) -> JsonObject:
     runs = annotations.regions.runs
     assert runs is not None
     return {
@@ -377,13 +432,13 @@ def segment(annotations: Annotations, row: int, number: int, classes: list[int])
     }
 
 
-def image_record(annotations: Annotations, i: int, id: int) -> dict[str, Any]:
+def image_record(annotations: Annotations, i: int, id: int) -> JsonObject:
     images = annotations.images
     size = {"width": int(images.widths[i]), "height": int(images.heights[i])}
     return {"id": id, "file_name": images.name(i), **size}
 
 
-def category(annotations: Annotations, i: int, id: int) -> dict[str, Any]:
+def category(annotations: Annotations, i: int, id: int) -> JsonObject:
     labels = annotations.labels
     kind = {"isthing": int(labels.groups[i] == THING)} if labels.groups is not None else {}
     return {"id": id, "name": labels.name(i), **kind}

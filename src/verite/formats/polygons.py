@@ -35,7 +35,17 @@ def check_ring(place: str, ring: Sequence[float]) -> Sequence[float]:
 
 
 def check_mask_size(place: str, height: int, width: int) -> None:
-    """Refuse masks of negative size, or above the limits for the side and the pixels of an image."""
+    """Refuse masks of negative size, or above the limits for the side and the pixels of an image.
+
+    Parameters
+    ----------
+    place
+        The mask, for messages.
+    height
+        Rows that a file states: without a limit, a few bytes could ask for all memory.
+    width
+        Columns that a file states.
+    """
     side, pixels = limit("image_side"), limit("image_pixels")
     if not (0 <= height <= side and 0 <= width <= side and height * width <= pixels):
         most = f"a size of at most {side} a side and {pixels:,} pixels"

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
+from verite import _core
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import reason
 from verite.formats.format import Format, Options, PathProbe
@@ -24,6 +27,7 @@ REGISTRY = {
     "darwin": "verite.formats.darwin",
     "scalabel": "verite.formats.scalabel",
     "sagemaker": "verite.formats.sagemaker",
+    "crowdhuman": "verite.formats.crowdhuman",
     "labelbox": "verite.formats.labelbox",
     "superannotate": "verite.formats.superannotate",
     "createml": "verite.formats.createml",
@@ -83,6 +87,7 @@ MARKS = {
     "darwin": ("slots", "original_filename", "darwin"),
     "scalabel": ("box2d", "poly2d", '"index"'),
     "sagemaker": ("source-ref",),
+    "crowdhuman": ('"gtboxes"', '"dtboxes"'),
     "labelbox": ("DataRow ID", "Labeled Data", "data_row", "dataRow"),
     "superannotate": ("className",),
     "createml": ("coordinates",),
@@ -103,13 +108,31 @@ LATE_MARKS = {
     "lvis": ('"neg_category_ids"', '"not_exhaustive_category_ids"', '"frequency"'),
 }
 
+ALL_MARKS = [*{mark for marks in (*MARKS.values(), *LATE_MARKS.values()) for mark in marks}]
 
-def may_be(name: str, probe: PathProbe) -> bool:
-    """Tell whether a path may be of a format, by the words in its first documents."""
-    marks = MARKS.get(name) or LATE_MARKS.get(name)
-    if marks is None or any(mark in head for head in probe.searched_heads for mark in marks):
-        return True
-    return name in LATE_MARKS and any(mark in tail for tail in probe.document_tails for mark in marks)
+
+@dataclass(frozen=True)
+class FoundMarks:
+    """The marks that the first documents of a path have, searched once for all formats."""
+
+    probe: PathProbe
+
+    @cached_property
+    def at_start(self) -> frozenset[str]:
+        """Those at the beginning of a document."""
+        return frozenset(mark for head in self.probe.searched_heads for mark in _core.find_words(head, ALL_MARKS))
+
+    @cached_property
+    def at_end(self) -> frozenset[str]:
+        """Those at the end of a document."""
+        return frozenset(mark for tail in self.probe.document_tails for mark in _core.find_words(tail, ALL_MARKS))
+
+    def allow(self, name: str) -> bool:
+        """Tell whether the path may be of a format."""
+        marks = MARKS.get(name) or LATE_MARKS.get(name)
+        if marks is None or not self.at_start.isdisjoint(marks):
+            return True
+        return name in LATE_MARKS and not self.at_end.isdisjoint(marks)
 
 
 def format_named(name: str) -> Format:
@@ -168,20 +191,23 @@ def recognise(path: Path, options: Options, *, is_asked: bool = True) -> tuple[F
     if not probe.is_folder and path.stat().st_size == 0:
         raise ReadError(path, expected="annotations", found="an empty file")
     check_one_side(probe)
+    found = FoundMarks(probe)
     for name in REGISTRY:
-        if not may_be(name, probe):
+        if not found.allow(name):
             continue
         format = format_named(name)
         why = format.recognise(probe)
         if why:
+            if name in FILE_PER_IMAGE and probe.is_folder and is_asked and options.split is None:
+                check_one_dataset(probe, name, options)
             return format, why
     if options.columns and path.suffix.lower() == ".csv":
         return format_named("table"), f"a CSV file whose columns are named: {', '.join(options.columns)}"
     check_readable(probe)
     unsupported = next((format for format in UNSUPPORTED if format.recognise(probe)), None)
     if unsupported is not None:
-        found = f"{unsupported.title}, which is recognised but not read"
-        raise ReadError(path, expected=EXPECTED, found=found, remedy=unsupported.remedy)
+        what = f"{unsupported.title}, which is recognised but not read"
+        raise ReadError(path, expected=EXPECTED, found=what, remedy=unsupported.remedy)
     below = folders_below(probe, options) if is_asked and probe.is_folder else []
     remedy = f"name one of the folders in it: {', '.join(below)}" if below else suggest_format(probe, options)
     raise ReadError(path, expected=EXPECTED, found=describe_contents(probe), remedy=remedy)
@@ -203,6 +229,39 @@ def check_one_side(probe: PathProbe) -> None:
     if truth is not None and pred is not None:
         found = f"{truth}/ and {pred}/ side by side"
         raise ReadError(probe.path, expected="ground truth or predictions", found=found, remedy="name one of them")
+
+
+# Formats of one document per image: a folder of them is read file by file.
+FILE_PER_IMAGE = frozenset({"darwin", "label-studio", "labelme", "labelme-xml", "scalabel", "superannotate", "voc"})
+DOCUMENTS = (".csv", ".json", ".xml")
+
+
+def check_one_dataset(probe: PathProbe, name: str, options: Options) -> None:
+    """Refuse a folder that has annotations of another format too, or in deeper folders: they would be left out."""
+    folder, read, left_out = probe.path, set(probe.files), 0
+    firsts: dict[tuple[Path, str], Path] = {}
+    for path in sorted(p for p in folder.rglob("*") if p.suffix.lower() in DOCUMENTS):
+        if any(part.startswith(".") for part in path.relative_to(folder).parts):
+            continue
+        firsts.setdefault((path.parent, path.suffix), path)
+        left_out += path not in read
+    found: dict[Path, str] = {}
+    for path in list(firsts.values())[:60] if left_out or len(firsts) > 1 else []:
+        with suppress(ReadError):
+            format, _ = recognise(path, options, is_asked=False)
+            if format.name != name or path not in read:
+                found[path] = format.name
+    if not found:
+        return
+    first, other = next(iter(found.items()))
+    where = "in deeper folders" if other == name else f"of the format {other}"
+    choices = folders_below(probe, options) or [f"{path.relative_to(folder)} ({kind})" for path, kind in found.items()]
+    raise ReadError(
+        folder,
+        expected="annotations of one dataset",
+        found=f"annotations {where} beside those of the format {name}: {first.relative_to(folder)}",
+        remedy=f"name one of them: {', '.join(choices[:6])}",
+    )
 
 
 def folders_below(probe: PathProbe, options: Options) -> list[str]:

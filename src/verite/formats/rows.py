@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from verite.arrays import np
 from verite.errors import ErrorCollector, ReadError, excerpt
@@ -26,6 +26,13 @@ from verite.model.regions import Regions
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+class Outline(TypedDict, total=False):
+    """Arguments of `Rows.add` about the outline of an object: at most one of them."""
+
+    polygon: list[Any]  # rings
+    runs: tuple[list[int] | NDArray[np.uint32], tuple[int, int]]  # and height and width of the image
 
 
 class Rows:
@@ -58,7 +65,19 @@ class Rows:
         self.errors = ErrorCollector()
 
     def add_image(self, where: object, name: str, width: int = 0, height: int = 0) -> None:
-        """Add an image, with its size where the file states it. A second image of the same name is an error."""
+        """Add an image, with its size where the file states it. A second image of the same name is an error.
+
+        Parameters
+        ----------
+        where
+            File or element, for messages.
+        name
+            Name of the image.
+        width
+            In pixels; 0 if it is not stated.
+        height
+            In pixels; 0 if it is not stated.
+        """
         check_size(where, width, height)
         if name in self.images:
             raise ReadError(where, expected="each image once", found=f"a second {excerpt(name)}",
@@ -67,7 +86,20 @@ class Rows:
         self.first_places.setdefault(name, where)
 
     def hint_two_folders(self, where: object, name: str) -> str:
-        """Return what to do about an image in two folders: two detectors, or ground truth and predictions."""
+        """Return what to do about an image in two folders: two detectors, or ground truth and predictions.
+
+        Parameters
+        ----------
+        where
+            The second place of the image.
+        name
+            Name of the image.
+
+        Returns
+        -------
+        str
+            Advice for the message; empty if both places are in one folder.
+        """
         first, second = (Path(str(place)).parent for place in (self.first_places.get(name, where), where))
         if first == second:
             return ""
@@ -75,7 +107,17 @@ class Rows:
         return f"the first is in {first}; {one}, or both, one by one, if they are the predictions of two detectors"
 
     def remember_image(self, where: object, name: str, size: tuple[int, int] = (0, 0)) -> None:
-        """Register the image of an object, unless it is known."""
+        """Register the image of an object, unless it is known.
+
+        Parameters
+        ----------
+        where
+            File or record, for messages.
+        name
+            Name of the image; it must be valid UTF-8, as results are printed and saved.
+        size
+            Width and height; 0 if they are not stated.
+        """
         if name not in self.images:
             if not name:
                 raise ReadError(where, expected="the name of an image", found="an empty one")
@@ -135,7 +177,17 @@ class Rows:
         self.where.append(where)
 
     def remark(self, what: str, where: str = "", count: int = 1) -> None:
-        """Count something that was skipped or changed; the notes of the source give the number and the first place."""
+        """Count something that was skipped or changed; the notes of the source give the number and the first place.
+
+        Parameters
+        ----------
+        what
+            The remark, such as `objects of type cuboid left out`.
+        where
+            First place of it.
+        count
+            How many objects it is about.
+        """
         if count:
             known, first = self.remarks.get(what, (0, where))
             self.remarks[what] = (known + count, first)

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from verite.errors import ReadError
+from verite.files import JsonObject
 from verite.formats.exports import Sides, file_name, records_in
 from verite.formats.format import Format, Options, PathProbe
 from verite.formats.rows import Rows
@@ -72,7 +73,7 @@ def read(path: Path, options: Options) -> Annotations:
     return rows.annotations("sagemaker", layout="xyxy", why=f"the labels {attribute!r}")
 
 
-def find_attribute(where: str, line: dict[str, Any]) -> str:
+def find_attribute(where: str, line: JsonObject) -> str:
     """Return the name of the label attribute with boxes; a job of another kind is refused by its type."""
     for key, value in line.items():
         if isinstance(value, dict) and isinstance(value.get("annotations"), list):
@@ -88,7 +89,17 @@ def find_attribute(where: str, line: dict[str, Any]) -> str:
 
 
 def convert(where: str, value: Any, kind: type[Any]) -> Any:
-    """Return a value as a structure, or raise `ReadError`."""
+    """Return a value as a structure, or raise `ReadError`.
+
+    Parameters
+    ----------
+    where
+        The record, for messages.
+    value
+        Plain values, as JSON has them.
+    kind
+        The msgspec structure.
+    """
     from verite.formats.json_documents import explain_misfit
 
     try:

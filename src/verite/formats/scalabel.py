@@ -2,7 +2,8 @@
 
 Box corners are pixels from 0, the last ones included, as Scalabel's own conversion to COCO takes them: a box from 10 to
 19 is 10 pixels wide. Polygons may have Bézier curves (`types` with C), which become eight short lines each. Lane
-markings are lines and are skipped.
+markings are lines and are skipped. In BDD100K's ground truth the classes that its evaluation ignores (other person,
+other vehicle, trailer) are ignore regions.
 """
 
 from __future__ import annotations
@@ -20,6 +21,12 @@ from verite.model.annotations import Annotations
 
 STEPS = 8  # lines of a Bézier curve
 FLAGS = ("crowd", "occluded", "truncated")
+# Predictions of any class that match nothing and lie in an object of these classes are ignored by BDD100K's evaluation.
+DISTRACTORS = frozenset(("other person", "other vehicle", "trailer"))
+BDD100K = DISTRACTORS | {
+    "pedestrian", "person", "rider", "car", "bus", "truck", "train", "motorcycle", "motor", "bicycle", "bike",
+    "traffic light", "traffic sign", "lane", "drivable area", "area/drivable", "area/alternative",
+}  # fmt: skip
 
 
 class Box2D(msgspec.Struct):
@@ -108,18 +115,32 @@ def read(path: Path, options: Options) -> Annotations:
                 objects = frame.labels or frame.objects or []
                 found += [(f"{place}.labels[{k}]", name, label) for k, label in enumerate(objects)]
     is_pred = note_if_unscored(rows, [label.score for _, _, label in found])
+    categories = {label.category for _, _, label in found if label.category is not None}
+    is_bdd100k = all(name in BDD100K or name.startswith("lane/") for name in categories)
+    distractors = DISTRACTORS if is_bdd100k and not is_pred else frozenset()
     for where, name, label in found:
         with rows.errors:
-            add_label(rows, where, name, label, label.score if is_pred else None)
+            add_label(rows, where, name, label, label.score if is_pred else None, distractors)
+    if rows.flags["ignore_region"]:
+        names = " and ".join(sorted(categories & distractors))
+        rows.notes.append(f"objects of {names} are ignored for predictions of any class, as by BDD100K's evaluation")
     return rows.annotations("scalabel", layout="xyxy", why=why)
 
 
-def add_label(rows: Rows, where: str, image: str, label: ScalabelObject, confidence: float | None) -> None:
-    """Add one label: its box, or its outline with the box around it."""
+def add_label(
+    rows: Rows,
+    where: str,
+    image: str,
+    label: ScalabelObject,
+    confidence: float | None,
+    distractors: frozenset[str],
+) -> None:
+    """Add one label: its box, or its outline with the box around it; `distractors` are classes of ignore regions."""
     if label.category is None:
         remedy = "the masks are in PNGs; convert both to RLE with `python -m bdd100k.label.to_rle`"
         raise ReadError(where, expected="a category", found="an index and a score only", remedy=remedy)
     flags = [flag for flag in FLAGS if (label.attributes or {}).get(flag) is True]
+    flags += ["ignore", "ignore_region"] if label.category in distractors else []
     add = rows.add
     areas = [polygon for polygon in label.polygons or [] if len(polygon.vertices) > 2]
     if label.rle is not None:

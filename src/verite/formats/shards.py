@@ -147,7 +147,15 @@ TOGETHER = ("confidence", "area", "ids")  # columns that a file has or has not
 
 
 def check_confidences_agree(shards: Sequence[Annotations], name: str) -> None:
-    """Refuse files with confidences (predictions) beside files without (ground truth)."""
+    """Refuse files with confidences (predictions) beside files without (ground truth).
+
+    Parameters
+    ----------
+    shards
+        Annotations of each file that a pattern or list names.
+    name
+        The pattern or list, for the message.
+    """
     kinds = {shard.confidence is not None: shard.source.path for shard in shards if len(shard)}
     if len(kinds) > 1:
         raise DataError(
@@ -277,7 +285,14 @@ def find_shards(word: str | os.PathLike[str]) -> list[Path]:
     """
     text = os.fspath(word)
     if is_list(text):
-        return read_list(Path(text[1:]))
+        # Read a list of files, one per line, relative to the list's folder; empty lines and `#` comments are
+        # skipped.
+        path = Path(text[1:])
+        lines = [line.strip() for line in read_lines(find_path(path))]
+        words = [line for line in lines if line and not line.startswith("#")]
+        if not words:
+            raise ReadError(path, expected="a file a line", found="none")
+        return [find_path(path.parent / word) for word in words]
     if is_pattern(text):
         import glob
 
@@ -312,15 +327,6 @@ def path_exists(text: str) -> bool:
         return Path(text).exists()
     except (OSError, ValueError):  # too long, or with a null byte
         return False
-
-
-def read_list(path: Path) -> list[Path]:
-    """Read a list of files, one per line, relative to the list's folder; empty lines and `#` comments are skipped."""
-    lines = [line.strip() for line in read_lines(find_path(path))]
-    words = [line for line in lines if line and not line.startswith("#")]
-    if not words:
-        raise ReadError(path, expected="a file a line", found="none")
-    return [find_path(path.parent / word) for word in words]
 
 
 def find_folder_shards(folder: Path, format_of: Callable[[Path], str]) -> list[Path]:

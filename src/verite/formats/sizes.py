@@ -41,7 +41,17 @@ def check_size(where: object, width: int, height: int) -> None:
 
 
 def check_claim(path: Path, image: Image.Image, pages: int = 1) -> None:
-    """A large picture must have bytes for its pixels: decoding a small one that claims many takes all memory."""
+    """A large picture must have bytes for its pixels: decoding a small one that claims many takes all memory.
+
+    Parameters
+    ----------
+    path
+        The image file.
+    image
+        The image, of which only the header has been read.
+    pages
+        Pages of a multi-page TIFF.
+    """
     size, (width, height) = path.stat().st_size, image.size
     most = FREE_PIXELS + limit("pixels_per_byte") * size
     if width * height * pages * PIXEL_BYTES.get(image.mode, 4) > most:
@@ -51,7 +61,7 @@ def check_claim(path: Path, image: Image.Image, pages: int = 1) -> None:
 
 
 def need_pixels(annotations: Annotations, path: Path) -> None:
-    """A writer's complaint where boxes are fractions of images whose sizes nobody knows."""
+    """The error of a writer where boxes are fractions of images of unknown size."""
     if annotations.unit != "px":
         raise ReadError(path, expected="boxes in pixels", found="fractions of the image", remedy=give_sizes())
 
@@ -71,7 +81,15 @@ def fractions(annotations: Annotations, path: Path) -> Regions:
 
 
 def check_order(annotations: Annotations, path: Path) -> None:
-    """Where corners come in any order, a box of negative size would turn into another one."""
+    """Where corners come in any order, a box of negative size would turn into another one.
+
+    Parameters
+    ----------
+    annotations
+        What is to be written.
+    path
+        The file, for the message.
+    """
     is_turned = (annotations.regions.sizes[:, 2:] < 0).any(axis=1)
     if is_turned.any():
         found = f"object {int(np.argmax(is_turned))} of negative size (V106)"

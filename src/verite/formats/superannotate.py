@@ -98,7 +98,17 @@ def add_instance(rows: Rows, where: str, image: str, one: Instance) -> None:
 
 
 def corners(where: str, points: dict[str, float], keys: tuple[str, ...]) -> list[float]:
-    """Return these coordinates, or raise `ReadError` for a missing one."""
+    """Return these coordinates, or raise `ReadError` for a missing one.
+
+    Parameters
+    ----------
+    where
+        The object, for messages.
+    points
+        Coordinates by key.
+    keys
+        The keys that the type of object has, such as x1, y1, x2, y2.
+    """
     missing = next((key for key in keys if key not in points), None)
     if missing is not None:
         raise ReadError(f"{where}.points", expected=f"a number {missing!r}", found=", ".join(points) or "none")

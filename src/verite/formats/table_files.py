@@ -56,7 +56,20 @@ class CsvTable:
 
 
 def header_columns(probe: PathProbe, known: Sequence[str]) -> dict[str, int]:
-    """Return the known columns of a CSV file, or of the only one in a folder; empty where it is something else."""
+    """Return the known columns of a CSV file, or of the only one in a folder; empty where it is something else.
+
+    Parameters
+    ----------
+    probe
+        The file or folder.
+    known
+        Names of columns that a format reads.
+
+    Returns
+    -------
+    dict[str, int]
+        Index of each known column.
+    """
     files = [probe.path] if not probe.is_folder else probe.with_suffix(".csv")
     if len(files) != 1:
         return {}
@@ -65,7 +78,20 @@ def header_columns(probe: PathProbe, known: Sequence[str]) -> dict[str, int]:
 
 
 def find_columns(header: Sequence[str], known: Sequence[str]) -> dict[str, int]:
-    """Return the indices of the known columns, whatever the case of their names."""
+    """Return the indices of the known columns, whatever the case of their names.
+
+    Parameters
+    ----------
+    header
+        Cells of the first line.
+    known
+        Names of columns that a format reads.
+
+    Returns
+    -------
+    dict[str, int]
+        Index by name in the format's spelling; of equal names the first.
+    """
     names = {name.casefold(): name for name in known}
     found: dict[str, int] = {}
     for i, cell in enumerate(header):
@@ -101,7 +127,15 @@ def separator_in(file: Path) -> str:
 
 
 def cells(line: str, separator: str) -> list[str]:
-    """Return the cells of a header line; empty where it is no CSV."""
+    """Return the cells of a header line; empty where it is no CSV.
+
+    Parameters
+    ----------
+    line
+        The first line of a file that may be anything.
+    separator
+        Comma, semicolon or tab.
+    """
     try:
         return next(parse_csv(line, separator), (1, []))[1]
     except ReadError:

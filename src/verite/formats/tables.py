@@ -22,7 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, ErrorCollector, ReadError, did_you_mean, excerpt, is_listing, spell_option
-from verite.formats.annotators import annotators_of_columns, choose_annotator, with_annotators
+from verite.formats.annotators import (
+    annotators_of_columns,
+    choose_annotator,
+    complete_annotator,
+    with_annotators,
+)
 from verite.formats.format import HALF_PAIR, Options, check_name, check_names
 from verite.formats.polygons import check_mask_size, check_ring, parse_runs
 from verite.formats.rows import build, name_class_numbers, size_images
@@ -37,6 +42,7 @@ from verite.model.polygons import Polygons, RLEMasks
 from verite.model.sequences import Sequences
 
 Columns = Mapping[str, Any]
+TableColumns = dict[str, Any]  # the same, to be renamed: arrays, or lists of cells
 
 # The first three are those of messages.
 IMAGE = ("image_id", "image", "file_name", "filename", "image_name", "image_path")
@@ -138,12 +144,17 @@ def numbers_of(box: Any) -> Any:
     return [float(number) for number in found.groups()] if found else box
 
 
-def name_image_sizes(columns: dict[str, Any]) -> tuple[str, ...]:
+def name_image_sizes(columns: TableColumns) -> tuple[str, ...]:
     """Rename `width` and `height` beside corners to the image's size, if every box fits into them and none is as large.
 
-    TensorFlow's tables are written so. Returns a note if the columns were renamed.
+    TensorFlow's tables are written so. Beside a column of four numbers (the global wheat data) they are the image's
+    size, too, if no other column is a side of the box. Returns a note if the columns were renamed.
     """
     layout, sides = box_columns(columns) or ("", ())
+    others = [side for side in (*BOX_SIDES, *SIZE) if side in columns and side not in ("width", "height")]
+    if BOX in columns and {"width", "height"} <= columns.keys() and not others:
+        columns["image_width"], columns["image_height"] = columns.pop("width"), columns.pop("height")
+        return ("width and height taken as the image's, beside boxes in a column of their own",)
     if layout != "xyxy" or not {"width", "height"} <= columns.keys() or any(side in columns for side in SIZE):
         return ()
     try:
@@ -276,11 +287,12 @@ def read_columns(
     columns, notes = rename(name, given, options)
     table = ColumnRows(name, columns, options, rows)
     if options.annotator is not None and options.side != "pred":
-        column = options.annotator.partition("=")[0]
+        option = complete_annotator(options.annotator, columns)
+        column = option.partition("=")[0]
         if column not in columns:
             near = did_you_mean(column, columns)
             raise BadParameter(f"annotator: expected a column ({list_names(columns)}), found {column!r}{near}")
-        column, who = choose_annotator(options.annotator, columns[column])
+        column, who = choose_annotator(option, columns[column])
         table = table.take(np.flatnonzero([str(one) == who for one in columns[column]]))
         columns = table.columns
     errors = errors or ErrorCollector()
@@ -307,7 +319,7 @@ class WrongRows(Exception):  # noqa: N818 - never leaves this module
         self.rows, self.faults = list(faults), list(faults.values())
 
 
-def rename(name: str, given: Columns, options: Options) -> tuple[dict[str, Any], tuple[str, ...]]:
+def rename(name: str, given: Columns, options: Options) -> tuple[TableColumns, tuple[str, ...]]:
     """Rename columns as the option `columns` says; returns the columns and notes.
 
     On the command line the option holds for both sides, so a side that has the usual name already keeps it. Names of
@@ -343,7 +355,7 @@ def list_names(names: Columns | Sequence[str]) -> str:
 class ColumnRows:
     """The columns of a table; each accessor validates its column and raises `WrongRows` for invalid cells."""
 
-    def __init__(self, name: str, columns: dict[str, Any], options: Options, rows: Sequence[int] | None) -> None:
+    def __init__(self, name: str, columns: TableColumns, options: Options, rows: Sequence[int] | None) -> None:
         # An array of several dimensions is a column of cells that are arrays.
         columns = {key: list(c) if getattr(c, "ndim", 1) > 1 else c for key, c in columns.items()}
         self.name, self.columns, self.options = name, columns, options
@@ -442,12 +454,17 @@ class ColumnRows:
 
     def complaint(self, expected: str, names: Sequence[str]) -> ReadError:
         """Return the error for a missing column, with the most similar name and how to map it."""
+        if names == IMAGE and {"class", "name"} <= self.columns.keys():
+            remedy = "YOLOv5's tables of one image have its classes in name; add a column image before joining them"
+            return ReadError(self.name, expected=expected, found=list_names(self.columns), remedy=remedy)
         others = [key for key in self.columns if key not in KNOWN]
         near = ((key, said) for key in names if (said := did_you_mean(key, others)))
         ours, said = next(near, (names[0], ""))
         theirs = said.removeprefix("; did you mean ").strip("'?") or "…"
         mapping = {ours: theirs} if self.options.side is None else f"{ours}={theirs}"
         remedy = f"{said}; name it with {self.options.spell('columns', mapping)}".removeprefix("; ")
+        if names == LABEL:
+            remedy += f", or the class of all objects with {self.options.spell('class_name', 'NAME')}"
         return ReadError(self.name, expected=expected, found=list_names(self.columns), remedy=remedy)
 
     def place(self, row: int) -> str:
@@ -631,7 +648,8 @@ class ColumnRows:
             return options.class_name
         if options.like is not None and len(options.like.labels) == 1:
             return options.like.labels.name(0)
-        if any(str(key).casefold() == TARGET for key in self.columns):
+        others = {str(key).casefold() for key in self.columns if key not in KNOWN}
+        if TARGET in others or not others:  # no column may hold a class under another name
             return ONE_CLASS
         self.need(LABEL)
         raise AssertionError("no column of classes")

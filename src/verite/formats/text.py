@@ -115,7 +115,17 @@ def check_centres(rows: Rows) -> None:
 
 
 def add_file(rows: Rows, file: Path, place: int) -> None:
-    """Add the objects of one image; `place` is the index of the confidence among the numbers of a line."""
+    """Add the objects of one image; `place` is the index of the confidence among the numbers of a line.
+
+    Parameters
+    ----------
+    rows
+        Collects images and objects.
+    file
+        Lines of class and numbers, as Object-Detection-Metrics writes them.
+    place
+        Index of the confidence among the numbers of a line.
+    """
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
@@ -155,8 +165,16 @@ def write(annotations: Annotations, path: Path) -> None:
     need_pixels(annotations, path)
     names = annotations.labels.all_names
     check_words(path, names)
+    boxes = annotations.regions.sizes.tolist()
+    if reason := reason_for_fractions(boxes):
+        raise ReadError(
+            path,
+            expected="boxes in pixels",
+            found=f"numbers that would be read as fractions of the image, because {reason}",
+            remedy="multiply them by the size of their image, or write YOLO",
+        )
     lines: list[list[str]] = [[] for _ in range(len(annotations.images))]
-    for row, box in enumerate(annotations.regions.sizes.tolist()):
+    for row, box in enumerate(boxes):
         words = [names[annotations.label[row]], *(repr(v) for v in box)]
         if annotations.confidence is not None:
             words.insert(1, repr(float(annotations.confidence[row])))

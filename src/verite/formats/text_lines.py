@@ -43,7 +43,22 @@ def to_number(word: str, where: str, expected: str = "a number") -> float:
 
 
 def to_numbers(words: Sequence[str], where: str, expected: str = "a number") -> list[float]:
-    """Parse the numbers of a line."""
+    """Parse the numbers of a line.
+
+    Parameters
+    ----------
+    words
+        Words of a line.
+    where
+        File and line, for messages.
+    expected
+        What each number is, for messages.
+
+    Returns
+    -------
+    list[float]
+        Floats. `1_000`, which Python would read as 1000, is refused.
+    """
     try:
         if not any("_" in word for word in words):
             return list(map(float, words))
@@ -59,7 +74,15 @@ STRAY, BEYOND = 0.05, 2.0  # share of the fractions that may lie outside 0..1, a
 
 
 def is_relative(words: Sequence[str], *, is_named: bool = False) -> bool:
-    """Tell whether a line is a class number (`is_named`: any class) and fractions of the image."""
+    """Tell whether a line is a class number (`is_named`: any class) and fractions of the image.
+
+    Parameters
+    ----------
+    words
+        Words of a line, of which four or more follow the class.
+    is_named
+        The class may be a name, too.
+    """
     if len(words) < 5 or not (is_named or words[0].isdecimal()):
         return False
     return all(is_number(word) and is_fraction(float(word)) for word in words[1:])

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from verite.errors import UNLABELLED, ReadError, excerpt
+from verite.files import JsonObject
 from verite.formats.format import FRAMES, Format, Options, PathProbe, check_ends
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, decode_bytes, write_json
 from verite.formats.polygons import bounds_of_rings, check_ring
@@ -110,7 +111,7 @@ def table_regions(path: Path, rows: Rows) -> Iterable[Placed]:
                 yield where, line["filename"], Region(shape, attributes)
 
 
-def parse_cell(text: str, where: str, column: str) -> dict[str, Any]:
+def parse_cell(text: str, where: str, column: str) -> JsonObject:
     """JSON in a cell."""
     try:
         found = decode_bytes(Path(where), (text or "{}").encode("utf-8", "replace"), nan_in=ANYWHERE)
@@ -141,14 +142,22 @@ def class_attribute(path: Path, regions: list[Region]) -> str:
 
 
 def class_of(region: Region, attribute: str) -> str:
-    """A text; of checkboxes, those that are ticked."""
+    """A text; of checkboxes, those that are ticked.
+
+    Parameters
+    ----------
+    region
+        The region, with its attributes.
+    attribute
+        The attribute that holds the class.
+    """
     value = region.region_attributes.get(attribute, "")
     if isinstance(value, dict):
         return " ".join(key for key, is_ticked in value.items() if is_ticked is True)
     return value.strip() if isinstance(value, str) else str(value)
 
 
-def numbers_of(shape: dict[str, Any], keys: tuple[str, ...], where: str) -> list[float]:
+def numbers_of(shape: JsonObject, keys: tuple[str, ...], where: str) -> list[float]:
     for key in keys:
         if not is_plain_number(shape.get(key)):
             found = "none" if key not in shape else excerpt(str(shape[key]))
@@ -156,12 +165,12 @@ def numbers_of(shape: dict[str, Any], keys: tuple[str, ...], where: str) -> list
     return [float(shape[key]) for key in keys]
 
 
-def rect_ring(shape: dict[str, Any], where: str) -> list[float]:
+def rect_ring(shape: JsonObject, where: str) -> list[float]:
     x, y, width, height = numbers_of(shape, ("x", "y", "width", "height"), where)
     return [x, y, x + width, y, x + width, y + height, x, y + height]
 
 
-def polygon_ring(shape: dict[str, Any], where: str) -> list[float]:
+def polygon_ring(shape: JsonObject, where: str) -> list[float]:
     sides = [shape.get(f"all_points_{side}") for side in "xy"]
     if not all(isinstance(side, list) for side in sides) or len(sides[0]) != len(sides[1]):  # type: ignore[arg-type]
         expected = "lists all_points_x and all_points_y of one length"
@@ -174,19 +183,40 @@ def polygon_ring(shape: dict[str, Any], where: str) -> list[float]:
     return list(check_ring(where, [float(v) for v in points]))
 
 
-def circle_ring(shape: dict[str, Any], where: str) -> list[float]:
+def circle_ring(shape: JsonObject, where: str) -> list[float]:
     x, y, radius = numbers_of(shape, ("cx", "cy", "r"), where)
     return round_ring(x, y, radius, radius, 0.0, where)
 
 
-def ellipse_ring(shape: dict[str, Any], where: str) -> list[float]:
+def ellipse_ring(shape: JsonObject, where: str) -> list[float]:
     x, y, first, second = numbers_of(shape, ("cx", "cy", "rx", "ry"), where)
     angle = numbers_of(shape, ("theta",), where)[0] if "theta" in shape else 0.0
     return round_ring(x, y, first, second, angle, where)
 
 
 def round_ring(x: float, y: float, first: float, second: float, angle: float, where: str) -> list[float]:
-    """An ellipse of these half axes, turned by an angle, as a polygon."""
+    """An ellipse of these half axes, turned by an angle, as a polygon.
+
+    Parameters
+    ----------
+    x
+        Centre.
+    y
+        Centre.
+    first
+        Half axis along x before the turn.
+    second
+        Half axis along y before the turn.
+    angle
+        In radians.
+    where
+        The region, for messages.
+
+    Returns
+    -------
+    list[float]
+        Coordinates x1, y1, x2, y2, … of a polygon of `CORNERS` corners.
+    """
     cos, sin = math.cos(angle), math.sin(angle)
     turns = [2 * math.pi * k / CORNERS for k in range(CORNERS)]
     around = [(first * math.cos(turn), second * math.sin(turn)) for turn in turns]
@@ -203,7 +233,7 @@ def write(annotations: Annotations, path: Path) -> None:
     check_order(annotations, path)
     check_ends(path, annotations.labels.all_names, "class names")
     images = annotations.images
-    regions: list[list[dict[str, Any]]] = [[] for _ in range(len(images))]
+    regions: list[list[JsonObject]] = [[] for _ in range(len(images))]
     for row, image in enumerate(annotations.image.tolist()):
         name = annotations.labels.name(int(annotations.label[row]))
         regions[image].append({"shape_attributes": shape_of(annotations, row), "region_attributes": {ATTRIBUTE: name}})
@@ -222,8 +252,21 @@ def write(annotations: Annotations, path: Path) -> None:
     write_json(path, document)
 
 
-def shape_of(annotations: Annotations, row: int) -> dict[str, Any]:
-    """A polygon of one ring, or the box."""
+def shape_of(annotations: Annotations, row: int) -> JsonObject:
+    """A polygon of one ring, or the box.
+
+    Parameters
+    ----------
+    annotations
+        What is written.
+    row
+        The object.
+
+    Returns
+    -------
+    JsonObject
+        The `shape_attributes` of a region. Polygons of several rings, which VIA cannot hold, become their box.
+    """
     regions = annotations.regions
     rings = regions.polygons[row] if regions.kinds[row] == POLYGON and regions.polygons is not None else []
     if len(rings) == 1:

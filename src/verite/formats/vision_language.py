@@ -256,7 +256,15 @@ def load_text(file: Path) -> Any:
 
 
 def load_json(text: str, where: str) -> Any:
-    """Return the values of a JSON text, or raise `ReadError`."""
+    """Return the values of a JSON text, or raise `ReadError`.
+
+    Parameters
+    ----------
+    text
+        What a model answered.
+    where
+        The record, for messages.
+    """
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -346,7 +354,17 @@ def parse_tokens(text: str) -> Iterator[Found]:
 
 
 def check_numbers(box: Any, where: str, kind: str) -> tuple[float, ...]:
-    """Return four finite numbers, or raise `ReadError`."""
+    """Return four finite numbers, or raise `ReadError`.
+
+    Parameters
+    ----------
+    box
+        A value that should be a list of four numbers.
+    where
+        The record, for messages.
+    kind
+        The key, such as `bbox_2d`.
+    """
     numbers = box if isinstance(box, list) else []
     if len(numbers) != 4 or not all(
         isinstance(n, (int, float)) and not isinstance(n, bool) and abs(n) < 1e9 for n in numbers
@@ -356,7 +374,15 @@ def check_numbers(box: Any, where: str, kind: str) -> tuple[float, ...]:
 
 
 def check_label(label: Any, where: str) -> str:
-    """Return the name of a class; boxes without one are objects."""
+    """Return the name of a class; boxes without one are objects.
+
+    Parameters
+    ----------
+    label
+        The value beside the box; numbers are taken as text.
+    where
+        The record, for messages.
+    """
     if not isinstance(label, (str, int)) or isinstance(label, bool):
         raise ReadError(where, expected="a label", found=excerpt(label))
     return str(label).strip() or "object"

@@ -110,7 +110,17 @@ def size_of(root: Element) -> tuple[int, int]:
 
 
 def add_object(rows: Rows, image: str, item: Element) -> None:
-    """Add one <object>: class, corners, flags, and the confidence that some tools write."""
+    """Add one <object>: class, corners, flags, and the confidence that some tools write.
+
+    Parameters
+    ----------
+    rows
+        Collects images and objects.
+    image
+        Name of the image.
+    item
+        The <object> element.
+    """
     corners = item.need("bndbox")
     box = [corners.number(side) for side in ("xmin", "ymin", "xmax", "ymax")]
     confidence = item.number("confidence") if item.find("confidence") is not None else None
@@ -137,7 +147,20 @@ def write(annotations: Annotations, path: Path) -> None:
 
 
 def image_text(annotations: Annotations, i: int) -> str:
-    """Return the XML of an image up to its objects."""
+    """Return the XML of an image up to its objects.
+
+    Parameters
+    ----------
+    annotations
+        What is written.
+    i
+        Position of the image.
+
+    Returns
+    -------
+    str
+        Without </annotation>; a size of 0 is left out.
+    """
     images = annotations.images
     lines = ["<annotation>", f"  <filename>{escape(images.name(i))}</filename>"]
     if images.widths[i]:

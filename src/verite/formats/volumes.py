@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
 from io import BytesIO
@@ -68,21 +69,14 @@ def list_cases(folder: Any) -> dict[str, Path]:
         return {}
     found: dict[str, Path] = {}
     for path in likely:
-        name = strip_ending(str(path.relative_to(place)))
+        # Name of a case: its path without the suffix of a volume.
+        name = str(path.relative_to(place))
+        ending = next((end for end in (".nii.gz", ".nii", ".npy", *TIFF) if name.lower().endswith(end)), "")
+        name = name[: len(name) - len(ending)]
         if name in found:
             raise ReadError(path, expected="one file of each case", found=f"{found[name].name} and {path.name}")
         found[name] = path
     return found
-
-
-def strip_ending(name: str) -> str:
-    """Return the name of a case: its path without the suffix of a volume.
-
-    >>> strip_ending("liver/case_01.nii.gz")
-    'liver/case_01'
-    """
-    ending = next((end for end in (".nii.gz", ".nii", ".npy", *TIFF) if name.lower().endswith(end)), "")
-    return name[: len(name) - len(ending)]
 
 
 def pair_cases(truth: Any, pred: Any) -> dict[str, tuple[Any, Any]]:
@@ -174,7 +168,7 @@ def read_objects(source: Any, options: Options) -> Annotations:
     from verite.formats.mask_images import from_arrays
 
     path = source if isinstance(source, (str, PathLike)) else ""
-    cases: dict[str, Any] = (list_cases(source) if path else {}) or {"volume": source}
+    cases: Mapping[str, Any] = (list_cases(source) if path else {}) or {"volume": source}
     pages: dict[str, NDArray[Any]] = {}
     grids: dict[str, tuple[tuple[int, ...], Any]] = {}
     known = {} if options.like is None else options.like.source.volumes

@@ -91,7 +91,16 @@ def read_faces(rows: Rows, file: Path) -> None:
             )
         for place, line in lines[at : at + count]:
             with rows.errors:
-                add_face(rows, f"{file}:{place}", image, line)
+                where = f"{file}:{place}"
+                numbers = to_numbers(line.split(), where)
+                if len(numbers) not in (TRUTH, PRED):
+                    expected = f"{TRUTH} numbers per face, {PRED} of a prediction"
+                    raise ReadError(where, expected=expected, found=f"{len(numbers)} ({excerpt(line)})")
+                if len(numbers) == PRED:
+                    rows.add(where, image, LABEL, numbers[:4], numbers[4])
+                else:
+                    flags = [flag for flag, at in (("ignore", INVALID), ("occluded", OCCLUDED)) if numbers[at] > 0]
+                    rows.add(where, image, LABEL, numbers[:4], flags=flags)
         at += count
 
 
@@ -112,18 +121,6 @@ def read_mat_faces(path: Path, mat: Path, options: Options) -> Annotations:
             for box, is_odd in zip(own.tolist(), odd.ravel().tolist(), strict=True):
                 rows.add(str(mat), image, LABEL, box, flags=["ignore"] if is_odd else [])
     return rows.annotations("wider", layout="xywh")
-
-
-def add_face(rows: Rows, where: str, image: str, line: str) -> None:
-    numbers = to_numbers(line.split(), where)
-    if len(numbers) not in (TRUTH, PRED):
-        expected = f"{TRUTH} numbers per face, {PRED} of a prediction"
-        raise ReadError(where, expected=expected, found=f"{len(numbers)} ({excerpt(line)})")
-    if len(numbers) == PRED:
-        rows.add(where, image, LABEL, numbers[:4], numbers[4])
-        return
-    flags = [flag for flag, at in (("ignore", INVALID), ("occluded", OCCLUDED)) if numbers[at] > 0]
-    rows.add(where, image, LABEL, numbers[:4], flags=flags)
 
 
 FORMAT = Format(

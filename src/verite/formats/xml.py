@@ -69,7 +69,17 @@ class Element:
 
 
 def to_whole(value: float, expected: str, where: str) -> int:
-    """A whole number such as an image side."""
+    """A whole number such as an image side.
+
+    Parameters
+    ----------
+    value
+        A number, which XML may write as 640.0.
+    expected
+        What it is, for the message.
+    where
+        The element, for the message.
+    """
     if value != value or value in (float("inf"), float("-inf")) or value != int(value):
         raise ReadError(where, expected=expected, found=str(value))
     return int(value)
@@ -156,7 +166,17 @@ NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def check_writable(path: Path, what: str, names: Iterable[str]) -> None:
-    """XML cannot hold control characters, its readers take \\r for \\n and strip blanks from the ends of texts."""
+    """XML cannot hold control characters, its readers take \\r for \\n and strip blanks from the ends of texts.
+
+    Parameters
+    ----------
+    path
+        The file to be written.
+    what
+        What the names are, for the message.
+    names
+        Names to check before anything is written.
+    """
     for name in names:
         if NO_XML.search(name) or name != name.strip():
             raise ReadError(path, expected=f"{what} that XML can hold", found=excerpt(name), remedy="rename it")

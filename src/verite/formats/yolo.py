@@ -63,7 +63,20 @@ def shape_from_lines(lines: Sequence[Sequence[str]]) -> Shape | None:
 
 
 def shape_from_truth(lines: Sequence[Sequence[str]], options: Options) -> Shape | None:
-    """Return as many keypoints as the ground truth has, if the lines are long enough for them."""
+    """Return as many keypoints as the ground truth has, if the lines are long enough for them.
+
+    Parameters
+    ----------
+    lines
+        Words of each line.
+    options
+        Options of the call, with the ground truth in `like`.
+
+    Returns
+    -------
+    Shape | None
+        Number of keypoints, and numbers per keypoint (2, or 3 with visibility); None if they do not fit.
+    """
     truth = options.like.regions.keypoints if options.like is not None else None
     if truth is None or not lines:
         return None
@@ -75,6 +88,20 @@ def find_shape(files: Iterable[Path], lines: Sequence[Sequence[str]], options: O
     """Return number and length of the keypoints; None where lines are boxes or polygons.
 
     Sources in this order: data.yaml, the ground truth, the lines themselves.
+
+    Parameters
+    ----------
+    files
+        data.yaml files beside the labels.
+    lines
+        Words of each line.
+    options
+        Options of the call; `names` may be a data.yaml.
+
+    Returns
+    -------
+    Shape | None
+        Number of keypoints, and numbers per keypoint.
     """
     named = [options.names] if isinstance(options.names, Path) else []
     return shape_from_yaml([*named, *files]) or shape_from_truth(lines, options) or shape_from_lines(lines)
@@ -156,7 +183,19 @@ def first_lines(files: Sequence[Path]) -> list[list[str]]:
 
 
 def add_file(rows: Rows, file: Path, layout: str, shape: Shape | None) -> None:
-    """Add the objects of one image."""
+    """Add the objects of one image.
+
+    Parameters
+    ----------
+    rows
+        Collects images and objects.
+    file
+        One text file per image. A line at fault is recorded, and the next one read.
+    layout
+        Layout of the boxes, such as `cxcywh`.
+    shape
+        Number and length of keypoints; None for none.
+    """
     rows.add_image(file, file.stem)
     for number, line in enumerate(read_lines(file), start=1):
         if line.strip():
@@ -185,7 +224,7 @@ def names_files(path: Path) -> list[Path]:
     folder = path if path.is_dir() else path.parent
     above = [folder.parent, folder.parent.parent] if folder.parent.name == "labels" else [folder.parent]
     beside = [place / name for place in (folder, *label_folders(folder)) for name in NAMES_FILES]
-    # Above, a YAML file without names belongs to somebody else.
+    # Above, a YAML file without names belongs to another tool.
     return beside + [place / name for place in above for name in NAMES_FILES if has_names(place / name)]
 
 
@@ -272,7 +311,15 @@ def write(annotations: Annotations, path: Path) -> None:
 
 
 def class_numbers(annotations: Annotations, path: Path) -> list[int]:
-    """Return the number of each class: counted from 0 where classes have names, else their ids."""
+    """Return the number of each class: counted from 0 where classes have names, else their ids.
+
+    Parameters
+    ----------
+    annotations
+        What is written.
+    path
+        Where, for the message.
+    """
     labels = annotations.labels
     if labels.names is not None or labels.ids is None:
         return list(range(len(labels)))
@@ -282,7 +329,20 @@ def class_numbers(annotations: Annotations, path: Path) -> list[int]:
 
 
 def outline(regions: Regions, row: int) -> list[float]:
-    """Return the coordinates of a polygon of one ring; empty for masks and several rings, which YOLO cannot hold."""
+    """Return the coordinates of a polygon of one ring; empty for masks and several rings, which YOLO cannot hold.
+
+    Parameters
+    ----------
+    regions
+        Boxes, polygons and masks.
+    row
+        The object.
+
+    Returns
+    -------
+    list[float]
+        x1, y1, x2, y2, …
+    """
     if regions.kinds[row] != POLYGON or regions.polygons is None or len(regions.polygons[row]) != 1:
         return []
     return [float(v) for v in regions.polygons[row][0].ravel()]

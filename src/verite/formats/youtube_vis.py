@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,7 +18,7 @@ from verite.errors import ReadError, excerpt
 from verite.formats.format import Format, Options, PathProbe
 from verite.formats.json_documents import decode
 from verite.formats.polygons import bounds_of_rings, bounds_of_runs, check_mask_size, check_ring, parse_runs
-from verite.formats.rows import Rows
+from verite.formats.rows import Outline, Rows
 from verite.model.annotations import Annotations
 from verite.model.sequences import Sequences
 
@@ -143,7 +142,15 @@ def check_videos(path: Path, videos: list[Video]) -> dict[int | str, Video]:
 
 
 def check_categories(path: Path, categories: list[VisCategory]) -> dict[int, str]:
-    """Return the names of the classes by id, each once."""
+    """Return the names of the classes by id, each once.
+
+    Parameters
+    ----------
+    path
+        The file, for messages.
+    categories
+        Classes as the document lists them.
+    """
     found: dict[int, str] = {}
     for i, one in enumerate(categories):
         if one.id in found or one.name in found.values():
@@ -153,7 +160,22 @@ def check_categories(path: Path, categories: list[VisCategory]) -> dict[int, str
 
 
 def add_frames(rows: Rows, path: Path, videos: dict[int | str, Video]) -> dict[int | str, list[str]]:
-    """Add the frames of all videos as images, and return their names by video."""
+    """Add the frames of all videos as images, and return their names by video.
+
+    Parameters
+    ----------
+    rows
+        Collects images and objects.
+    path
+        The file, for messages.
+    videos
+        Videos by id.
+
+    Returns
+    -------
+    dict[int | str, list[str]]
+        Names of the frames in order, by id of the video: objects refer to them by position.
+    """
     frames = {}
     for video in videos.values():
         frames[video.id] = [name.replace("\\", "/") for name in video.file_names]
@@ -194,7 +216,7 @@ def add_track(
         if shape is None and box is None:
             continue
         place = f"{where}.{'bboxes' if shape is None else 'segmentations'}[{frame}]"
-        outline: dict[str, Any] = {}
+        outline: Outline = {}
         if isinstance(shape, TrackMask):
             height, width = shape.size
             check_mask_size(place, height, width)

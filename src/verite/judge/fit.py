@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import permutations
 from math import isnan, nan, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,9 @@ from verite.judge.votes import EQUAL, UNSURE, Vote
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 from verite.statistics.intervals import student_quantile
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -111,7 +114,7 @@ class JudgeSummary:
     excluded: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JudgeFit(Display):
     """What people think, and which metrics agree with them.
 
@@ -148,7 +151,7 @@ class JudgeFit(Display):
     chance: float = 0.5
 
     @property
-    def fitted(self) -> dict[str, Any]:
+    def fitted(self) -> JsonObject:
         """The fitted metric and scene score as in the JSON document."""
         found = asdict(self.metric) if self.metric is not None else {}
         return found | ({"scene_score": asdict(self.scene_score)} if self.scene_score is not None else {})
@@ -392,7 +395,20 @@ class DecidedVotes:
         return found
 
     def hits(self, penalties: Floats, rows: Ints | slice = ALL) -> Floats:
-        """Return for each vote 1 where the chosen result has the lowest penalty, shared where several have it."""
+        """Return for each vote 1 where the chosen result has the lowest penalty, shared where several have it.
+
+        Parameters
+        ----------
+        penalties
+            Penalty of each result by a metric, [trial, result]; NaN where the metric is not defined.
+        rows
+            Votes to look at.
+
+        Returns
+        -------
+        Floats
+            1, 0, or 1/k where k results share the lowest penalty; the mean is the agreement with people.
+        """
         values, chosen = penalties[self.pair[rows]], self.chosen[rows]
         best = values <= np.nanmin(values, axis=1, keepdims=True) + 1e-12
         found: Floats = best[np.arange(len(chosen)), chosen] / best.sum(axis=1)
@@ -691,7 +707,9 @@ def fit_scene_score(decided: DecidedVotes, shares: Mapping[str, Share], draws: i
     if decided.grid is None:
         bounded = [name for name in shares if metric(name).bounds == (0, 1)]
         best = max(bounded, key=lambda name: shares[name].agreement, default=None)
-        return SceneScoreFit(best, why="alpha and threshold need comparisons of whole scenes (judge make --scenes)")
+        return SceneScoreFit(
+            best, why="alpha and threshold need comparisons of whole scenes (verite judge make --scenes)"
+        )
     grid, settings = decided.grid, settings_of_grid()
     rows, _ = decided.comparisons
     differences = np.stack([decided.difference(grid.at(cell, alpha)) for cell, alpha in settings], axis=1)

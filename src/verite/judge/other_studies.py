@@ -22,7 +22,7 @@ from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ChoiceStudy(Display):
     """Choices of a study without boxes.
 
@@ -84,7 +84,20 @@ class ChoiceStudy(Display):
 
 
 def share_table(shares: dict[str, Share], title: str) -> Table:
-    """Return shares as a table, the highest first."""
+    """Return shares as a table, the highest first.
+
+    Parameters
+    ----------
+    shares
+        By kind of error: how often its result was chosen where it was offered.
+    title
+        Heading of the first column.
+
+    Returns
+    -------
+    Table
+        Agreement with its confidence interval, and the number of votes it rests on.
+    """
     order = sorted(shares, key=lambda kind: -shares[kind].agreement)
     heads = {"agreement": "chosen", "low": "low", "high": "high", "votes": "offered"}
     columns = {head: [getattr(shares[kind], key) for kind in order] for key, head in heads.items()}

@@ -11,15 +11,18 @@ from html import escape
 from importlib.resources import files
 from io import BytesIO
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.errors import DataError
+from verite.errors import DataError, ReadError
 from verite.files import find_path
 from verite.formats.sizes import image_files_in, open_image
 from verite.judge.plan import Plan, Trial, silhouette_of
 from verite.model.images import stem
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 CONTEXT = 0.6  # of the object's longer side, shown around all boxes
 LONG_SIDE, QUALITY = 420, 72  # of an embedded crop
@@ -57,6 +60,9 @@ def crop_as_data(path: Any, window: tuple[float, float, float, float], size: tup
     across, down = image.width / size[0], image.height / size[1]
     x, y, width, height = window
     piece = image.crop((round(x * across), round(y * down), round((x + width) * across), round((y + height) * down)))
+    if not piece.width or not piece.height:
+        expected = f"an image of about {size[0]:.0f} x {size[1]:.0f} pixels, as the ground truth states"
+        raise ReadError(path, expected=expected, found=f"{image.width} x {image.height}")
     piece.thumbnail((LONG_SIDE, LONG_SIDE))
     written = BytesIO()
     piece.save(written, "JPEG", quality=QUALITY)
@@ -91,7 +97,7 @@ def make_page(plan: Plan, images: str | PathLike[str] | None, *, serve: bool = F
     trials = []
     for trial in plan.trials:
         window = window_of(trial)
-        entry: dict[str, Any] = {"id": trial.id, "class": trial.label, "names": trial.names, "boxes": trial.boxes,
+        entry: JsonObject = {"id": trial.id, "class": trial.label, "names": trial.names, "boxes": trial.boxes,
                                  "window": window}  # fmt: skip
         if trial.scenes:
             entry["scenes"] = [[[label, *box] for label, box in scene] for scene in trial.scenes]

@@ -13,18 +13,21 @@ from functools import cached_property
 from hashlib import blake2b
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import BadParameter, DataError, ReadError, excerpt
+from verite.errors import BadParameter, DataError, ReadError, excerpt, give_sizes
 from verite.files import find_path
 from verite.metrics.catalogue import every_metric
 from verite.model.annotations import Annotations
 from verite.pairs import Pairs
 from verite.studies.alterations import alter
 from verite.studies.truths import truths_of
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 Floats = NDArray[np.float64]
 Box = tuple[float, float, float, float]
@@ -97,7 +100,7 @@ class Trial:
         """Names of all results, from left to right."""
         return [self.left, self.right, *self.more]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the trial for plan.json, in which the class is called `class`; scenes only where there are some."""
         found = asdict(self)
         if not self.scenes:
@@ -131,7 +134,7 @@ class Plan:
         """The trials by id."""
         return {trial.id: trial for trial in self.trials}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the document of plan.json."""
         return {"plan": self.id, "pairs": [t.to_dict() for t in self.trials], "seed": self.seed, "version": VERSION}
 
@@ -236,7 +239,7 @@ def find_candidates(truth: Annotations, preds: Mapping[str, Annotations]) -> lis
         if len(chosen) == len(preds) and len(set(chosen)) > 1:
             width, height = float(images.widths[image]), float(images.heights[image])
             if width <= 0 or height <= 0:
-                raise DataError(f"judge: expected the size of every image, found none for {name!r}; give --images")
+                raise DataError(f"judge: expected the size of every image, found none for {name!r}; {give_sizes()}")
             label = truth.labels.name(int(truth.label[row]))
             found.append(
                 Candidate(name, label, f"{name}#{row}", as_box(box), (width, height), tuple(preds), tuple(chosen))
@@ -369,7 +372,21 @@ def move_away(box: Box) -> Box:
 
 
 def trial_of(id: str, candidate: Candidate, order: NDArray[np.integer], kind: str, answer: str = "") -> Trial:
-    """Return a trial with the results in this order."""
+    """Return a trial with the results in this order.
+
+    Parameters
+    ----------
+    id
+        Name of the trial in plan and votes.
+    candidate
+        A ground-truth object with the boxes of several detectors.
+    order
+        Positions of the detectors as they are shown; repeats show them on other sides.
+    kind
+        `pair`, `repeat` (is a judge consistent?) or `catch` (is a judge attentive?).
+    answer
+        The right answer of a catch trial, empty otherwise.
+    """
     names = [candidate.names[i] for i in order]
     boxes = [candidate.boxes[i] for i in order]
     return Trial(id, candidate.image, candidate.label, names[0], names[1], kind, candidate.object, candidate.truth,
@@ -383,7 +400,20 @@ def silhouette_of(name: str) -> NDArray[np.bool_]:
 
 
 def save_plan(plan: Plan, folder: Path) -> Path:
-    """Write plan.json."""
+    """Write plan.json.
+
+    Parameters
+    ----------
+    plan
+        The plan; votes are read against it later.
+    folder
+        Folder of the study.
+
+    Returns
+    -------
+    Path
+        Path of the file.
+    """
     from verite.files import write_atomically
 
     path = folder / "plan.json"

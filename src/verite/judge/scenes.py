@@ -71,7 +71,20 @@ def find_scenes(truth: Annotations, preds: Mapping[str, Annotations], confidence
 
 
 def without(side: Annotations, dropped: NDArray[np.bool_]) -> dict[str, tuple[tuple[str, Box], ...]]:
-    """Return class and box of the other objects, by name of the image."""
+    """Return class and box of the other objects, by name of the image.
+
+    Parameters
+    ----------
+    side
+        Ground truth or predictions.
+    dropped
+        Objects that the trial is about, and that are not drawn as context.
+
+    Returns
+    -------
+    dict[str, tuple[tuple[str, Box], ...]]
+        Boxes as corners in pixels, rounded to thousandths.
+    """
     found: dict[str, list[tuple[str, Box]]] = {}
     for row in np.flatnonzero(~dropped).tolist():
         x1, y1, x2, y2 = (round(float(v), 3) for v in side.regions.boxes[row])

@@ -20,15 +20,6 @@ LARGEST = 5_000_000  # bytes of votes
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
-def safe_name(text: str) -> str:
-    """Return a name for a file: letters, digits, _ and -.
-
-    >>> safe_name("../etc/passwd"), safe_name("Zoë B."), safe_name("")
-    ('etc-passwd', 'Zoë-B', 'anonymous')
-    """
-    return re.sub(r"[^\w-]+", "-", text).strip("-")[:40] or "anonymous"
-
-
 def make_server(plan: Plan, page: str, folder: Path, *, host: str = "127.0.0.1", port: int = 0) -> ThreadingHTTPServer:
     """Return a server of the page; `serve_forever` runs it.
 
@@ -81,7 +72,8 @@ def make_server(plan: Plan, page: str, folder: Path, *, host: str = "127.0.0.1",
             elif not length.isdecimal() or int(length) > LARGEST:
                 self.answer(413, b"too long\n")
             else:
-                name = safe_name(unquote(self.headers.get("X-Judge", "")))
+                # A name for a file: letters, digits, _ and -.
+                name = re.sub(r"[^\w-]+", "-", unquote(self.headers.get("X-Judge", ""))).strip("-")[:40] or "anonymous"
                 path = folder / f"votes-{name}.csv"
                 unchecked = folder / f".unchecked-{name}.csv"
                 unchecked.write_bytes(self.rfile.read(int(length)))

@@ -46,15 +46,6 @@ class Vote:
         return self.choice not in (EQUAL, UNSURE)
 
 
-def judge_name(path: Path) -> str:
-    """Return the judge's name from votes-NAME.csv.
-
-    >>> judge_name(Path("study/votes-ann.csv"))
-    'ann'
-    """
-    return path.stem.removeprefix("votes-") or path.stem
-
-
 def read_votes(plan: Plan, paths: Sequence[str | PathLike[str]]) -> list[Vote]:
     """Read the votes of all judges; each judge has one file.
 
@@ -70,7 +61,7 @@ def read_votes(plan: Plan, paths: Sequence[str | PathLike[str]]) -> list[Vote]:
     contents: dict[tuple[tuple[str, ...], ...], Path] = {}
     for given in paths:
         path = find_path(given)
-        name = judge_name(path)
+        name = path.stem.removeprefix("votes-") or path.stem
         if name in seen:
             raise BadParameter(f"{path}: expected one file per judge, found {name!r} also in {seen[name]}")
         seen[name] = path

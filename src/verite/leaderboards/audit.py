@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from verite.errors import BadParameter, DataError, ReadError, excerpt
+from verite.errors import BadParameter, DataError, ReadError, excerpt, spell_option
 from verite.model.tables import Table
 from verite.statistics.intervals import NORMAL_95
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.annotation_errors.detection import Detection
+    from verite.files import JsonObject
     from verite.leaderboards.candidates import CandidatePool
     from verite.model.annotations import Annotations
 
@@ -68,7 +69,7 @@ class AuditRow:
         """Image, class, box and kind of error: what identifies a row."""
         return self.image, self.label, self.x, self.y, self.width, self.height, self.kind
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The documented keys of the JSON document: the columns, and for leaderboards whom the annotation favours."""
         found = {name: getattr(self, name) for name in COLUMNS}
         return {**found, "favours": self.favours} if self.favours else found
@@ -195,8 +196,9 @@ class AuditVerdicts:
                 continue
             drawn = [row for row in rows if row.weight is not None]
             if not drawn:
+                rate = spell_option("errors", f"{kind}=0.02")
                 raise DataError(
-                    f"audit: expected a rate of {kind} errors (--errors {kind}=0.02), found none: the annotations with "
+                    f"audit: expected a rate of {kind} errors ({rate}), found none: the annotations with "
                     "verdicts were chosen, so that their verdicts give no rate; rows drawn at random (weight) do"
                 )
             found[kind] = rate_of_sample(drawn)
@@ -312,7 +314,20 @@ def sample_with_weights(probabilities: Any, rng: np.random.Generator) -> tuple[A
 
 
 def find_annotation(row: AuditRow, truth: Annotations) -> int | None:
-    """Return the row of the ground truth with this image, class and box; None if there is none."""
+    """Return the row of the ground truth with this image, class and box; None if there is none.
+
+    Parameters
+    ----------
+    row
+        One row of a table of audited annotations.
+    truth
+        Ground truth that was audited.
+
+    Returns
+    -------
+    int | None
+        Its position. Boxes may differ by rounding; the first of several equal annotations is returned.
+    """
     image = truth.images.find(row.image)
     mine = np.flatnonzero(truth.image == (-1 if image is None else image))
     distance = np.abs(truth.regions.sizes[mine] - [row.x, row.y, row.width, row.height]).max(axis=1, initial=0.0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verite.annotation_errors.calibration import RankingCalibration
-from verite.errors import BadParameter, DataError
+from verite.errors import BadParameter, DataError, spell_option
 from verite.leaderboards.leaderboard import evaluate_detector, rank_results
 from verite.model.tables import Part, Table
 from verite.signature import Signature
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from verite.model.annotations import Annotations
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LeaderboardCalibration(RankingCalibration):
     """Predicted and observed shares of pairs of detectors that keep their order on corrected annotations."""
 
@@ -64,7 +64,8 @@ def calibrate(
         Those of the leaderboard; images are not resampled.
     """
     if errors.is_none:
-        raise BadParameter("errors: expected rates to predict with, found none; --errors missing=0.05,spurious=0.02")
+        rates = spell_option("errors", "missing=0.05,spurious=0.02")
+        raise BadParameter(f"errors: expected rates to predict with, found none; {rates}")
     names = {truth.images.name(i) for i in range(len(truth.images))}
     others = {better.images.name(i) for i in range(len(better.images))}
     if names != others:

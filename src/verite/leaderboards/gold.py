@@ -29,6 +29,7 @@ from verite.statistics.resampling import generator
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
     from verite.leaderboards.result import Board
 
     Floats = NDArray[np.float64]
@@ -103,7 +104,7 @@ class GoldCorrection:
         return [pair for pair in self.pairs if following.get(pair.first) == pair.second]
 
     def shown_table(self) -> Table:
-        """Return the printed table: corrected leads over the next detector, and the probability to be first."""
+        """Return the printed table: corrected leads over the next detector, and the probability of being first."""
         rows = {pair.first: pair for pair in self.neighbours}
         columns: dict[str, list[Any]] = {"corrected lead": [], "other images": [], "P(first | gold)": []}
         for name, share in zip(self.names, self.p_first, strict=True):
@@ -141,7 +142,7 @@ class GoldCorrection:
         rows = zip(self.image_names, self.influence.tolist(), strict=True)
         return Table(("image", *self.names), tuple((name, *values) for name, values in rows))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the documented keys."""
         return {
             "images": self.images,

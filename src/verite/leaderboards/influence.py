@@ -137,7 +137,6 @@ def find_influence(
     for k in order:
         leader, other = board.names[pair[k] : pair[k] + 2]
         favoured = leader if change[k] < 0 else other
-        more: dict[str, Any] = {"weight": weights.get(k), "favours": favoured if change[k] else "neither"}
         moved = f"the gap between {leader} and {other} changes by {abs(change[k]):.2g} {board.metric}"
         if k < len(rows):
             row, kind, reason = int(rows[k]), "spurious", f"is it an object? without it {moved}"
@@ -149,7 +148,8 @@ def find_influence(
             pool = simulation.pool
             image, label, box = pool.image[row], pool.label[row], pool.boxes[row]
         names = truth.images.name(int(image)), truth.labels.name(int(label))
-        listed.append(AuditRow.of(*names, box, kind, float(change[k]), reason, **more))
+        weight, gains = weights.get(k), favoured if change[k] else "neither"
+        listed.append(AuditRow.of(*names, box, kind, float(change[k]), reason, weight=weight, favours=gains))
     return RankingInfluence([*flip, None], [*gamma, None], listed, [*odds, None])
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from verite.annotation_errors.detection import Detection
+from verite.annotation_errors.detection import Detection, parameter_name
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt, spell_option
 from verite.evaluation.evaluation import Simulations
 from verite.evaluation.points import MaxDistanceSetting, PixelSize, check_distance
@@ -84,7 +84,7 @@ class ImageNumber(Setting[Any, Any]):
 
 
 class Groups(Setting[Any, Any]):
-    """A word, the name of a column, a file, or a value per image."""
+    """Groups of images, or where missing objects come from: a word, a column, a file, or a value per image."""
 
     def validate(self, value: Any) -> Any:
         return value.tolist() if isinstance(value, np.ndarray) else value
@@ -128,11 +128,12 @@ class LeaderboardSettings(EvaluationSettings):
     )  # fmt: skip
     power: Option[float] = Number(0.8, "Power of the planned test.", is_signed=False)
     interval: Option[bool] = Flag(
-        False, "Insist on confidence intervals around the scores, which there are by default where they are possible.",
+        False, "Require confidence intervals around the scores; by default they are shown where possible.",
         is_signed=False, section="Statistics",
     )  # fmt: skip
     interval_images: Setting[Any, Any] = ImageNumber(
-        None, "Intervals around the scores on N images, or on infinitely many; by default for test sets of this size.",
+        None,
+        "Intervals around the scores on N images, or on infinitely many; by default around means of this many images.",
         metavar="N|all", is_signed=False, section="Statistics",
     )  # fmt: skip
     audit_size: Option[int] = Count(100, "Largest number of annotations to check first.", is_signed=False)
@@ -241,10 +242,10 @@ def leaderboard(
         A lead, and the power with which it is to be found: how many images, gold images and checked annotations the
         decision between neighbours needs.
     interval : bool, default False
-        Insist on confidence intervals around the scores: an error where they are not possible. Without it there are
-        intervals wherever they are possible.
+        Require confidence intervals around the scores: an error if they are not possible. By default they are shown
+        where possible.
     interval_images : int or "all", optional
-        Intervals are for scores on this many images; for test sets of this size by default.
+        Intervals are for scores on this many images; of the mean over test sets of this size by default.
     audit_size : int, default 100
         The largest number of annotations to list in `audit`.
     threads : int, optional
@@ -346,7 +347,7 @@ def rank_tracked(results: Mapping[str, Results], errors: Any, settings: Leaderbo
 def evaluate_detector(truth: Annotations, pred: Annotations, name: str, settings: LeaderboardSettings) -> Results:
     """Evaluate one detector by the protocol of the settings."""
     named = ("sigmas", "max_distance", "pixel_size")
-    more: dict[str, Any] = {name: value for name in named if (value := getattr(settings, name)) is not None}
+    more: dict[str, object] = {name: value for name in named if (value := getattr(settings, name)) is not None}
     more |= {} if settings.protocol == "track" else {"threads": settings.threads}
     found: Results = protocol_named(settings.protocol)(
         truth, pred, name=name, on=settings.on, checks=settings.checks, **more
@@ -454,6 +455,8 @@ class LeaderboardSimulation:
         Those of the leaderboard.
     """
 
+    candidates: Annotations  # the objects of the file that `missing_from` names, if it names one
+
     def __init__(
         self,
         names: tuple[str, ...],
@@ -478,7 +481,8 @@ class LeaderboardSimulation:
         self.groups = image_groups(self.truth, resample, "resample") if is_grouped else None
         if self.errors.favours is not None and self.errors.favours[0] not in names:
             near = did_you_mean(self.errors.favours[0], names)
-            raise BadParameter(f"favours: expected one of {', '.join(names)}, found {self.errors.favours[0]!r}{near}")
+            option = parameter_name("favours")
+            raise BadParameter(f"{option}: expected one of {', '.join(names)}, found {self.errors.favours[0]!r}{near}")
         if self.errors.mean("jitter") and settings.on != "box":
             raise BadParameter(
                 f"jitter: expected {spell_option('on', 'box')}, found {settings.on}: only boxes can be displaced"
@@ -636,7 +640,22 @@ class LeaderboardSimulation:
         return found, reason
 
     def first_scores(self, ground_truths: AnnotationErrorSimulation, members: Iterable[int], draws: int) -> Floats:
-        """Return the first score of some detectors on simulated ground truths, [simulation, detector]."""
+        """Return the first score of some detectors on simulated ground truths, [simulation, detector].
+
+        Parameters
+        ----------
+        ground_truths
+            Simulated annotation errors.
+        members
+            Positions of the detectors.
+        draws
+            Number of simulated ground truths.
+
+        Returns
+        -------
+        Floats
+            Every detector meets the same simulated ground truths, so that differences are paired.
+        """
         simulations = Simulations(None, ground_truths.changes(0, draws), is_shared=True)
         found = []
         for one in (self.results[i] for i in members):
@@ -645,7 +664,20 @@ class LeaderboardSimulation:
         return np.stack(found, axis=1)
 
     def scores_at(self, factor: float, draws: int) -> Floats:
-        """Return the first score of all detectors with all error rates multiplied, [simulation, detector]."""
+        """Return the first score of all detectors with all error rates multiplied, [simulation, detector].
+
+        Parameters
+        ----------
+        factor
+            1 for the rates of the error model, 2 for twice as many errors.
+        draws
+            Number of simulated ground truths.
+
+        Returns
+        -------
+        Floats
+            Scores from which the largest factor at which a ranking holds is found.
+        """
         assert self.ground_truths is not None
         return self.first_scores(
             self.ground_truths.with_errors(self.errors.scale(factor)), range(len(self.names)), draws

@@ -24,6 +24,7 @@ from verite.statistics.multiple_comparisons import TIE
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
     from verite.leaderboards.gold import GoldCorrection
     from verite.leaderboards.leaderboard import LeaderboardSimulation
     from verite.leaderboards.result import Board
@@ -78,12 +79,13 @@ class Plan:
         table = Table.of("first", [pair.first for pair in self.pairs], columns, title=title)
         legend = (
             f"images: for the lead as it is, and for a lead of {self.delta:g}, which {self.units:,} images show with "
-            "the power now; gold: gold images after which the corrected lead excludes 0 (needs --gold); records: "
-            "annotations and candidates to check, the most decisive first, until the order is decided (needs --errors)"
+            f"the power now; gold: gold images after which the corrected lead excludes 0 (needs {spell_option('gold')})"
+            "; records: annotations and candidates to check, the most decisive first, until the order is decided "
+            f"(needs {spell_option('errors')})"
         )
         return [table, legend]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the documented keys: those of the first two detectors, and of every two neighbours."""
         first = self.pairs[0] if self.pairs else None
         return {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite import __version__
 from verite.arrays import np
+from verite.errors import spell_option
 from verite.leaderboards.audit import AuditRow, audit_table
 from verite.model.results import describe_cuts, digest_for, to_json
 from verite.model.tables import ABSENT, Display, Legend, Part, Table
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.annotation_errors.detection import Detection
+    from verite.files import JsonObject
     from verite.leaderboards.audit import CheckedOdds
     from verite.leaderboards.candidates import CandidatePool
     from verite.leaderboards.gold import GoldCorrection
@@ -43,6 +45,7 @@ NOT_COVERED = (
     "all of this is conditional on the model; not covered: errors that favour one detector unless --bias-toward states "
     "it, other annotation guidelines, images of another kind"
 )
+NO_ERRORS_COVERED = "not covered: annotation errors, other annotation guidelines, images of another kind"
 POOL = "Candidates for missing objects are unmatched detections, which favours the detectors in the table"
 
 
@@ -55,9 +58,9 @@ class DetectorPair:
     shares: dict[str, OrderShares | None]  # by source of uncertainty; None where it was not simulated
     count: int  # of simulations
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The documented keys of the JSON document: shares and their 95 % confidence intervals by source."""
-        document: dict[str, Any] = {"first": self.first, "second": self.second}
+        document: JsonObject = {"first": self.first, "second": self.second}
         for source, shares in self.shares.items():
             document[source] = None
             if shares is not None:
@@ -411,7 +414,20 @@ class Leaderboard(Display):
         return self.influence[metric].odds[i] if metric in self.influence else None
 
     def kept_at(self, factor: float, draws: int) -> list[float]:
-        """Return how often neighbours keep their order with all error rates multiplied by a factor."""
+        """Return how often neighbours keep their order with all error rates multiplied by a factor.
+
+        Parameters
+        ----------
+        factor
+            Multiplies all error rates of the model.
+        draws
+            Number of simulations, at most that of the leaderboard.
+
+        Returns
+        -------
+        list[float]
+            A share per pair of neighbours in the ranking; ties do not keep an order.
+        """
         assert self.simulation is not None
         samples = self.simulation.scores_at(factor, min(draws, self.settings.draws))[:, self.board.order]
         ahead = samples[:, :-1] - samples[:, 1:] > TIE
@@ -518,10 +534,15 @@ class Leaderboard(Display):
         first_in, kept_in = ("P(first)", "P(keeps)") if source == "errors" else ("first in", "kept in")
         columns[first_in] = [format_share(board.p_first(i)[source], board.count) for i in ranks]
         if board.p_first_images[0] is not None:
-            columns["P(first)"] = [format_share(share, DRAWS) for share in board.p_first_images]
+            columns[self.shrunken_head] = [format_share(share, DRAWS) for share in board.p_first_images]
         columns[kept_in] = [format_share(board.p_keeps(i)[source], board.count) for i in ranks]
         columns["flip"] = [self.flip_of(metric, i) for i in ranks]
         return Table.of("detector", list(board.names), columns)
+
+    @property
+    def shrunken_head(self) -> str:
+        """The head of the probability by shrinkage, which is about images alone."""
+        return "P(first) images" if "errors" in self.board.samples else "P(first)"
 
     def source_table(self, metric: str) -> Table | None:
         """Return the shares by source of uncertainty, standard deviation, Γ and own boxes; None if there is no more."""
@@ -613,7 +634,7 @@ class Leaderboard(Display):
             known = ", ".join(f"{format_share(p, 200)} if {100 * share:g} % are" for share, p in shares.items())
             notes.append(
                 f"P(first) of {self.names[0]} under annotation errors depends on how many missing objects are "
-                f"detectable (--detectable): {known}"
+                f"detectable ({spell_option('detectable')}): {known}"
             )
         if board.images is not None:
             notes += [f"no interval around {self.metric}: {self.no_interval}"] * (not self.shows_intervals)
@@ -627,7 +648,7 @@ class Leaderboard(Display):
             notes.append(
                 f"on average {self.vanishing:.1f} classes are in no image of a resample and do not count there"
             )
-        return [*notes, NOT_COVERED, *self.legend()]
+        return [*notes, NOT_COVERED if "errors" in board.samples else NO_ERRORS_COVERED, *self.legend()]
 
     def legend(self) -> list[Legend]:
         """Return the explanations of the columns."""
@@ -645,9 +666,10 @@ class Leaderboard(Display):
                 "probably lucky."
             )
             if board.p_first_images[0] is not None:
+                known = ", if there are no annotation errors and" if "errors" in board.samples else ", if"
                 lines.append(
-                    "P(first): probability to be first on all images, if these detectors are as alike as their scores "
-                    "suggest (hierarchical shrinkage)."
+                    f"{self.shrunken_head}: probability of being first on all images{known} these detectors are as "
+                    "alike as their scores suggest (hierarchical shrinkage)."
                 )
         if "errors" in board.samples:
             heads = (
@@ -671,7 +693,7 @@ class Leaderboard(Display):
         largest = max(interval.excess for interval in self.board.intervals)
         legend = f"±: {100 * one.level:g} % confidence interval of the score, by random halves of the images"
         if one.images == one.measured_on:
-            legend += f", for other test sets of {one.measured_on:,} images"
+            legend += f", of its mean over test sets of {one.measured_on:,} images"
         return f"{legend}. {self.metric} of {one.measured_on:,} images lies above that of more by up to {largest:.4f}."
 
     def influence_legend(self) -> str:
@@ -688,7 +710,7 @@ class Leaderboard(Display):
                 legend += " (–: no odds do, or the two are tied)"
         return f"{legend}."
 
-    def board_dict(self, metric: str) -> dict[str, Any]:
+    def board_dict(self, metric: str) -> JsonObject:
         """Return the documented keys about one score."""
         board = self.boards[metric]
         detectors = []
@@ -729,11 +751,11 @@ class Leaderboard(Display):
             "audit": [row.to_dict() for row in self.influence[metric].rows] if metric in self.influence else [],
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Everything as plain values; the documented keys of the JSON document."""
         resample = self.settings.resample if isinstance(self.settings.resample, str) else "given groups"
         has_errors = "errors" in self.board.samples
-        document: dict[str, Any] = {"protocol": self.protocol, "signature": str(self.signature)}
+        document: JsonObject = {"protocol": self.protocol, "signature": str(self.signature)}
         document |= self.board_dict(self.metric)
         document |= {
             "draws": self.settings.draws if self.board.samples else 0,

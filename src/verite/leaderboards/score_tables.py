@@ -35,6 +35,8 @@ from verite.statistics.resampling import ENOUGH_GROUPS, MIN_GROUPS, SampledUnits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
+
     Floats = NDArray[np.float64]
 
 Better = Literal["auto", "higher", "lower"]
@@ -272,7 +274,7 @@ class ScoreLeaderboard(Display):
         """Everything that can change a number."""
         return self.settings.signature("score_leaderboard", cases=len(self.scores.cases), units=self.units)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Everything as plain values; the documented keys of the JSON document."""
         board = self.board
         return {
@@ -533,7 +535,9 @@ def read_table(path: Any, settings: ScoreSettings) -> CaseScores:
     }
     if case is None:
         raise ReadError(
-            f"{place}:1", expected=f"a column of cases ({CASE_COLUMNS[0]}), or --case", found=", ".join(head)
+            f"{place}:1",
+            expected=f"a column of cases ({CASE_COLUMNS[0]}), or {spell_option('case', 'NAME')}",
+            found=", ".join(head),
         )
     keys: dict[tuple[str, str], int] = {}
     facts: dict[str, list[str]] = {key: [] for key in extra}
@@ -544,7 +548,9 @@ def read_table(path: Any, settings: ScoreSettings) -> CaseScores:
         score = find_column(head, settings.score, SCORE_COLUMNS, "score", place)
         if score is None:
             raise ReadError(
-                f"{place}:1", expected=f"a column of scores ({SCORE_COLUMNS[0]}), or --score", found=", ".join(head)
+                f"{place}:1",
+                expected=f"a column of scores ({SCORE_COLUMNS[0]}), or {spell_option('score', 'NAME')}",
+                found=", ".join(head),
             )
     columns = [name for name in head if name not in (case, *extra.values())] if system is None else [str(score)]
     for where, row in table.records():
@@ -596,7 +602,8 @@ def join_tables(paths: Sequence[Path], settings: ScoreSettings) -> CaseScores:
         cluster = find_column(table.head, settings.cluster, (), "cluster", place)
         task = find_column(table.head, settings.task, (), "task", place)
         if case is None or score is None:
-            expected = "a column of cases and one of scores, or --case and --score"
+            names = " and ".join(spell_option(name, "NAME") for name in ("case", "score"))
+            expected = f"a column of cases and one of scores, or {names}"
             raise ReadError(f"{place}:1", expected=expected, found=", ".join(table.head))
         of_objects = settings.case is None and case == "image" and OBJECT_COLUMN in table.head
         for where, row in table.records():
@@ -606,7 +613,8 @@ def join_tables(paths: Sequence[Path], settings: ScoreSettings) -> CaseScores:
             key = (row[task] if task else "", known)
             own = rows.setdefault(key, {})
             if name in own:
-                raise ReadError(where, expected="each case once", found=f"{known!r} again; --case names the column")
+                remedy = f"name the column with {spell_option('case', 'NAME')}"
+                raise ReadError(where, expected="each case once", found=f"{known!r} again", remedy=remedy)
             try:
                 own[name] = float(row[score]) if row[score].strip() else np.nan
             except ValueError:

@@ -73,7 +73,20 @@ def count_confusions(truth: Annotations, preds: Sequence[Annotations]) -> Floats
 
 
 def read_confusions(path: str | Path, truth: Annotations) -> Floats:
-    """Read a table recorded,CLASS,CLASS… of where wrong annotations of a class belong, in any unit."""
+    """Read a table recorded,CLASS,CLASS… of where wrong annotations of a class belong, in any unit.
+
+    Parameters
+    ----------
+    path
+        CSV file, one row per recorded class; the unit (counts, shares, percent) does not matter.
+    truth
+        Ground truth whose classes the table names.
+
+    Returns
+    -------
+    Floats
+        Probabilities [recorded class, real class].
+    """
     from verite.csv_files import read_csv
 
     table = read_csv(path, "the header recorded,CLASS,CLASS…", ("recorded",))
@@ -517,7 +530,20 @@ def scale_probabilities(weights: Floats, total: float) -> Floats:
 
 
 def displace_boxes(corners: Floats, offsets: Floats) -> Floats:
-    """Return boxes with displaced sides, by shares of width and height; no side passes the opposite one."""
+    """Return boxes with displaced sides, by shares of width and height; no side passes the opposite one.
+
+    Parameters
+    ----------
+    corners
+        x1, y1, x2, y2 of each box.
+    offsets
+        Displacement of each side, in shares of width (x) and height (y).
+
+    Returns
+    -------
+    Floats
+        Boxes of at least a minimal width and height.
+    """
     size = corners[:, 2:] - corners[:, :2]
     moved = corners + offsets * np.tile(size, 2)
     return np.column_stack([moved[:, :2], np.maximum(moved[:, 2:], moved[:, :2] + MIN_SIDE * size)])

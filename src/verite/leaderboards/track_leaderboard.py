@@ -29,6 +29,7 @@ from verite.statistics.resampling import ENOUGH_GROUPS, MIN_GROUPS, SampledUnits
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
@@ -414,7 +415,7 @@ class TrackLeaderboard(Display):
             parts.append(f"simulated annotation errors of tracks: {self.errors}")
         return [*parts, self.signature]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Everything as plain values; the documented keys of the JSON document."""
         return {
             "protocol": "track",
@@ -593,7 +594,22 @@ def stack_counts(counts: Sequence[Sequence[SequenceCounts]]) -> Floats:
 
 
 def scores_of(stacked: Floats, weights: Floats | None, metrics: Sequence[str]) -> Floats:
-    """Return the scores of every tracker over weighted parts, shape (trackers, metrics)."""
+    """Return the scores of every tracker over weighted parts, shape (trackers, metrics).
+
+    Parameters
+    ----------
+    stacked
+        Counts [tracker, part, count] from which HOTA, MOTA and IDF1 are computed.
+    weights
+        How often each part (a sequence) counts; None for once each.
+    metrics
+        Names of the scores.
+
+    Returns
+    -------
+    Floats
+        Scores of the summed counts: they are not means over sequences.
+    """
     totals = stacked.sum(axis=1) if weights is None else (stacked * weights[None, :, None]).sum(axis=1)
     found = [summarise(SequenceCounts.from_row(row)) for row in totals]
     return np.array([[one[metric] for metric in metrics] for one in found])

@@ -10,13 +10,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from shlex import quote
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING
 
 from verite.errors import UnknownMetric, did_you_mean, excerpt
 from verite.metrics.catalogue import metric, records
 from verite.metrics.metric import Metric, format_best, format_call, format_value
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 WIDTH = 110
 # Sections of the catalogue, by what a metric compares.
@@ -29,7 +32,7 @@ SECTIONS = {
 CODE = ("formula", "computed by", "signature")  # facts shown as code in Markdown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Card(Display):
     """The card of one metric. Its fields are the keys of the JSON document."""
 
@@ -82,7 +85,7 @@ class Card(Display):
     def contents(self) -> list[Part]:
         return [self.summary, Table((self.name, ""), tuple(self.facts.items()))]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the fields, the document of `verite metrics NAME --json`."""
         return asdict(self)
 
@@ -189,12 +192,25 @@ class Catalogue(Display):
         return self.list_metrics([card for on in SECTIONS for card in self.section(on)])
 
     def list_metrics(self, chosen: Sequence[Card], title: str = "") -> Table:
-        """Return a table with one row per metric."""
+        """Return a table with one row per metric.
+
+        Parameters
+        ----------
+        chosen
+            The cards to list, in this order.
+        title
+            Title of the table, such as the kind of the metrics.
+
+        Returns
+        -------
+        Table
+            What the metric compares, whether high or low values are better, its unit, and what it measures.
+        """
         heads = {"on": "on", "better": "better", "unit": "unit", "summary": "measures"}
         columns = {head: [getattr(card, name) for card in chosen] for name, head in heads.items()}
         return Table.of("metric", [card.name for card in chosen], columns, title=title)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the document of `verite metrics --json`."""
         return {"metrics": {name: card.to_dict() for name, card in self.cards.items()}}
 

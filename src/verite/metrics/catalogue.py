@@ -15,7 +15,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, UnknownMetric, VeriteError, did_you_mean, excerpt
-from verite.metrics.metric import Bounds, Empty, Metric, MetricRecord, On, Variant, make_record, parse_call
+from verite.metrics.metric import (
+    Bounds,
+    Empty,
+    Metric,
+    MetricRecord,
+    On,
+    ParameterValue,
+    Variant,
+    make_record,
+    parse_call,
+)
 from verite.model.polygons import RLEMasks
 from verite.model.rasters import array_of
 from verite.pairs import Array, Pairs
@@ -26,7 +36,7 @@ if TYPE_CHECKING:
 METRIC_MODULES = ("box", "contour", "contour_distance", "region", "partition")
 F = TypeVar("F", bound=Callable[..., Any])
 RECORDS: dict[str, MetricRecord] = {}
-ALIASES: dict[str, tuple[str, dict[str, Any]]] = {}  # folded alias: name and parameters
+ALIASES: dict[str, tuple[str, dict[str, ParameterValue]]] = {}  # folded alias: name and parameters
 
 
 def localization(
@@ -205,7 +215,17 @@ def metric(name: str | Metric | Callable[..., Any], **parameters: Any) -> Metric
         raise BadParameter(f"{word}: expected {twice[0]} once, found it in the name and beside it")
     given: Mapping[str, Any] = {}
     if ":" in word:
-        record = record_of(import_function(word))
+        # Import the function of a path `package.module:function`.
+        module, _, name = word.partition(":")
+        try:
+            found = getattr(import_module(module), name)
+        except VeriteError:
+            raise
+        except Exception as error:
+            raise UnknownMetric(f"metric {word}: expected a function, found {type(error).__name__}: {error}") from None
+        if not callable(found):
+            raise UnknownMetric(f"metric {word}: expected a function, found {type(found).__name__}")
+        record = record_of(found)
     else:
         load_builtin()
         known = ALIASES.get(word.casefold())
@@ -217,20 +237,6 @@ def metric(name: str | Metric | Callable[..., Any], **parameters: Any) -> Metric
             )
         record, given = RECORDS[known[0]], known[1]
     return Metric(record, record.check({**given, **written, **parameters}))
-
-
-def import_function(path: str) -> Callable[..., Any]:
-    """Import the function of a path `package.module:function`."""
-    module, _, name = path.partition(":")
-    try:
-        found = getattr(import_module(module), name)
-    except VeriteError:
-        raise
-    except Exception as error:
-        raise UnknownMetric(f"metric {path}: expected a function, found {type(error).__name__}: {error}") from None
-    if not callable(found):
-        raise UnknownMetric(f"metric {path}: expected a function, found {type(found).__name__}")
-    return found
 
 
 def record_of(function: Callable[..., Any]) -> MetricRecord:

@@ -152,7 +152,22 @@ def kullback(p: Pairs, *, background: float = 1.0, contour: float = 2.0) -> Arra
 
 
 def bhattacharyya_bounds(background: float, contour: float, variant: str) -> Bounds:
-    """Range of `bhattacharyya`, which depends on the gray levels and the variant."""
+    """Range of `bhattacharyya`, which depends on the gray levels and the variant.
+
+    Parameters
+    ----------
+    background
+        Gray level of the background, in (0, 1].
+    contour
+        Gray level of the contour.
+    variant
+        `raw` compares the images as they are, any other variant after normalisation.
+
+    Returns
+    -------
+    Bounds
+        The lowest and the highest value the distance can take.
+    """
     if variant == "raw":
         return -log(max(background, contour)), -log(min(background, contour))
     reach = abs(log(contour / background)) / 2

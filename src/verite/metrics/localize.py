@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import isnan, nan
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from verite import _core
 from verite.arrays import np
@@ -17,6 +17,7 @@ from verite.checks.check import Finding
 from verite.errors import BadParameter, DataError, excerpt, give_sizes
 from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.evaluation import box_candidates
+from verite.evaluation.importance import object_weights
 from verite.evaluation.prepare import Checks, prepare
 from verite.evaluation.settings import (
     ComparisonSettings,
@@ -24,12 +25,14 @@ from verite.evaluation.settings import (
     Pixel,
     PolygonRule,
     Regions,
+    Weights,
     above_threshold,
     highest_threshold,
 )
 from verite.formats import Readable, read_pair
 from verite.formats.volumes import are_volumes
 from verite.metrics.catalogue import every_metric, metric
+from verite.metrics.importance import are_pixel_weights, check_weighable, is_weighable, pixel_weights, weigh_pixels
 from verite.metrics.metric import Metric, measure
 from verite.model.annotations import Annotations
 from verite.model.regions import BOX
@@ -44,6 +47,8 @@ from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from verite.files import JsonObject
 
 Match = Literal["greedy", "image"]
 Unmatched = Literal["leave", "score"]
@@ -87,11 +92,18 @@ class LocalizeSettings(ComparisonSettings):
     )
     unmatched: Option[Unmatched | None] = Choice(
         None,
-        "Missed and spurious objects: leave them out of the means, or score them as empty regions.",
+        "False negatives and false positives: leave them out of the means, or score them as empty regions.",
         Unmatched,
         default_text="leave; score with --match image",
     )
 
+    importance: Option[Any] = Weights(
+        None,
+        "Weights: of objects (a table with the column weight and image, class or id), or of pixels for metrics of "
+        "areas (a folder of grey images, or a table keypoint,weight).",
+        metavar="FILE|FOLDER",
+        omit_default=True,
+    )
     per: Option[Per] = Choice("class", "Rows of the table: class, or case (image or volume).", Per, is_signed=False)
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -120,7 +132,7 @@ class MatchedObjects:
 
 
 def match_objects(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> MatchedObjects:
-    """Match predictions, in order of decreasing confidence, to the free ground truth of image and class with most IoU.
+    """Match predictions, by falling confidence, to the unmatched object of image and class with the highest IoU.
 
     A prediction that matches none but reaches the threshold with an ignored object is neither matched nor spurious.
     """
@@ -168,7 +180,7 @@ def match_images(truth: Annotations, pred: Annotations, settings: LocalizeSettin
             image = int(side.image[rows[first[np.argmax(number)]]])
             raise DataError(
                 f"{side.source.path or 'annotations'}: expected one object per class and image (match image), found "
-                f"{number.max()} in {side.images.name(image)!r}; match greedy takes those with the highest IoU"
+                f"{number.max()} in {side.images.name(image)!r}; match greedy matches those of highest IoU"
             )
         sides.append((keys, rows[first]))
     (truth_keys, truths), (pred_keys, preds) = sides
@@ -184,11 +196,15 @@ def match_images(truth: Annotations, pred: Annotations, settings: LocalizeSettin
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """Scored pairs: their regions as they are plotted, the values of each metric, and a caption per pair (or none)."""
+    """Scored pairs: their regions as they are plotted, the values of each metric, and a caption per pair (or none).
+
+    `weights` are those of the pairs in means, None where all weigh 1.
+    """
 
     pairs: Pairs
     values: dict[str, Array]
     captions: Sequence[str] = field(default_factory=tuple)
+    weights: Array | None = None
 
 
 def localize(
@@ -206,6 +222,7 @@ def localize(
     ignored: Ignored = "skip",
     polygons: PolygonRule = "coco",
     labels: Iterable[str] | None = None,
+    importance: Any = None,
     per: Per = "class",
     name: str | None = None,
     checks: Checks = "stop",
@@ -247,6 +264,10 @@ def localize(
         Rule by which polygons become pixels.
     labels : iterable of str, optional
         Classes to evaluate. Default: all.
+    importance : path or iterable of float, optional
+        Weights of ground-truth objects in the means (a table with the column ``weight`` and ``image``, ``class`` or
+        ``id``, or one number per object), or of pixels in metrics of areas: a folder with a grey image per image, or a
+        table with the columns ``keypoint`` and ``weight``. Default: everything weighs 1.
     per : {"class", "case"}, default "class"
         Rows of the printed table: classes, or cases (images or volumes).
     name : str, optional
@@ -286,6 +307,7 @@ def localize(
         ignored=ignored,
         unmatched=unmatched,
         labels=labels,
+        importance=importance,
         per=per,
         name=name,
         checks=checks,
@@ -301,6 +323,8 @@ def localize(
     if are_volumes(truth, pred):
         from verite.metrics.volumes import localize_volumes
 
+        if importance is not None:
+            raise BadParameter("importance: expected none for volumes, whose voxels all weigh the same")
         return localize_volumes(truth, pred, chosen, spacing=spacing, name=name, per=per)
     truth, pred = read_pair(truth, pred)
     is_one_per_image = [
@@ -317,17 +341,35 @@ def localize(
         fitting = [m for m in every_metric() if is_sized or not m.needs_image]
         chosen += [m for m in fitting if m not in chosen and (truth.unit != "rel" or m.record.on == "region")]
     chosen = list(dict.fromkeys(chosen))
+    weighs_pixels = importance is not None and are_pixel_weights(importance)
+    if weighs_pixels:
+        if all:
+            chosen = [m for m in chosen if m in listed or is_weighable(m)]
+        check_weighable(chosen)
     check_units(truth, chosen)
     matched = match_objects(truth, pred, settings)
-    pairs = pairs_of(truth, pred, *matched.scored_rows(settings.unmatched), settings, settings.spacing)
+    rows = matched.scored_rows(settings.unmatched)
+    pairs = pairs_of(truth, pred, *rows, settings, settings.spacing)
+    if weighs_pixels:
+        pairs = weigh_pixels(pairs, pixel_weights(importance, truth, pred, *rows))
     measured = Measured(pairs, measure(pairs, chosen))
+    if importance is not None and not weighs_pixels:
+        measured = replace(measured, weights=np.append(object_weights(importance, truth), 1.0)[rows[0]])
     results = LocalizationResults(settings, chosen, truth, pred, matched, measured, findings)
     results.threshold_note = threshold_note
     return results
 
 
 def check_units(truth: Annotations, metrics: Sequence[Metric]) -> None:
-    """Refuse metrics of shapes and distances for boxes in fractions of images of unknown size."""
+    """Refuse metrics of shapes and distances for boxes in fractions of images of unknown size.
+
+    Parameters
+    ----------
+    truth
+        Ground truth; its unit is pixels or fractions of the image.
+    metrics
+        The metrics asked for. IoU-like ones do not depend on the unit of the axes, distances and contours do.
+    """
     for chosen in metrics if truth.unit == "rel" else ():
         if chosen.record.on != "region" or chosen.needs_image:
             raise DataError(
@@ -355,12 +397,13 @@ class LocalizationResults(Results):
     ) -> None:
         self.settings, self.metrics, self.matched = settings, metrics, matched
         self.pairs, self.values, self.captions = measured.pairs, measured.values, measured.captions
+        self.weights = np.ones(len(measured.pairs)) if measured.weights is None else measured.weights
         self.truth_rows, self.pred_rows = matched.scored_rows(settings.unmatched)
         self.label = self.of_pairs(truth.label, pred.label)
         super().__init__(
             protocol="localize",
             signature=self.sign_all([m.name for m in metrics]),
-            scores={m.name: (mean_of(self.values[m.name]), self.sign(m)) for m in metrics},
+            scores={m.name: (mean_of(self.values[m.name], self.weights), self.sign(m)) for m in metrics},
             truth=truth,
             pred=pred,
             name=settings.name,
@@ -409,11 +452,26 @@ class LocalizationResults(Results):
         }
 
     def draw_scores(self, scores: Sequence[str], weights: Array, label: str | None = None) -> Array:
-        """Return bootstrap means of some metrics, [draw, metric], for weights of the images, [draw, image]."""
+        """Return bootstrap means of some metrics, [draw, metric], for weights of the images, [draw, image].
+
+        Parameters
+        ----------
+        scores
+            Names of the metrics, as the scores are called.
+        weights
+            How often each image occurs in each bootstrap sample.
+        label
+            Class whose pairs are averaged; None for all.
+
+        Returns
+        -------
+        Array
+            The weighted mean over matched pairs; every pair counts as often as its image.
+        """
         image = self.of_pairs(self.truth.image, self.pred.image)
         at = slice(None) if label is None else self.label == self.names.index(label)
-        values = [self.values[self[score].name][at] for score in scores]
-        return np.stack([draw_ratio(weights, image[at], own, np.ones(len(own))) for own in values], axis=1)
+        values, count = [self.values[self[score].name][at] for score in scores], self.weights[at]
+        return np.stack([draw_ratio(weights, image[at], own * count, count) for own in values], axis=1)
 
     @property
     def class_names(self) -> list[str]:
@@ -422,7 +480,7 @@ class LocalizationResults(Results):
     def class_scores(self) -> dict[str, list[float]]:
         """Return the mean of each metric over the objects of every class."""
         rows = [np.flatnonzero(self.label == i) for i in range(len(self.names))]
-        return {name: [mean_of(values[at]) for at in rows] for name, values in self.values.items()}
+        return {name: [mean_of(values[at], self.weights[at]) for at in rows] for name, values in self.values.items()}
 
     def class_table(self) -> Table:
         """Return a table of classes: matched, missed and spurious objects, and the mean of each metric."""
@@ -441,7 +499,7 @@ class LocalizationResults(Results):
             "spurious": np.bincount(self.pred.image[found.spurious], minlength=count).tolist(),
         }
         rows = [np.flatnonzero(image == i) for i in range(count)]
-        means = {name: [mean_of(values[at]) for at in rows] for name, values in self.values.items()}
+        means = {name: [mean_of(values[at], self.weights[at]) for at in rows] for name, values in self.values.items()}
         totals = {state: sum(column) for state, column in counts.items()}
         names = [self.truth.images.name(i) for i in range(count)]
         mean = {**totals, **{name: score.value for name, score in self.scores.items()}}
@@ -454,10 +512,10 @@ class LocalizationResults(Results):
         columns |= {key: [] for key in keys}
         for m in self.metrics:
             values = self.values[m.name]
-            found = summary(values)
-            found["worst"] = nan  # the value farthest from the best
+            worst = nan  # the value farthest from the best
             if len(values) and m.best is not None:
-                found["worst"] = float(values[np.argmax(np.abs(values - m.best))])
+                worst = float(values[np.argmax(np.abs(values - m.best))])
+            found = {**summary(values, self.weights), "worst": worst}
             row = (m.better, m.unit_with(self.settings.spacing), *(found[key] for key in keys))
             for column, value in zip(columns.values(), row, strict=True):
                 column.append(value)
@@ -478,7 +536,11 @@ class LocalizationResults(Results):
         found = self.matched
         counts = f"{len(found.truth):,} matched, {len(found.missed):,} missed, {len(found.spurious):,} spurious"
         treated = "scored as empty regions" if self.settings.unmatched == "score" else "counted, not in the means"
-        return f"{counts}; the missed and spurious are {treated}"
+        weighted = ""
+        if self.settings.importance is not None:
+            pixels = are_pixel_weights(self.settings.importance)
+            weighted = "; areas are weighted by pixel" if pixels else "; means are weighted by object, spreads are not"
+        return f"{counts}; the missed and spurious are {treated}{weighted}"
 
     def is_error(self, score: str) -> bool:
         """Whether lower values of a metric are better."""
@@ -503,14 +565,14 @@ class LocalizationResults(Results):
             shown = self.sign_all(len(self.metrics))
         return [*parts, shown, *self.notes]
 
-    def object_rows(self) -> list[dict[str, Any]]:
+    def object_rows(self) -> list[ObjectRow]:
         """Return one row per object: image, class, state (matched, missed, spurious), rows, IoU and values."""
         found = self.matched
         states = ["matched"] * len(found.truth) + ["missed"] * len(found.missed) + ["spurious"] * len(found.spurious)
         truths = [*found.truth.tolist(), *found.missed.tolist(), *[None] * len(found.spurious)]
         preds = [*found.pred.tolist(), *[None] * len(found.missed), *found.spurious.tolist()]
         lists = {name: [*values.tolist(), *[nan] * (len(states) - len(values))] for name, values in self.values.items()}
-        rows = []
+        rows: list[ObjectRow] = []
         for i, (state, t, p) in enumerate(zip(states, truths, preds, strict=True)):
             side, at = (self.pred, p) if t is None else (self.truth, t)
             confidence = None if p is None or self.pred.confidence is None else float(self.pred.confidence[p])
@@ -528,12 +590,12 @@ class LocalizationResults(Results):
             )
         return rows
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         counts = {state: column.tolist() for state, column in self.counts().items()}
         rows = [np.flatnonzero(self.label == i) for i in range(len(self.names))]
         classes = {}
         for i, name in enumerate(self.names):
-            own = {m: summary(values[rows[i]]) for m, values in self.values.items()}
+            own = {m: summary(values[rows[i]], self.weights[rows[i]]) for m, values in self.values.items()}
             classes[name] = {**{state: column[i] for state, column in counts.items()}, "metrics": own}
         about = {
             m.name: {"better": m.better, "best": m.best, "unit": m.unit_with(self.settings.spacing)}
@@ -541,7 +603,7 @@ class LocalizationResults(Results):
         }
         return {
             "signatures": {name: str(score.signature) for name, score in self.scores.items()},
-            "metrics": {name: {**summary(values), **about[name]} for name, values in self.values.items()},
+            "metrics": {name: {**summary(values, self.weights), **about[name]} for name, values in self.values.items()},
             **{state: sum(column) for state, column in counts.items()},
             "unmatched": self.settings.unmatched,
             "classes": classes,
@@ -549,7 +611,7 @@ class LocalizationResults(Results):
             "objects": self.object_rows(),
         }
 
-    def case_rows(self) -> dict[str, dict[str, Any]]:
+    def case_rows(self) -> dict[str, JsonObject]:
         """Return the rows of :meth:`case_table` by case, for JSON."""
         table = self.case_table()
         return {name: dict(zip(table.head[1:], row, strict=True)) for name, *row in table.rows}
@@ -557,13 +619,43 @@ class LocalizationResults(Results):
     def object_table(self) -> Table:
         """Return the rows of :meth:`object_rows` as a table."""
         rows = self.object_rows()
-        heads = ("image", "class", "state", "truth", "pred", "confidence", "overlap")
-        cells = tuple((*(row[head] for head in heads), *row["values"].values()) for row in rows)
+        heads = tuple(ObjectRow.__annotations__)[:-1]  # without the values, which follow
+        cells = tuple((*list(row.values())[:-1], *row["values"].values()) for row in rows)
         return Table((*heads, *self.values), cells)
 
 
-def summary(values: Array) -> dict[str, Any]:
-    """Return mean, standard deviation, median, quartiles and number of values; NaN where there are too few."""
+# One object of a `LocalizationResults`; the keys are those of the JSON document.
+ObjectRow = TypedDict(
+    "ObjectRow",
+    {
+        "image": str,
+        "class": str,
+        "state": str,  # matched, missed or spurious
+        "truth": int | None,  # rows of the files
+        "pred": int | None,
+        "confidence": float | None,
+        "overlap": float | None,
+        "values": dict[str, float | None],  # by metric
+    },
+)
+
+
+class Summary(TypedDict):
+    """Values of a metric in short; NaN where there are too few. The keys are those of the JSON document."""
+
+    mean: float
+    sd: float
+    median: float
+    q1: float
+    q3: float
+    count: int
+
+
+def summary(values: Array, weights: Array) -> Summary:
+    """Return mean, standard deviation, median, quartiles and number of values; NaN where there are too few.
+
+    Only the mean is weighted.
+    """
     q1, median, q3 = np.percentile(values, (25, 50, 75)).tolist() if len(values) else (nan, nan, nan)
     sd = float(np.std(values, ddof=1)) if len(values) > 1 else nan
-    return {"mean": mean_of(values), "sd": sd, "median": median, "q1": q1, "q3": q3, "count": len(values)}
+    return {"mean": mean_of(values, weights), "sd": sd, "median": median, "q1": q1, "q3": q3, "count": len(values)}

@@ -101,6 +101,20 @@ def parse_value(text: str) -> ParameterValue:
 def format_call(name: str, parameters: Mapping[str, Any]) -> str:
     """Write NAME(PARAMETER=VALUE, …), the inverse of :func:`parse_call`.
 
+    Parameters
+    ----------
+    name
+        Name of the metric.
+    parameters
+        Its parameters by keyword.
+
+    Returns
+    -------
+    str
+        The spelling that signatures, tables and the command line use.
+
+    Examples
+    --------
     >>> format_call("hausdorff", {"quantile": 0.95, "variant": "pooled"})
     "hausdorff(quantile=0.95, variant='pooled')"
     """
@@ -235,7 +249,7 @@ class MetricRecord:
         return str(getattr(self.function, "__module__", "")).startswith("verite.")
 
     @property
-    def defaults(self) -> dict[str, Any]:
+    def defaults(self) -> dict[str, ParameterValue]:
         """The parameters with their defaults: the keyword-only arguments of the function."""
         found = inspect.signature(self.function).parameters.values()
         return {p.name: p.default for p in found if p.kind is p.KEYWORD_ONLY}
@@ -247,7 +261,7 @@ class MetricRecord:
         parts = [" ".join(part.split()) for part in re.split(r"\n\s*\n", text) if not part.lstrip().startswith(">>>")]
         return parts or [self.name]
 
-    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, given: Mapping[str, Any]) -> dict[str, ParameterValue]:
         """Return all parameters, those given checked and converted to the type of their default."""
         known = self.defaults
         for key in given:
@@ -256,7 +270,7 @@ class MetricRecord:
                 raise BadParameter(f"{self.name}: expected {takes}, found {key!r}{did_you_mean(key, known)}")
         return {key: self.check_value(key, given.get(key, default), default) for key, default in known.items()}
 
-    def check_value(self, key: str, value: Any, default: Any) -> Any:
+    def check_value(self, key: str, value: Any, default: ParameterValue) -> ParameterValue:
         """Check one parameter against its default's type, its declared range or the declared variants."""
         if key == "variant" and value not in self.variants:
             near = did_you_mean(str(value), self.variants)
@@ -365,7 +379,7 @@ def make_record(
         rev=rev,
     )
     for parameter, default in record.defaults.items():
-        if default is inspect.Parameter.empty:
+        if default is inspect.Parameter.empty:  # type: ignore[comparison-overlap]
             raise BadParameter(f"{title}: expected a default for the parameter {parameter}, found none")
     return record
 

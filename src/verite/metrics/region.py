@@ -17,6 +17,22 @@ DISTANCE = "0 is perfect"
 def ratio(part: Array, whole: Array, otherwise: float = 0.0) -> Array:
     """Return part / whole, and `otherwise` where whole is 0.
 
+    Parameters
+    ----------
+    part
+        Numerators, such as areas of intersections.
+    whole
+        Denominators, such as areas of unions.
+    otherwise
+        The value where the denominator is 0: two empty regions, for instance.
+
+    Returns
+    -------
+    Array
+        The quotients, without a warning about divisions by zero.
+
+    Examples
+    --------
     >>> ratio(np.array([1.0, 2.0]), np.array([2.0, 0.0]))
     array([0.5, 0. ])
     """

@@ -155,7 +155,22 @@ def match_path_ends(mine: Sequence[str], theirs: Sequence[str], found: Positions
 
 
 def note_other_folders(count: int, mine: str, theirs: str) -> str:
-    """Return the note on images that are matched although their folders have other names."""
+    """Return the note on images that are matched although their folders have other names.
+
+    Parameters
+    ----------
+    count
+        Number of images matched by file name alone.
+    mine
+        Folder that the predictions name.
+    theirs
+        Folder that the ground truth names.
+
+    Returns
+    -------
+    str
+        A sentence, so that a user can notice predictions of another split with the same file names.
+    """
     return (
         f"{count:,} images matched by their file names alone, in folders of other names: {mine!r} with {theirs!r} of "
         "the ground truth"
@@ -181,7 +196,22 @@ def check_folders(where: object, mine: str, theirs: str, folders: Collection[str
 
 
 def twice(where: object, names: Sequence[str], image: str) -> DataError:
-    """Return the error for several names of one image."""
+    """Return the error for several names of one image.
+
+    Parameters
+    ----------
+    where
+        File or argument at fault.
+    names
+        The names that all stand for the image.
+    image
+        The image of the ground truth.
+
+    Returns
+    -------
+    DataError
+        The error. Predictions of several folders must not be added up on one image in silence.
+    """
     return DataError(
         f"{where}: expected one name for each image, found {list_names(names)} for {image} of the ground truth; keep "
         "the predictions of other folders, sequences or detectors apart, or spell the names as the ground truth does"
@@ -189,7 +219,22 @@ def twice(where: object, names: Sequence[str], image: str) -> DataError:
 
 
 def ambiguous(where: object, name: str, images: Sequence[str]) -> DataError:
-    """Return the error for a name that may be several images."""
+    """Return the error for a name that may be several images.
+
+    Parameters
+    ----------
+    where
+        File or argument at fault.
+    name
+        The name in the predictions, without a folder.
+    images
+        Images of the ground truth in different folders that have this file name.
+
+    Returns
+    -------
+    DataError
+        The error; guessing one of the images would give a wrong AP.
+    """
     return DataError(
         f"{where}: expected names that stand for one image, found {name}, which may be {list_names(images)} of the "
         "ground truth; spell the names with their folders, as the ground truth does"
@@ -228,14 +273,44 @@ def positions(found: object) -> Positions:
 
 
 def by_id(mine: Images | Labels, theirs: Images | Labels) -> Positions:
-    """Return the positions of ids in another table."""
+    """Return the positions of ids in another table.
+
+    Parameters
+    ----------
+    mine
+        Images or classes of the predictions, with numeric ids.
+    theirs
+        Those of the ground truth, with ids too.
+
+    Returns
+    -------
+    Positions
+        For each of `mine` its position in `theirs`; -1 where the id is unknown there.
+    """
     assert mine.ids is not None
     assert theirs.ids is not None
     return positions_in(theirs.ids, mine.ids)
 
 
 def extend(theirs: T, mine: T, found: Positions, extend: Callable[[T, T, NDArray[np.int64]], T]) -> tuple[T, Positions]:
-    """Return a table with the unknown rows of another one appended, and the new positions of the latter's rows."""
+    """Return a table with the unknown rows of another one appended, and the new positions of the latter's rows.
+
+    Parameters
+    ----------
+    theirs
+        Table of the ground truth (images or classes).
+    mine
+        Table of the predictions.
+    found
+        Position in `theirs` of each row of `mine`, -1 where there is none.
+    extend
+        Appends chosen rows of one table to another.
+
+    Returns
+    -------
+    tuple[T, Positions]
+        The joint table, and positions in it without any -1.
+    """
     unknown = np.flatnonzero(found < 0)
     if not len(unknown):
         return theirs, found

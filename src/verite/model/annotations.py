@@ -163,7 +163,7 @@ class Annotations:
     >>> truth = Annotations.of(["a.jpg", "a.jpg", "b.jpg"], ["cat", "dog", "cat"],
     ...                        [[0, 0, 9, 9], [5, 5, 20, 20], [1, 1, 4, 4]])
     >>> truth
-    Annotations: 3 objects of 2 labels in 2 images
+    Annotations: 3 objects of 2 classes in 2 images
     >>> truth.regions.boxes[truth.image == 1]
     array([[1., 1., 4., 4.]])
     """
@@ -335,10 +335,11 @@ class Annotations:
         return len(self), len(self.labels), len(self.images)
 
     def __repr__(self) -> str:
-        what = "predictions" if self.columns.has_confidence else "objects"
+        one = "prediction" if self.columns.has_confidence else "object"
         where = f" ({self.source.format}: {self.source.path})" if self.source.path else ""
-        objects, labels, images = self.counts
-        return f"Annotations: {objects} {what} of {labels} labels in {images} images{where}"
+        named = zip(self.counts, (one, "class", "image"), ("s", "es", "s"), strict=True)
+        objects, classes, images = (f"{count} {word}{ending if count != 1 else ''}" for count, word, ending in named)
+        return f"Annotations: {objects} of {classes} in {images}{where}"
 
     def flag(self, name: str) -> NDArray[np.bool_]:
         """Return a flag of every object, such as ``crowd``; False where the file has none."""
@@ -400,7 +401,7 @@ class Annotations:
         --------
         >>> pred = Annotations.of(["a", "b"], ["cat"] * 2, [[0, 0, 9, 9]] * 2, confidence=[0.9, 0.2])
         >>> pred.where(pred.confidence >= 0.5)
-        Annotations: 1 predictions of 1 labels in 2 images
+        Annotations: 1 prediction of 1 class in 2 images
         """
         return self.take(np.flatnonzero(mask))
 
@@ -421,7 +422,7 @@ class Annotations:
         --------
         >>> truth = Annotations.of(["a", "b"], ["cat", "dog"], [[0, 0, 9, 9], [1, 1, 4, 4]])
         >>> truth.only(["dog"])
-        Annotations: 1 objects of 1 labels in 2 images
+        Annotations: 1 object of 1 class in 2 images
         """
         from array import array
 
@@ -531,7 +532,23 @@ class Annotations:
 def restore(
     columns: _core.Columns, images: Images, labels: Labels, verdicts: ImageLevelLabels | None, unit: Any, source: Source
 ) -> Annotations:
-    """Return annotations from the content of a pickle."""
+    """Return annotations from the content of a pickle.
+
+    Parameters
+    ----------
+    columns
+        Columns of the core: boxes, masks, keypoints, flags.
+    images
+        Table of images.
+    labels
+        Table of classes.
+    verdicts
+        Verified labels of whole images (Open Images); None elsewhere.
+    unit
+        Unit of the coordinates: `px`, or `rel` for fractions of the image.
+    source
+        Where they were read from, for messages.
+    """
     return Annotations.over(columns, images, labels, verdicts=verdicts, unit=unit, source=source)
 
 
@@ -547,7 +564,15 @@ COLUMNS = {
 
 
 def lazy_column(name: str, make: Callable[[Annotations], object]) -> None:
-    """Declare a field of annotations that is computed from the columns on first use and then kept."""
+    """Declare a field of annotations that is computed from the columns on first use and then kept.
+
+    Parameters
+    ----------
+    name
+        Name of the field.
+    make
+        Computes the column; called at most once per object.
+    """
     made = cached_property(make)
     made.__set_name__(Annotations, name)
     setattr(Annotations, name, made)

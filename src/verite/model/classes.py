@@ -194,7 +194,15 @@ class Hierarchy:
         return cls({k: frozenset(v) for k, v in above.items()}, {k: frozenset(v) for k, v in below.items()})
 
     def need(self, name: str, where: str) -> None:
-        """Raise `DataError` if a class is not in the hierarchy."""
+        """Raise `DataError` if a class is not in the hierarchy.
+
+        Parameters
+        ----------
+        name
+            The class to look up.
+        where
+            File or argument that names it, for the message.
+        """
         if name not in self.above:
             near = did_you_mean(name, self.above)
             raise DataError(f"{where}: expected classes of the hierarchy, found {name!r}, which is not in it{near}")
@@ -249,7 +257,20 @@ class ImageLevelLabels:
         return np.unique(self.image[rows].astype(np.int64) * labels + self.label[rows])
 
     def move(self, image: ArrayLike, label: ArrayLike) -> ImageLevelLabels:
-        """Return a copy with new positions of images and classes; rows that get -1 are dropped."""
+        """Return a copy with new positions of images and classes; rows that get -1 are dropped.
+
+        Parameters
+        ----------
+        image
+            New position of each image; -1 drops its labels.
+        label
+            New position of each class; -1 drops its labels.
+
+        Returns
+        -------
+        ImageLevelLabels
+            Labels at the new positions, their kind (present, absent) unchanged.
+        """
         images, labels = np.asarray(image)[self.image], np.asarray(label)[self.label]
         kept = (images >= 0) & (labels >= 0)
         return ImageLevelLabels(images[kept], labels[kept], self.kind[kept])

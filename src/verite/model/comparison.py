@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, NotComparable
 from verite.hooks import hook
 from verite.model.results import Results, describe_cuts, digest_for, to_json
 from verite.model.tables import ABSENT, Best, Change, Display, Part, Rise, Table
 from verite.signature import Signature
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 DIFFERENCE = (("difference", "value"), ("low (95 %)", "low"), ("high (95 %)", "high"))
 MANY_SCORES = 6  # from more on, a comparison begins with all of them at a glance
@@ -30,7 +33,7 @@ class Difference:
     low: float
     high: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
@@ -133,7 +136,7 @@ class Comparison(Display):
         several = len(self.results) > 2
         names = [f"{d.second} - {d.first}: {d.score}" if several else d.score for d in self.differences]
         columns = {key: [getattr(d, at) for d in self.differences] for key, at in DIFFERENCE}
-        title = "differences over drawn images" if several else f"{self.names[1]} - {self.names[0]} over drawn images"
+        title = "differences (bootstrap)" if several else f"{self.names[1]} - {self.names[0]} (bootstrap)"
         return Table.of("score", names, columns, title=title)
 
     def contents(self) -> list[Part]:
@@ -175,10 +178,10 @@ class Comparison(Display):
         """Plot the first score per class and detector on matplotlib's axes, and return them."""
         return hook("plot")(self, kind, ax)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         first = self.results[0]
         systems = {name: result.to_dict() for name, result in zip(self.names, self.results, strict=True)}
-        document: dict[str, Any] = {"protocol": first.protocol, "signature": str(first.signature), "systems": systems}
+        document: JsonObject = {"protocol": first.protocol, "signature": str(first.signature), "systems": systems}
         if self.differences:
             document["differences"] = [difference.to_dict() for difference in self.differences]
         return document

@@ -26,7 +26,7 @@ def object_columns(annotations: Annotations, *, images: bool = False) -> dict[st
     known, labels, regions = annotations.images, annotations.labels, annotations.regions
     bare = bare_images(annotations) if images else np.empty(0, np.int64)
     image = np.concatenate([annotations.image, bare]).astype(np.int64)
-    columns: dict[str, Any] = {}
+    columns: dict[str, NDArray[Any]] = {}
     if known.ids is not None:
         columns["image_id"] = known.ids[image]
     if known.names is not None:
@@ -36,7 +36,7 @@ def object_columns(annotations: Annotations, *, images: bool = False) -> dict[st
         columns["frame"] = known.sequences.frame[image]
     if images and (known.widths > 0).any():
         columns |= {"image_width": known.widths[image], "image_height": known.heights[image]}
-    told: dict[str, Any] = {}
+    told: dict[str, NDArray[Any]] = {}
     if labels.ids is not None:
         told["category_id"] = labels.ids[annotations.label]
     if labels.names is not None:
@@ -60,7 +60,20 @@ def bare_images(annotations: Annotations) -> NDArray[np.int64]:
 
 
 def pad(values: NDArray[Any], count: int) -> NDArray[Any]:
-    """A column with so many rows more that say nothing."""
+    """A column with so many rows more that say nothing.
+
+    Parameters
+    ----------
+    values
+        The column; text columns become object columns.
+    count
+        Number of rows to append: images without objects, for instance.
+
+    Returns
+    -------
+    NDArray[Any]
+        The column, with NaN (numbers) or None (all else) in the new rows.
+    """
     if not count:
         return values
     kind = values.dtype.kind
@@ -72,7 +85,7 @@ def outline_columns(annotations: Annotations, *, images: bool = False) -> dict[s
     """Their outlines, where some have one: rings of polygons, masks as COCO's run-length text, keypoints as triples."""
     regions = annotations.regions
     polygons, runs = regions.outlines
-    columns: dict[str, Any] = {}
+    columns: dict[str, list[Any]] = {}
     if polygons is not None:
         columns["segmentation"] = [[ring.ravel().tolist() for ring in polygons[row]] for row in range(len(polygons))]
     if runs is not None:
@@ -97,7 +110,20 @@ def objects(values: list[Any]) -> NDArray[np.object_]:
 
 
 def to_pandas(annotations: Annotations, *, images: bool = False) -> pandas.DataFrame:
-    """A table for pandas."""
+    """A table for pandas.
+
+    Parameters
+    ----------
+    annotations
+        Ground truth or predictions.
+    images
+        Also one row for each image without objects.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per object: image, class, box, confidence where there is one, flags.
+    """
     try:
         import pandas
     except ImportError:

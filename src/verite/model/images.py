@@ -32,6 +32,15 @@ SMALL = 1 << 20
 def positions_in(table: Ids, ids: Ids) -> Positions:
     """Return the position of each id in a table of distinct ids; -1 where it is not there.
 
+    Parameters
+    ----------
+    table
+        Distinct ids, in any order.
+    ids
+        The ids to look up; they may repeat.
+
+    Examples
+    --------
     >>> positions_in(np.array([7, 3]), np.array([3, 7, 5]))
     array([ 1,  0, -1], dtype=int32)
     """

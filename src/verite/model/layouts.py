@@ -96,7 +96,20 @@ def keep_layout(values: Floats, layout: str) -> tuple[Floats, Kept]:
 
 
 def to_corners(values: Floats, kept: Kept) -> Floats:
-    """Corners of boxes as kept."""
+    """Corners of boxes as kept.
+
+    Parameters
+    ----------
+    values
+        Four numbers per box, as `kept` says.
+    kept
+        `xyxy` for corners, `xywh` for left, top, width and height.
+
+    Returns
+    -------
+    Floats
+        x1, y1, x2, y2; the same array where nothing needs to be computed.
+    """
     if kept == "xyxy":
         return values
     out = values.copy()
@@ -105,7 +118,20 @@ def to_corners(values: Floats, kept: Kept) -> Floats:
 
 
 def to_sizes(values: Floats, kept: Kept) -> Floats:
-    """Left, top, width, height of boxes as kept."""
+    """Left, top, width, height of boxes as kept.
+
+    Parameters
+    ----------
+    values
+        Four numbers per box, as `kept` says.
+    kept
+        `xyxy` for corners, `xywh` for left, top, width and height.
+
+    Returns
+    -------
+    Floats
+        x, y, width, height; sizes that a file states are returned bit by bit.
+    """
     if kept == "xywh":
         return values
     out = values.copy()

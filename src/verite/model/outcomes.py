@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SIDES = ("truth", "pred")
 
-FATES = ("found", "missed", "not asked for", "right", "wrong", "left out")
+OUTCOMES = ("found", "missed", "not asked for", "right", "wrong", "left out")
 
 FOUND, MISSED, NOT_ASKED, RIGHT, WRONG, LEFT_OUT = range(6)
 
@@ -46,7 +46,7 @@ class Column:
         return pyarrow.array(self.values, mask=self.absent)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ObjectOutcomes(Display):
     """One row per ground-truth object (found, missed, ignored) and per prediction (TP, FP, ignored).
 
@@ -63,9 +63,9 @@ class ObjectOutcomes(Display):
 
     def contents(self) -> list[Part]:
         side, fate = self.columns["side"].values, self.columns["fate"].values
-        counts = [[int(((side == s) & (fate == f)).sum()) for s in range(2)] for f in range(len(FATES))]
+        counts = [[int(((side == s) & (fate == f)).sum()) for s in range(2)] for f in range(len(OUTCOMES))]
         shown = {"truths": [c[0] for c in counts], "preds": [c[1] for c in counts]}
-        return [f"{len(self):,} objects at {self.overlap} {self.iou:g}", Table.of("fate", FATES, shown)]
+        return [f"{len(self):,} objects at {self.overlap} {self.iou:g}", Table.of("fate", OUTCOMES, shown)]
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame; names are categories, numbers are not copied."""
@@ -120,7 +120,7 @@ def fates_of(results: Results, iou: float | None = None) -> ObjectOutcomes:
         "image": join_names(*((image_names(side), side.image) for side in (truth, pred))),
         "label": join_names(*((side.labels.all_names, side.label) for side in (truth, pred))),
         "confidence": Column(np.concatenate([none, given])),
-        "fate": Column(np.concatenate([of_truths, of_preds]).astype(np.int8), FATES),
+        "fate": Column(np.concatenate([of_truths, of_preds]).astype(np.int8), OUTCOMES),
         "partner": Column(partner, absent=partner < 0),
     }
     return ObjectOutcomes(columns, matches.iou, results.words.overlap)

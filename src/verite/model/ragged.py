@@ -40,6 +40,15 @@ def gather(offsets: Ints, rows: NDArray[np.integer]) -> tuple[Ints, Ints]:
 def is_every(rows: NDArray[np.integer], count: int) -> bool:
     """Are these all rows, in their order? Then nothing need be copied.
 
+    Parameters
+    ----------
+    rows
+        Positions asked for.
+    count
+        Number of rows there are.
+
+    Examples
+    --------
     >>> is_every(np.array([0, 1, 2]), 3), is_every(np.array([0, 2, 1]), 3)
     (True, False)
     """

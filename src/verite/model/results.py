@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite, isnan
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from verite.signature import Signature
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
     from verite.model.classes import Labels
     from verite.model.outcomes import ObjectOutcomes
     from verite.statistics.half_samples import ScoreInterval
@@ -301,7 +302,7 @@ class Results(Display):
         """Return all tables, by the names of the files to which they are written."""
         return {"classes": self.class_table()}
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return the protocol's own keys of the JSON document."""
         raise NotImplementedError
 
@@ -374,7 +375,8 @@ class Results(Display):
         score : str
             The name of the score, such as AP.
         images : int or "all", optional
-            The number of images that the interval is for; "all" for infinitely many. By default test sets of this size.
+            The number of images that the interval is for; "all" for infinitely many. By default it is for the mean
+            over test sets of this size.
         level : float, default 0.95
             The confidence level.
         groups : sequence, optional
@@ -504,7 +506,22 @@ class Results(Display):
         headline = "   ".join(f"{key} {show_cell(score.value)}" for key, score in self.scores.items())
         return [f"{self.name}   {headline}", self.class_table(), self.signature, *self.notes]
 
-    def to_dict(self) -> dict[str, Any]:
+    def _repr_html_(self) -> str:
+        """Return the tables for a notebook, with the worst classes first."""
+        from verite.model.styles import render_notebook
+
+        headline = next(iter(self.scores), "")
+        sign = -1.0 if headline and self.is_error(headline) else 1.0
+
+        def worst_first(part: Part) -> Part:
+            if not isinstance(part, Table) or part.head[:2] != ("class", headline.removeprefix("m")):
+                return part
+            order = sorted(part.rows, key=lambda row: (row[1] != row[1], sign * row[1] if row[1] == row[1] else 0.0))
+            return replace(part, rows=tuple(order))
+
+        return render_notebook([worst_first(part) for part in self.contents()])
+
+    def to_dict(self) -> JsonObject:
         """Return everything as plain values, with the documented keys."""
         return {
             "protocol": self.protocol,
@@ -595,15 +612,41 @@ def to_json(document: Any, *, indent: int = 0) -> str:
 
 
 def encode_json(document: Any, *, indent: int = 0) -> str:
-    """Return strict JSON of plain values as they are, without a schema number; NaN becomes null."""
+    """Return strict JSON of plain values as they are, without a schema number; NaN becomes null.
+
+    Parameters
+    ----------
+    document
+        Dictionaries, lists, numbers and texts.
+    indent
+        Spaces per level; 0 for one line.
+
+    Returns
+    -------
+    str
+        JSON text. Infinity and NaN are not JSON, so that absent values are written as null.
+    """
     import msgspec
 
     data = msgspec.json.encode(document)
     return (msgspec.json.format(data, indent=indent) if indent else data).decode()
 
 
-def to_small_json(document: dict[str, Any], *, indent: int = 0) -> str:
-    """Return what `to_json` does, for a short document: importing msgspec takes longer than encoding it."""
+def to_small_json(document: JsonObject, *, indent: int = 0) -> str:
+    """Return what `to_json` does, for a short document: importing msgspec takes longer than encoding it.
+
+    Parameters
+    ----------
+    document
+        Plain values of a result.
+    indent
+        Spaces per level; 0 for one line.
+
+    Returns
+    -------
+    str
+        JSON text with the schema number first.
+    """
     import json
 
     separators = (",", ": ") if indent else (",", ":")
@@ -611,9 +654,18 @@ def to_small_json(document: dict[str, Any], *, indent: int = 0) -> str:
     return json.dumps(versioned, indent=indent or None, separators=separators, ensure_ascii=False)
 
 
-def with_systems(name: str, document: dict[str, Any]) -> dict[str, Any]:
+def with_systems(name: str, document: JsonObject) -> JsonObject:
     """Return the document of one detector in the shape of several: its keys, and all of them under ``systems``.
 
+    Parameters
+    ----------
+    name
+        Name of the detector.
+    document
+        JSON document of its result.
+
+    Examples
+    --------
     >>> with_systems("hawk", {"AP": 0.5})
     {'AP': 0.5, 'systems': {'hawk': {'AP': 0.5}}}
     """

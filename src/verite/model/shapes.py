@@ -219,7 +219,20 @@ def is_point_list(values: NDArray[Any]) -> bool:
 
 
 def binary(values: NDArray[Any], what: str) -> NDArray[np.bool_]:
-    """An image as a mask; one line that says so where it is none."""
+    """An image as a mask; one line that says so where it is none.
+
+    Parameters
+    ----------
+    values
+        Array of rows and columns; 0 and any one other value count as binary.
+    what
+        The object, for messages.
+
+    Returns
+    -------
+    NDArray[np.bool_]
+        A Boolean mask; gray levels and probabilities are refused, as no threshold is agreed on.
+    """
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise BadParameter(f"{what}: expected an image of rows and columns, found an array of shape {values.shape}")
     check_pixels(values.shape, what)
@@ -365,7 +378,20 @@ def of_mapping(thing: Mapping[str, Any], what: str) -> Shapes:
 
 
 def checked_boxes(boxes: NDArray[Any], what: str) -> NDArray[np.float64]:
-    """Boxes of four finite numbers."""
+    """Boxes of four finite numbers.
+
+    Parameters
+    ----------
+    boxes
+        Array [object, 4] in any layout.
+    what
+        The objects, for messages.
+
+    Returns
+    -------
+    NDArray[np.float64]
+        The boxes as float64; NaN and infinity are refused, with the first such box.
+    """
     values = np.asarray(boxes, dtype=np.float64)
     finite = np.isfinite(values).all(axis=1)
     if not finite.all():

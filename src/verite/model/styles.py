@@ -109,7 +109,20 @@ def text_style(width: int | None = None) -> Style:
 
 
 def dim_if_aside(shown: str, text: str) -> str:
-    """Return a sentence as it is shown, line by line dim if it is of secondary interest."""
+    """Return a sentence as it is shown, line by line dim if it is of secondary interest.
+
+    Parameters
+    ----------
+    shown
+        The sentence as it is to be printed, wrapped already.
+    text
+        The sentence before; its type says whether it is an aside or a legend.
+
+    Returns
+    -------
+    str
+        The printed sentence, with SGR sequences where the terminal shows colours.
+    """
     if not isinstance(text, (Aside, Legend)):
         return shown
     return "\n".join(coloured(line, DIM) for line in shown.split("\n"))
@@ -315,7 +328,20 @@ def quote_csv(text: str) -> str:
 
 
 def csv_cell(value: Any, safe: bool) -> str:
-    """A value as a program reads it; a text that a spreadsheet would compute gets a quote before it, if asked for."""
+    """A value as a program reads it; a text that a spreadsheet would compute gets a quote before it, if asked for.
+
+    Parameters
+    ----------
+    value
+        A number, a text, a bar, or None.
+    safe
+        Quote texts that start like a formula (=, +, -, @), so that opening the file runs nothing.
+
+    Returns
+    -------
+    str
+        The cell; absent values and NaN are empty, bars are their number.
+    """
     if value is None or (isinstance(value, float) and isnan(value)):
         return ""
     text = repr(float(value)) if isinstance(value, Bar) else str(value)
@@ -353,7 +379,7 @@ def has_formulas(table: Table) -> bool:
 # HTML
 
 CSS = (
-    ".verite-outcome{font-family:system-ui,sans-serif;font-variant-numeric:tabular-nums}"
+    ".verite-outcome{font-family:system-ui,sans-serif;font-variant-numeric:tabular-nums;overflow-x:auto}"
     ".verite-outcome table{border-collapse:collapse;margin:.5em 0}"
     ".verite-outcome caption{text-align:left;font-weight:600;padding:.2em 0}"
     ".verite-outcome th,.verite-outcome td{padding:.15em .6em;text-align:right;white-space:nowrap}"
@@ -404,7 +430,20 @@ def html_row(cells: Sequence[Any], longest: int | None, *, is_head: bool = False
 
 
 def html_name(value: Any, longest: int | None = None) -> Markup:
-    """A value; names are kept from turning the writing direction of what is around them."""
+    """A value; names are kept from turning the writing direction of what is around them.
+
+    Parameters
+    ----------
+    value
+        A cell of a table.
+    longest
+        Number of letters after which a text is cut; None for no limit.
+
+    Returns
+    -------
+    Markup
+        Escaped HTML.
+    """
     if isinstance(value, Bar):
         return html_bar(value)
     text = show_cell(value)
@@ -414,7 +453,20 @@ def html_name(value: Any, longest: int | None = None) -> Markup:
 
 
 def html_bar(bar: Bar, colour: str = "") -> Markup:
-    """Return a bar as inline SVG, by default in the colour of the text, without style sheets or scripts."""
+    """Return a bar as inline SVG, by default in the colour of the text, without style sheets or scripts.
+
+    Parameters
+    ----------
+    bar
+        The share that the bar shows.
+    colour
+        Colour of the filled part; by default that of the text at 60 %.
+
+    Returns
+    -------
+    Markup
+        An SVG element that screen readers announce as a percentage.
+    """
     look = {"fill": colour} if colour else {"fill": "currentColor", "opacity": "0.6"}
     drawn = element("rect", width=f"{bar.share * BAR_PX:.1f}", height=10, **look)
     return element("svg", drawn, width=BAR_PX, height=10, role="img", aria_label=f"{bar.share:.0%}")

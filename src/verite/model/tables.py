@@ -128,6 +128,15 @@ BOLD, DIM, RED, GREEN, PLAIN = "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\0
 def coloured(text: str, colour: str) -> str:
     """Return text in a colour (an SGR sequence) if text is coloured now, else as it is.
 
+    Parameters
+    ----------
+    text
+        What to print; blank text stays blank.
+    colour
+        The start of an SGR sequence, empty for none.
+
+    Examples
+    --------
     >>> coloured("0.55", BOLD)
     '0.55'
     """

@@ -23,7 +23,20 @@ NO_OBJECT = 255
 
 
 def ignored_truth(truth: Annotations, settings: ComparisonSettings) -> NDArray[np.bool_]:
-    """Flag the ground truth to ignore: crowd, difficult, group-of and `ignore`; none with ``ignored="count"``."""
+    """Flag the ground truth to ignore: crowd, difficult, group-of and `ignore`; none with ``ignored="count"``.
+
+    Parameters
+    ----------
+    truth
+        Ground truth with its flags.
+    settings
+        What is compared, and which flags are ignored.
+
+    Returns
+    -------
+    NDArray[np.bool_]
+        A flag per object; pairs with ignored objects enter no mean.
+    """
     if settings.ignored == "count":
         return np.zeros(len(truth), dtype=np.bool_)
     return truth.ignore | truth.crowd | truth.difficult | truth.group_of
@@ -111,6 +124,8 @@ def iou_of(pairs: Pairs) -> Array:
     return np.divide(shared, union, out=np.zeros_like(shared), where=union > 0)
 
 
-def mean_of(values: Array) -> float:
-    """Return the mean, NaN for an empty array."""
+def mean_of(values: Array, weights: Array | None = None) -> float:
+    """Return the mean, weighted if there are weights that differ from 1; NaN if there is nothing to average."""
+    if weights is not None and (weights != 1).any():
+        return float(np.sum(values * weights) / weights.sum()) if weights.any() else np.nan
     return float(values.mean()) if len(values) else np.nan

@@ -150,7 +150,20 @@ def quantiles(squared: NDArray[Any], offsets: Rows, share: float) -> Array:
 
 
 def merge(first: DirectedDistances, second: DirectedDistances) -> DistanceLists:
-    """Concatenate the squared distances of both directions, pair by pair."""
+    """Concatenate the squared distances of both directions, pair by pair.
+
+    Parameters
+    ----------
+    first
+        Squared distances from each contour to the other, as values and offsets per pair.
+    second
+        The distances in the other direction.
+
+    Returns
+    -------
+    DistanceLists
+        Values of pair i from both directions next to each other, as symmetric metrics pool them.
+    """
     lengths = np.diff(first.offsets), np.diff(second.offsets)
     owner = np.concatenate([np.repeat(np.arange(len(length)), length) for length in lengths])
     order = np.argsort(owner, kind="stable")
@@ -180,13 +193,39 @@ class Store:
     def __len__(self) -> int:
         return len(self.sizes)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state for a pickle: the core's sides as their arrays."""
+        state = self.__dict__.copy()
+        if "sides" in state:
+            names = ("counts", "objects", "sizes", "rows", "outline_counts", "outline_objects")
+            state["sides"] = [{name: getattr(side, name) for name in names} for side in state["sides"]]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "sides" in state:
+            state["sides"] = tuple(_core.MaskSide(**side) for side in state["sides"])
+        self.__dict__.update(state)
+
     def subset(self, rows: Rows) -> Store:
         """Return the store of some pairs, with nothing computed yet."""
         mine, theirs = (objects[rows] for objects in self.object_rows)
         return Store(*self.shapes, mine, theirs, self.sizes[rows], self.polygons, self.spacing)
 
     def cached(self, key: object, compute: Callable[[], T]) -> T:
-        """Compute a statistic with parameters once per key."""
+        """Compute a statistic with parameters once per key.
+
+        Parameters
+        ----------
+        key
+            Name of the statistic with its parameters.
+        compute
+            Computes it when it is asked for the first time.
+
+        Returns
+        -------
+        T
+            The statistic, shared by all metrics of one call.
+        """
         if key not in self.cache:
             self.cache[key] = compute()
         found: T = self.cache[key]
@@ -532,7 +571,20 @@ def rasterise_side(shapes: Shapes, rows: Rows, sizes: Sizes, polygons: PolygonRu
 
 
 def box_areas(truth: Array, pred: Array) -> Array:
-    """Areas of ground-truth boxes, predicted boxes and their intersections, [n, 3]."""
+    """Areas of ground-truth boxes, predicted boxes and their intersections, [n, 3].
+
+    Parameters
+    ----------
+    truth
+        Ground-truth boxes as corners, [n, 4].
+    pred
+        The predicted box of each pair.
+
+    Returns
+    -------
+    Array
+        Areas in square pixels; 0 for boxes that are empty, or do not meet.
+    """
     sides = [(box[:, 2:] - box[:, :2]).clip(min=0.0) for box in (truth, pred)]
     shared = (np.minimum(truth[:, 2:], pred[:, 2:]) - np.maximum(truth[:, :2], pred[:, :2])).clip(min=0.0)
     return np.stack([side.prod(axis=1) for side in (*sides, shared)], axis=1)

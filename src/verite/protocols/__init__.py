@@ -27,6 +27,10 @@ REGISTRY = {
     "oc-cost": "verite.protocols.oc_cost",
 }
 
+# Protocols that match no single objects, so that there is nothing to analyse or to report object by object.
+WITHOUT_MATCHES = ("imagenet-loc", "semantic", "kitti", "wider", "oc-cost")
+REPORTED = tuple(verb for verb in REGISTRY if verb not in WITHOUT_MATCHES)
+
 
 def protocol_named(verb: str) -> Protocol[Any, Any]:
     """Return the protocol of a command; its module is imported on first use."""

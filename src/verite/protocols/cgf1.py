@@ -26,6 +26,7 @@ from verite.threads import thread_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
     from verite.protocols.asked import AskedClasses
     from verite.protocols.f1 import F1Settings
@@ -90,7 +91,7 @@ class ConceptGated:
         title = "presence of {:,} items: {:,} TP, {:,} FP, {:,} TN, {:,} FN".format(self.items, *self.presence)
         return Table.of("IoU", names, {"cgF1": gated, "pmF1": positive}, title=title)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the keys of the JSON document."""
         tp, fp, tn, fn = self.presence
         return {**self.scores, "presence": {"items": self.items, "tp": tp, "fp": fp, "tn": tn, "fn": fn}}
@@ -181,7 +182,7 @@ def count_items(truth: Annotations, pred: Annotations, items: Items, settings: F
     rules = Rules(
         (LEAST,), settings.on, class_agnostic=items.classes is None, orders_by_class=False, allow_unknown_classes=True
     )
-    layout = Evaluation(truth, pred, rules, thread_count(settings.threads)).stages
+    layout = Evaluation(truth, pred, rules, thread_count(settings.threads)).layout
     offsets, columns, iou = layout.candidates
     rows = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     gains = np.round(np.clip(iou, 0, 1) * 2**40).astype(np.int64)

@@ -29,9 +29,10 @@ from verite.evaluation.points import (
     summarise_distances,
 )
 from verite.evaluation.prepare import explain_low_score, prepare
-from verite.evaluation.results import MeanResults
+from verite.evaluation.results import WeighableResults
 from verite.evaluation.settings import (
     IGNORE_REGIONS,
+    IMPORTANCE,
     MAX_IMAGE_DETS,
     THREADS,
     EvaluationSettings,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from verite.checks import Finding
     from verite.evaluation.evaluation import Arrays
     from verite.evaluation.partial import MergedNumbers
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
     from verite.model.classes import Labels
     from verite.signature import Signature
@@ -63,7 +65,7 @@ if TYPE_CHECKING:
 
 
 def outline_arrays_of(side: Annotations) -> tuple[Any, Any, Any, Any, Any, Any]:
-    """Return masks, polygons, boxes and image sizes of all objects, as the core rasterises them."""
+    """Return masks, polygons, boxes and image sizes of all objects, the arguments of `_core.draw_masks`."""
     regions = side.regions
     runs, polygons = regions.runs, regions.polygons
     sizes = np.stack([side.images.heights, side.images.widths], axis=1)[side.image]
@@ -102,7 +104,7 @@ Quirks = Literal["none", "pycocotools", "torchmetrics"]
 
 Area = tuple[str, float, float]
 
-# Evenly spaced as numpy's linspace, the reference's, has them; the ninth threshold is 0.8999999999999999.
+# Evenly spaced as numpy's linspace has them, which pycocotools calls; the ninth threshold is 0.8999999999999999.
 THRESHOLDS: tuple[float, ...] = (*(i * ((0.95 - 0.5) / 9) + 0.5 for i in range(9)), 0.95)
 
 
@@ -132,7 +134,7 @@ POINT_DEFAULTS: Mapping[str, object] = {
 # Settings that emulate torchmetrics without `iscrowd` and `area`, with images in the order of the file.
 TORCHMETRICS: Mapping[str, object] = {"ignored": "count", "area_from": "box", "ties": "file"}
 
-# The reference matches at min(threshold, 1 - 1e-10), so that a threshold of 1 can be reached.
+# pycocotools matches at min(threshold, 1 - 1e-10), so that a threshold of 1 can be reached.
 HIGHEST = 1 - 1e-10
 
 MOST_AREAS = 24
@@ -227,6 +229,7 @@ class CocoSettings(RankedSettings, PointSettings):
     )
     per: Option[Per] = Choice("class", "Rows of the table.", Per, is_signed=False, is_common=True)
     ignore_regions: Option[float] = IGNORE_REGIONS
+    importance: Option[Any] = IMPORTANCE
     threads: Option[int | None] = THREADS
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -252,7 +255,15 @@ class CocoSettings(RankedSettings, PointSettings):
             truth = truth.where(~truth.ignored)
         if self.area_from != "file":
             truth = replace(truth, area=None if self.area_from == "box" else pose_areas(truth))
-        return number_images(truth, pred) if self.ties == "file" else (truth, pred)
+        if self.ties == "file":
+            # Both sides with image ids in the order of the ground-truth file.
+            from verite.model.images import Images
+
+            old = truth.images
+            names = [old.name(i) for i in range(len(old))]
+            images = Images(names, range(len(old)), widths=old.widths, heights=old.heights)
+            return truth.changed(images=images), pred.changed(images=images) if len(pred.images) == len(old) else pred
+        return (truth, pred)
 
     @property
     def recalls(self) -> tuple[float, ...]:
@@ -271,16 +282,6 @@ def spell_area(area: Area) -> str:
     return name if AREAS.get(name) == (low, high) else f"{name}={low:g}..{high:g}"
 
 
-def number_images(truth: Annotations, pred: Annotations) -> tuple[Annotations, Annotations]:
-    """Return both sides with image ids in the order of the ground-truth file."""
-    from verite.model.images import Images
-
-    old = truth.images
-    names = [old.name(i) for i in range(len(old))]
-    images = Images(names, range(len(old)), widths=old.widths, heights=old.heights)
-    return truth.changed(images=images), pred.changed(images=images) if len(pred.images) == len(old) else pred
-
-
 def single(value: float) -> float:
     """Return the nearest number of single precision, in which torch computes by default."""
     from array import array
@@ -289,7 +290,23 @@ def single(value: float) -> float:
 
 
 def spread_in_single(first: float, last: float, count: int) -> tuple[float, ...]:
-    """Return evenly spaced numbers as torch's linspace computes them: from both ends to the middle, rounded once."""
+    """Return evenly spaced numbers as torch's linspace computes them: from both ends to the middle, rounded once.
+
+    Parameters
+    ----------
+    first
+        The first number.
+    last
+        The last number.
+    count
+        How many there are.
+
+    Returns
+    -------
+    tuple[float, ...]
+        Numbers of single precision. float64's linspace differs from them in the last bits, which moves a few recall
+        thresholds.
+    """
     first, last = single(first), single(last)
     step = single(single(last - first) / (count - 1))
     rising = [single(first + step * i) for i in range(count // 2)]
@@ -386,7 +403,7 @@ def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ())
     )
 
 
-class CocoResults(MeanResults):
+class CocoResults(WeighableResults):
     """Results of the COCO protocol: the twelve numbers, the same per class, IoU threshold and image, and the arrays.
 
     Returned by :func:`verite.coco`.
@@ -416,7 +433,7 @@ class CocoResults(MeanResults):
 
     settings: CocoSettings
     PROTOCOL = "coco"
-    SLACK = 2.0**-52
+    SLACK = 2.0**-52  # pycocotools divides by TP + FP + this
 
     def __init__(
         self,
@@ -461,7 +478,11 @@ class CocoResults(MeanResults):
 
     @cached_property
     def parts(self) -> dict[str, tuple[str, int | None, int, int]]:
-        """Each score as a mean: of precision or recall, at an IoU threshold (None: all), area range and limit."""
+        """How each score is averaged, as the parameters of `PrecisionRecall.mean`.
+
+        These are precision or recall, and the positions of the IoU threshold (None: all of them; -1: none, the score is
+        nan), of the area range and of the limit of predictions.
+        """
         names, limits = [name for name, _, _ in self.settings.areas], self.settings.max_dets
         last = len(limits) - 1
         # pycocotools reads AP, and nothing else, at 100 predictions, whatever the largest number is.
@@ -500,7 +521,24 @@ class CocoResults(MeanResults):
         return self.numbers
 
     def mean(self, kind: str, threshold: int | None, area: int, limit: int) -> float:
-        """Return the mean of precision or recall over all classes with objects."""
+        """Return the mean of precision or recall over all classes with objects.
+
+        Parameters
+        ----------
+        kind
+            `precision` (AP) or `recall` (AR).
+        threshold
+            Position of the IoU threshold; None for the mean over all.
+        area
+            Position of the area range: all, small, medium, large.
+        limit
+            Position of the limit on predictions per image and class.
+
+        Returns
+        -------
+        float
+            The score in [0, 1]; NaN where no class has objects, or the reference does not compute it.
+        """
         # The reference reads AP at 100 predictions, and all scores of keypoints at 20, or not at all.
         if self.settings.quirks == "pycocotools":
             is_fixed = self.settings.on == "keypoints" or (kind, threshold, area) == ("precision", None, 0)
@@ -508,8 +546,32 @@ class CocoResults(MeanResults):
                 return nan
         return self.numbers.mean(kind, threshold, area, limit)
 
+    def importance_query(self) -> tuple[dict[str, tuple[str, Sequence[int]]], Sequence[float]]:
+        every = range(len(self.settings.iou))
+        asked: dict[str, tuple[str, Sequence[int]]] = {"AP": ("precision", every)}
+        asked |= {f"AP{100 * t:g}": ("precision", [i]) for i, t in enumerate(self.settings.iou) if t in (0.5, 0.75)}
+        return asked | {"AR": ("recall", every)}, self.settings.recalls
+
     def signature_of(self, kind: str, threshold: int | None, area: int, limit: int) -> Signature:
-        """Return the signature of one score: its own threshold, area range and limit."""
+        """Return the signature of one score: its own threshold, area range and limit.
+
+        Parameters
+        ----------
+        kind
+            `precision` (AP) or `recall` (AR).
+        threshold
+            Position of the IoU threshold; None for the mean over all.
+        area
+            Position of the area range.
+        limit
+            Position of the limit on predictions.
+
+        Returns
+        -------
+        Signature
+            The settings of the run, narrowed to what this score depends on, so that AP50 of two runs compares
+            whatever the other thresholds were.
+        """
         one: dict[str, object] = {"areas": spell_area(self.settings.areas[area])}
         if threshold is not None:
             one["iou"] = self.settings.iou[threshold] if threshold >= 0 else nan
@@ -741,7 +803,7 @@ class CocoResults(MeanResults):
         """Return one JSON document; absent values are null."""
         return to_small_json(with_systems(self.name, self.to_dict()), indent=indent)
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return the documented keys of the JSON document: the scores, and the same per class and threshold."""
         by_class = self.class_scores()
         truths, preds = self.numbers.counts
@@ -751,7 +813,7 @@ class CocoResults(MeanResults):
         }
         at = self.threshold_table()
         thresholds = [{"iou": t, "AP": ap, "AR": ar} for t, (_, ap, ar) in zip(self.settings.iou, at.rows, strict=True)]
-        document: dict[str, Any] = {key: score.value for key, score in self.scores.items()}
+        document: JsonObject = {key: score.value for key, score in self.scores.items()}
         document |= {"classes": classes, "thresholds": thresholds}
         if self.distances is not None:
             document["distance"] = self.distances[0].to_dict()
@@ -764,7 +826,20 @@ class CocoResults(MeanResults):
 
 
 def flag_class(names: Sequence[str], label: str) -> list[bool]:
-    """Return a flag per class that is true for one class; raise `BadParameter` if it is unknown."""
+    """Return a flag per class that is true for one class; raise `BadParameter` if it is unknown.
+
+    Parameters
+    ----------
+    names
+        All classes.
+    label
+        The one that is wanted.
+
+    Returns
+    -------
+    list[bool]
+        Flags in the order of the classes, as queries for means take them.
+    """
     if label not in names:
         raise BadParameter(f"class: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
     return [name == label for name in names]

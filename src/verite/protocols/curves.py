@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.evaluation.curves import Curve
+    from verite.files import JsonObject
 
     Floats = NDArray[np.float64]
     from verite.model.images import Images
@@ -99,7 +100,15 @@ def choose_point(curves: Mapping[str, Curve], how: str) -> Point | None:
 
 
 def place_of(curve: Curve, how: str) -> int:
-    """Return the last prediction at or above the operating point; -1 if there is none."""
+    """Return the last prediction at or above the operating point; -1 if there is none.
+
+    Parameters
+    ----------
+    curve
+        Precision and recall of one class by falling confidence.
+    how
+        `last` for all predictions; anything else for the confidence of the best F1.
+    """
     if how == "last":
         return len(curve.confidence) - 1
     return int(np.count_nonzero(curve.confidence >= curve.best_f1[1])) - 1
@@ -194,7 +203,20 @@ class CurveResults(Results):
         return tuple(self.settings.iou)
 
     def ap(self, label: str, threshold: int = 0) -> float:
-        """Return the average precision of a class at the t-th IoU threshold."""
+        """Return the average precision of a class at the t-th IoU threshold.
+
+        Parameters
+        ----------
+        label
+            Name of the class.
+        threshold
+            Position of the IoU threshold.
+
+        Returns
+        -------
+        float
+            Area below the precision-recall curve, by the interpolation of the protocol.
+        """
         curves = self.curves[threshold]
         if label not in curves:
             raise BadParameter(f"class: expected one of {len(curves)}, found {label!r}{did_you_mean(label, curves)}")
@@ -242,7 +264,7 @@ class CurveResults(Results):
         columns = {head: [row[i] for row in rows] for i, head in enumerate(heads)} | self.more_class_scores()
         return Table.of("class", self.class_names, columns, mean=self.mean_row())
 
-    def mean_row(self) -> dict[str, Any]:
+    def mean_row(self) -> dict[str, float]:
         """Return the last row of the table per class: means and sums."""
         curves, means = self.curves[0].values(), {head_of(name): score.value for name, score in self.scores.items()}
         counts = {"truths": sum(c.truths for c in curves)}
@@ -268,7 +290,7 @@ class CurveResults(Results):
         }
         return Table.of("image", names, columns)
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return the documented keys: mAP and classes at the first IoU threshold, and at all if there are several."""
         first, more = self.at(0), self.more_class_scores()
         for place, facts in enumerate(first["classes"].values()):
@@ -278,7 +300,7 @@ class CurveResults(Results):
             return first
         return {**first, "thresholds": [{"iou": t, **self.at(i)} for i, t in enumerate(self.settings.iou)]}
 
-    def at(self, threshold: int) -> dict[str, Any]:
+    def at(self, threshold: int) -> JsonObject:
         """Return the JSON of one IoU threshold."""
         score = list(self.scores.values())[threshold]
         classes = {}
@@ -431,7 +453,20 @@ class GroupedResults(CurveResults):
         return np.stack([mean_over_classes(own, len(weights)) for own in drawn], axis=1)
 
     def points(self, rows: ClassRows, threshold: int) -> Points:
-        """Return the points of a class's curve, for the bootstrap."""
+        """Return the points of a class's curve, for the bootstrap.
+
+        Parameters
+        ----------
+        rows
+            Outcomes of one class, image by image.
+        threshold
+            Position of the IoU threshold.
+
+        Returns
+        -------
+        Points
+            Weighted true and false positives; objects within a group-of box count with the group's weight.
+        """
         kept, weight = order_rows(rows, threshold, self.group_weight, self.is_reversed)
         truths = rows.counts[:, OBJECTS] + self.group_weight * rows.counts[:, GROUPS]
         return Points(rows.image[kept], rows.is_hit(threshold)[kept], rows.cell_image, truths, weight)

@@ -23,7 +23,7 @@ from verite.model.annotations import Annotations
 from verite.model.classes import Labels
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
-from verite.model.layouts import layout_name
+from verite.model.layouts import layout_name, spell_as
 from verite.model.polygons import RLEMasks
 from verite.model.ragged import offsets_of
 from verite.model.regions import Regions
@@ -141,6 +141,40 @@ def is_finite(side: Annotations) -> bool:
     keypoints = side.regions.keypoints
     given = (side.regions.values, side.confidence, None if keypoints is None else keypoints.points)
     return all(values is None or bool(np.isfinite(values).all()) for values in given)
+
+
+def is_detr_target(target: object) -> bool:
+    """Return whether a target is one of DETR's: boxes as centre and size in fractions of `orig_size`.
+
+    Hugging Face's image processors call the classes `class_labels`; DETR's own targets have `labels`.
+    """
+    if not isinstance(target, Mapping) or "boxes" not in target or "orig_size" not in target:
+        return False
+    return "class_labels" in target or bool((array_of(target["boxes"], "boxes") <= 1).all())
+
+
+def read_detr_target(target: Item, i: int, layout: str) -> Item:
+    """Return a target of DETR with boxes and areas in pixels of the original image, in a layout of boxes."""
+    where = f"targets[{i}]"
+    sizes = array_of(target["orig_size"], f"{where}.orig_size").reshape(-1).astype(np.float64)
+    if len(sizes) != 2 or not (sizes > 0).all():
+        raise BadParameter(f"{where}.orig_size: expected height and width in pixels, found {sizes.tolist()}")
+    height, width = sizes
+    boxes = array_of(target["boxes"], f"{where}.boxes").astype(np.float64)
+    if boxes.size and (boxes.ndim != 2 or boxes.shape[1] != 4):
+        raise BadParameter(f"{where}.boxes: expected shape (n, 4), found {boxes.shape}")
+    scaled = boxes.reshape(-1, 4) * [width, height, width, height]
+    half = scaled[:, 2:] / 2
+    corners = np.concatenate([scaled[:, :2] - half, scaled[:, :2] + half], axis=1)
+    # Masks are of the resized image, other keys (such as DETR's "orig_size") are none of an evaluation.
+    kept = {key: target[key] for key in ("labels", "iscrowd", "ignore", "image_id") if key in target}
+    if "class_labels" in target:
+        kept["labels"] = target["class_labels"]
+    if "area" in target and "size" in target:  # of the resized image
+        resized = array_of(target["size"], f"{where}.size").reshape(-1).astype(np.float64)
+        factor = height * width / resized.prod() if len(resized) == 2 and resized.prod() > 0 else 1.0
+        kept["area"] = array_of(target["area"], f"{where}.area").astype(np.float64) * factor
+    return {**kept, "boxes": spell_as(corners, layout), "size": sizes}
 
 
 def read_batch(item: Item, side: str, i: int, needed: Sequence[str] = ("labels",)) -> Columns:
@@ -275,9 +309,12 @@ class BatchEvaluator(Generic[R]):
         **settings: Any,
     ) -> None:
         self.layout = layout_name(layout)
-        if not isinstance(labels, (Mapping, Sequence, type(None))):
+        if isinstance(labels, str) or not isinstance(labels, (Mapping, Sequence, type(None))):
             raise BadParameter(f"labels: expected names, or names by their numbers, found {excerpt(labels)}")
         self.names = dict(enumerate(labels)) if isinstance(labels, Sequence) else dict(labels) if labels else None
+        for name in (self.names or {}).values():
+            if not isinstance(name, str):
+                raise BadParameter(f"labels: expected names, or names by their numbers, found {excerpt(name)}")
         self.settings = {"checks": "warn", **settings}
         self.asked = self.settings_type(**self.settings)  # wrong ones are refused here, not at the end of an epoch
         if not isinstance(duplicates, str) or duplicates not in ("error", "first"):
@@ -327,6 +364,10 @@ class BatchEvaluator(Generic[R]):
             raise BadParameter(
                 f"update: expected as many targets as predictions, found {len(truths)} and {len(predictions)}"
             )
+        truths = [
+            read_detr_target(target, i, self.layout) if is_detr_target(target) else target
+            for i, target in enumerate(truths)
+        ]
         # Everything is checked before anything is kept, so that a bad batch leaves no trace.
         found = [
             (
@@ -600,7 +641,20 @@ class BatchEvaluator(Generic[R]):
         return join_batches(self.waiting, self.labels(self.waiting, every=True), self.layout)
 
     def labels(self, batches: Sequence[Batch], *, every: bool = False) -> Labels:
-        """Return the classes: those with names, or else those that occur in the batches."""
+        """Return the classes: those with names, or else those that occur in the batches.
+
+        Parameters
+        ----------
+        batches
+            Columns of predictions or targets, batch by batch.
+        every
+            Also classes that no batch has, as for a table over all classes.
+
+        Returns
+        -------
+        Labels
+            The table of classes.
+        """
         if self.names is None:
             return Labels(None, used_labels(batches))
         if every or not batches:
@@ -614,9 +668,10 @@ class CocoEvaluator(BatchEvaluator[CocoResults]):
 
     A prediction has `boxes` [n, 4] (or `masks` [n, row, column], or `keypoints` [n, point, 3]), `scores` [n] and
     `labels` [n]. A target has `boxes` (or one of the others) and `labels`, and may have `iscrowd`, `ignore` and `area`.
-    Arrays are numpy's, torch's, or anything that numpy takes. Images are numbered as they come, or identified by an
-    `image_id` in every target. COCO does not honour `ignore`: ``ignored="explicit"`` does, and a warning says so
-    otherwise.
+    Targets of DETR and of Hugging Face's image processors (`class_labels`, boxes in fractions of `orig_size`) are
+    taken as they are. Arrays are numpy's, torch's, or anything that numpy takes. Images are numbered as they come,
+    or identified by an `image_id` in every target. COCO does not honour `ignore`: ``ignored="explicit"`` does, and
+    a warning says so otherwise.
 
     An image must be complete when it is added. A few images are evaluated together, and only their matches are kept,
     not their boxes and masks.

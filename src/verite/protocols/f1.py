@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
     from verite.checks import Finding
     from verite.evaluation.partial import MergedNumbers
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
     from verite.protocols.cgf1 import ConceptGated
 
@@ -617,7 +618,7 @@ class F1Results(MeanResults):
             *self.notes,
         ]
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return the documented keys: micro means, every threshold, macro means, classes, count errors, AP bounds."""
         scores, names = self.class_scores(), self.class_names
         classes = {
@@ -676,7 +677,20 @@ class F1Results(MeanResults):
         return query if label is None else (*query, flag_class(self.class_names, label))
 
     def bootstrap_means(self, queries: Sequence[tuple[Any, ...]], weights: Floats) -> Floats:
-        """Return means on bootstrap samples of the images, [sample, query]."""
+        """Return means on bootstrap samples of the images, [sample, query].
+
+        Parameters
+        ----------
+        queries
+            Which mean of which class at which IoU threshold.
+        weights
+            How often each image occurs in each sample, [sample, image].
+
+        Returns
+        -------
+        Floats
+            Means computed from the same matches as the score itself; nothing is matched again.
+        """
         from verite.evaluation.bootstrap import widen
 
         weights = widen(weights, len(known_images(self.truth, self.pred)))
@@ -774,8 +788,18 @@ def evaluate_counts(
         asked = AskedClasses.read(settings.asked, truth, pred)
         truth, pred = (side.where(asked.is_asked(side)) for side in (truth, pred))
     evaluation = Evaluation(truth, pred, rules_of(settings), thread_count(settings.threads))
-    if settings.checks == "stop":
-        refuse_boxes_outside(evaluation)
+    # Refuse predictions of which no box touches its image: the coordinates are in another unit.
+    if settings.checks == "stop" and len(pred) and not any(own[0] for own in evaluation.kept.counts()["tp"]):
+        sizes = np.stack([pred.images.widths, pred.images.heights], axis=1)[pred.image]
+        if pred.unit == "rel":
+            sizes = np.where(sizes > 0, 1, 1)
+        boxes = pred.regions.boxes
+        is_outside = ((boxes[:, :2] >= sizes) | (boxes[:, 2:] <= 0)).any(axis=1) & (sizes > 0).all(axis=1)
+        if is_outside.all():
+            raise DataError(
+                f"{pred.source.path or 'predictions'}: expected boxes inside the images, found all "
+                f"{len(pred):,} outside; are they in pixels of these images? see verite inspect TRUTH PRED"
+            )
     return evaluation, findings, asked
 
 
@@ -799,30 +823,13 @@ def allow_unknown_classes(finding: Finding, truth: Annotations, pred: Annotation
     )
 
 
-def refuse_boxes_outside(evaluation: Evaluation) -> None:
-    """Raise `DataError` if no box of the predictions touches its image: the coordinates are in another unit."""
-    pred = evaluation.pred
-    if any(own[0] for own in evaluation.kept.counts()["tp"]) or not len(pred):
-        return
-    sizes = np.stack([pred.images.widths, pred.images.heights], axis=1)[pred.image]
-    if pred.unit == "rel":
-        sizes = np.where(sizes > 0, 1, 1)
-    boxes = pred.regions.boxes
-    is_outside = ((boxes[:, :2] >= sizes) | (boxes[:, 2:] <= 0)).any(axis=1) & (sizes > 0).all(axis=1)
-    if is_outside.all():
-        raise DataError(
-            f"{pred.source.path or 'predictions'}: expected boxes inside the images, found all {len(pred):,} outside; "
-            "are they in pixels of these images? see verite inspect TRUTH PRED"
-        )
-
-
 def partial_state(evaluation: Evaluation, about: str, *, by_id: bool = False) -> Part:
     """Return the partial result of these images: the outcome of every prediction, and the IoU of its match.
 
     The IoU at the lowest threshold takes the place of the confidence, so that the mean IoU can be merged as well.
     Classes are identified by their positions or, if `by_id`, by their ids.
     """
-    truth, pred, layout = evaluation.truth, evaluation.pred, evaluation.stages
+    truth, pred, layout = evaluation.truth, evaluation.pred, evaluation.layout
     images = known_images(truth, pred)
     rows, labels, _ = layout.preds
     offsets, pair_truth, iou = layout.candidates
@@ -879,7 +886,7 @@ def partial_state(evaluation: Evaluation, about: str, *, by_id: bool = False) ->
 def merged_counts(numbers: MergedNumbers, thresholds: int) -> OutcomeCounts:
     """Return the counts of merged partial results: those of one evaluation of all images."""
     images, classes = len(numbers.images), len(numbers.merger.labels)
-    tp, spared, iou = (np.zeros((classes, thresholds), np.int64) for _ in range(3))
+    tp, ignored_preds, iou = (np.zeros((classes, thresholds), np.int64) for _ in range(3))
     image_tp, image_spared = (np.zeros((images, thresholds), np.int64) for _ in range(2))
     image_truths, image_preds = (np.zeros(images, np.int64) for _ in range(2))
     sums: dict[str, list[int]] = {key: [] for key in ("truths", "preds", "error", "absolute_error", "squared_error")}
@@ -892,7 +899,7 @@ def merged_counts(numbers: MergedNumbers, thresholds: int) -> OutcomeCounts:
         np.add.at(image_preds, rows.image, 1)
         for t in range(thresholds):
             hit, ignored = rows.is_hit(t), rows.is_spared(t)
-            tp[k, t], spared[k, t] = hit.sum(), ignored.sum()
+            tp[k, t], ignored_preds[k, t] = hit.sum(), ignored.sum()
             iou[k, t] = int(np.round(rows.confidence[hit] / UNIT).astype(np.int64).sum())
             np.add.at(image_tp[:, t], rows.image[hit], 1)
             np.add.at(image_spared[:, t], rows.image[ignored], 1)
@@ -904,7 +911,7 @@ def merged_counts(numbers: MergedNumbers, thresholds: int) -> OutcomeCounts:
     return OutcomeCounts(
         **sums,
         tp=tp.tolist(),
-        ignored=spared.tolist(),
+        ignored=ignored_preds.tolist(),
         iou=iou.tolist(),
         image_truths=image_truths.tolist(),
         image_preds=image_preds.tolist(),

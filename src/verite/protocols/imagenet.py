@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from verite.evaluation.partial import MergedNumbers
     from verite.evaluation.state import Part
+    from verite.files import JsonObject
     from verite.model.classes import Labels
 
     Floats = NDArray[np.float64]
@@ -97,7 +98,7 @@ class TopErrorResults(Results):
         mean = {key.replace("_", " "): score.value for key, score in self.scores.items()}
         return Table.of("class", self.class_names, {"images": images, **columns}, mean=mean)
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return the documented keys of the JSON: the four errors, and the same per class."""
         by_class = self.class_scores()
         images = next(iter(self.errors.values())).images.tolist()
@@ -113,7 +114,7 @@ class TopErrorSettings(EvaluationSettings):
     guesses: Setting[int | Sequence[int], tuple[int, ...]] = Counts(
         (1, 5), "Guesses per image that count; may be repeated.", short="-n"
     )
-    iou: Option[float] = Threshold(0.5, "IoU from which a box is in place.", short="-t")
+    iou: Option[float] = Threshold(0.5, "IoU threshold of a correct box.", short="-t")
     pixel = Constant("plus1")
     image = Constant("mean of its labels")
     blacklist: Option[Path | Iterable[str] | None] = FileOrContent(
@@ -229,7 +230,9 @@ class DetectionSettings(CurveSettings):
     SCORE = "imagenet_det_ap"
     on = Constant("box")
     iou: Overlaps = IOU
-    tolerance: Option[float] = Number(10.0, "Pixels by which small objects may be missed.", least=0)
+    tolerance: Option[float] = Number(
+        10.0, "Tolerance in pixels, which lowers the IoU threshold of small objects.", least=0
+    )
     interpolation = Constant("all")
     pixel = Constant("plus1")
     match = Constant("best unused")
@@ -301,22 +304,33 @@ def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSetti
 
 
 def without(truth: Annotations, pred: Annotations, said: ImageLevelLabels) -> tuple[Annotations, Annotations]:
-    """Return both sides without the classes that are excluded in an image."""
+    """Return both sides without the classes that are excluded in an image.
+
+    Parameters
+    ----------
+    truth
+        Ground truth.
+    pred
+        Predictions.
+    said
+        Labels of whole images; an excluded class is not annotated in that image.
+
+    Returns
+    -------
+    tuple[Annotations, Annotations]
+        Both sides. In these images predictions of the class are neither right nor wrong.
+    """
     labels = max(len(truth.labels), len(pred.labels))
     cells = said.cells(labels, EXCLUDED)
     kept = [side.where(~is_in(cells, side.image, side.label, labels)) for side in (truth, pred)]
     return kept[0], kept[1]
 
 
-def own_thresholds(truth: Annotations, iou: float, tolerance: float) -> Floats:
-    """Return the IoU threshold of each ground-truth object: lower for small ones."""
-    sides = truth.regions.boxes[:, 2:] - truth.regions.boxes[:, :2] + PIXEL
-    wanted: Floats = sides.prod(axis=1) / (sides + tolerance).prod(axis=1)
-    return np.minimum(wanted, iou)
-
-
 def evaluate_at(threshold: float, settings: DetectionSettings, truth: Annotations, pred: Annotations) -> Evaluation:
-    least = own_thresholds(truth, threshold, settings.tolerance)
+    # The IoU threshold of each ground-truth object: lower for small ones.
+    sides = truth.regions.boxes[:, 2:] - truth.regions.boxes[:, :2] + PIXEL
+    wanted: Floats = sides.prod(axis=1) / (sides + settings.tolerance).prod(axis=1)
+    least = np.minimum(wanted, threshold)
     rules = Rules(
         thresholds=(float(least.min(initial=1.0)),),
         similarity="corner_box",

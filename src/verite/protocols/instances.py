@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
 
     Bools = NDArray[np.bool_]
@@ -113,18 +114,29 @@ class Groups:
 
     def values(self) -> dict[str, Floats]:
         """Return the scores of each group alone: AP is [group, threshold], the others [group, 1]."""
-        count = len(self.image)
-        starts = np.searchsorted(self.pair_group, np.arange(count + 1))
-        alone = [
-            sorted_ap(self.pair_iou[a:b], t, p)
-            for a, b, t, p in zip(starts[:-1], starts[1:], self.truths, self.preds, strict=True)
-        ]
         return {
             "AP": self.tp / (self.truths + self.preds - self.tp.T).T,
             "AJI": self.aji[:, :1] / self.aji[:, 1:],
             "AJI+": self.aji_plus[:, :1] / self.aji_plus[:, 1:],
-            "SortedAP": np.array(alone).reshape(-1, 1),
+            "SortedAP": self.sorted_aps().reshape(-1, 1),
         }
+
+    def sorted_aps(self) -> Floats:
+        """Return SortedAP of each group alone: :func:`sorted_ap` of its pairs, for all groups at once."""
+        order = np.lexsort((self.pair_iou, self.pair_group))
+        iou, group = self.pair_iou[order], self.pair_group[order]
+        starts = np.searchsorted(group, np.arange(len(self.image) + 1))
+        found = np.diff(starts)
+        lost = np.arange(len(group)) - starts[group]
+        every = self.truths + self.preds - found
+        height = (found[group] - lost) / (every[group] + lost)
+        is_first = lost == 0
+        width = iou - np.where(is_first, 0.0, np.roll(iou, 1))
+        before = np.where(is_first, height, np.roll(height, 1))
+        area = np.bincount(group, weights=width * (height + before) / 2, minlength=len(self.image)).astype(np.float64)
+        last = starts[1:][found > 0] - 1
+        area[found > 0] += (1 - iou[last]) * height[last] / 2
+        return np.asarray(area)
 
     def pooled(self, name: str, chosen: Bools, weights: Floats) -> Floats:
         """Return one score of the counts of some groups, added up with weights [group]: of AP [threshold], else [1]."""
@@ -165,10 +177,10 @@ class InstancePairs:
         for flag in FLAGS:
             is_ignored |= truth.flag(flag)
         rules = Rules((LEAST,), "mask", orders_by_class=False, allow_unknown_classes=True)
-        stages = Evaluation(truth, pred, rules, threads).stages
-        offsets, truths, iou = stages.candidates
-        two = stages.preds[0][np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))].astype(np.int64)
-        one = stages.truths[0][truths].astype(np.int64)
+        layout = Evaluation(truth, pred, rules, threads).layout
+        offsets, truths, iou = layout.candidates
+        two = layout.preds[0][np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))].astype(np.int64)
+        one = layout.truths[0][truths].astype(np.int64)
         inside = intersection(iou, areas[0][one], areas[1][two])
         hidden = np.zeros(len(pred))
         np.maximum.at(hidden, two[is_ignored[one]], inside[is_ignored[one]])
@@ -344,7 +356,7 @@ class InstanceResults(Results):
         scores = self.class_scores()
         columns: dict[str, Sequence[Any]] = {name: [own[k] for k in shown] for name, own in scores.items()}
         columns |= {"truths": [self.counts(k)[0] for k in shown], "preds": [self.counts(k)[1] for k in shown]}
-        mean: dict[str, Any] = {name: score.value for name, score in self.scores.items()}
+        mean: JsonObject = {name: score.value for name, score in self.scores.items()}
         mean |= dict(zip(("truths", "preds"), self.counts()[:2], strict=True))
         return Table.of("class", [self.class_names[k] for k in shown], columns, mean=mean)
 
@@ -425,7 +437,7 @@ class InstanceResults(Results):
         return [f"{self.name}   {'   '.join(values)}", self.class_table(), self.size_table(), LEGEND, self.signature,
                 *self.notes]  # fmt: skip
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return the scores, per class with counts, the counts at every threshold, and recall by size."""
         scores, thresholds = self.class_scores(), self.settings.iou
         classes = {}

@@ -108,7 +108,20 @@ def pose_areas(truth: Annotations) -> NDArray[np.float64]:
 
 
 def fill_crowdpose_areas(truth: Annotations, sigmas: tuple[tuple[float, ...], ...]) -> Annotations:
-    """Return the ground truth with CrowdPose's areas if none are stated and CrowdPose's sigmas are used."""
+    """Return the ground truth with CrowdPose's areas if none are stated and CrowdPose's sigmas are used.
+
+    Parameters
+    ----------
+    truth
+        Ground truth with keypoints.
+    sigmas
+        Fall-offs of OKS per class; CrowdPose's mark the dataset.
+
+    Returns
+    -------
+    Annotations
+        The ground truth; areas that a file states stay.
+    """
     classes = [i for i, own in enumerate(sigmas) if own == SIGMAS["crowdpose"]]
     if not classes:
         return truth

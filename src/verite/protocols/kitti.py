@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
@@ -223,7 +224,7 @@ class KittiResults(SubsetResults):
         steps = self.steps[name][cast(Difficulty, score.removeprefix("AP_"))]
         return np.array([steps.curve(own).average(self.settings.recalls) for own in weights])
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return AP of each difficulty; per class AP, numbers of objects and precision at 41 recalls."""
         recalls = self.settings.recalls
         classes = {
@@ -324,11 +325,11 @@ class OverlappingPairs:
         least = min(settings.iou or 0.5, 0.5)
         rules = Rules((least,), "corner_box", class_agnostic=True, orders_by_class=False, allow_unknown_classes=True)
         threads = thread_count(settings.threads)
-        stages = Evaluation(truth, pred, rules, threads).stages
-        offsets, truths, iou = stages.candidates
-        rows = stages.preds[0][np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))].astype(np.int64)
-        owner = stages.truths[0][truths].astype(np.int64)
-        order = np.lexsort((rows, owner))
+        layout = Evaluation(truth, pred, rules, threads).layout
+        offsets, truths, iou = layout.candidates
+        rows = layout.preds[0][np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))].astype(np.int64)
+        owner = layout.truths[0][truths].astype(np.int64)
+        order = np.argsort(owner * max(len(pred), 1) + rows)
         share = np.zeros(len(pred))
         if is_region.any():
             regions = truth.where(is_region)
@@ -347,7 +348,8 @@ class OverlappingPairs:
         chosen = (self.iou > least) & (own[self.owner] >= 0)
         owner, row = self.owner[chosen], self.row[chosen]
         # Objects without a pair change nothing, nor do predictions of other classes without one.
-        objects, starts = np.unique(owner, return_index=True)
+        starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        objects = owner[starts]
         is_pred = np.asarray(pred.label == k)
         is_pred[row] = True
         preds = np.flatnonzero(is_pred)

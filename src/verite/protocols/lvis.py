@@ -1,6 +1,6 @@
 """LVIS: average precision of a federated data set, as its own package computes it, by COCO's rules.
 
-What is LVIS's own: which predictions count at all, which of them are spared, and means over rare, common and frequent
+What is LVIS's own: which predictions count at all, which of them are ignored, and means over rare, common and frequent
 classes. Everything else is COCO's.
 """
 
@@ -12,7 +12,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
-from verite.errors import DataError
+from verite.errors import IS_COMMAND_LINE, DataError
 from verite.evaluation.evaluation import Evaluation
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, RankedSettings
@@ -25,6 +25,7 @@ from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from verite.evaluation.partial import MergedNumbers
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
 
 On = Literal["box", "mask"]
@@ -104,7 +105,7 @@ class LvisResults(CocoResults):
         means = super().class_means(kind, threshold, area, limit)
         return [m if not group or g == group else nan for m, g in zip(means, self.class_groups, strict=True)]
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         document = super().details()
         for facts, group in zip(document["classes"].values(), self.class_groups, strict=True):
             for other in FREQUENCIES:
@@ -148,14 +149,24 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
     1.0
     """
     if truth.verdicts is None or truth.labels.groups is None:
+        option = "--truth-format lvis" if IS_COMMAND_LINE.get() else 'verite.read(…, format="lvis")'
         raise DataError(
             f"{truth.source.path or 'truth'}: expected an LVIS truth, found one without neg_category_ids, "
-            "not_exhaustive_category_ids and frequency (V414); verite coco needs none of them, and --truth-format lvis "
-            "says which one a file lacks"
+            "not_exhaustive_category_ids and frequency (V414); verite coco needs none of them, and "
+            f"{option} says which one a file lacks"
         )
     truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=settings.on == "mask")
     if settings.labels is not None:  # the limit is one of all classes
-        pred = best_of_images(pred, settings.max_dets)
+        # The `settings.max_dets` predictions of highest confidence per image; of equal ones the first.
+        counts = np.bincount(pred.image, minlength=len(pred.images))
+        full = np.flatnonzero((counts > settings.max_dets)[pred.image])
+        if len(full) and pred.confidence is not None:
+            order = full[np.lexsort((-pred.confidence[full], pred.image[full]))]
+            images = pred.image[order]
+            rank = np.arange(len(order)) - np.searchsorted(images, images)
+            kept = np.ones(len(pred), dtype=np.bool_)
+            kept[order[rank >= settings.max_dets]] = False
+            pred = pred.where(kept)
     truth, pred = settings.choose(truth, pred)
     said, cells = truth.verdicts, len(truth.labels)
     assert said is not None
@@ -169,17 +180,3 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
         ignore_if_unmatched=said.cells(cells, INCOMPLETE),
     )
     return LvisResults(evaluation, settings.rules(), settings, findings)
-
-
-def best_of_images(pred: Annotations, most: int) -> Annotations:
-    """Return the `most` predictions of highest confidence per image; of equal ones the first."""
-    counts = np.bincount(pred.image, minlength=len(pred.images))
-    full = np.flatnonzero((counts > most)[pred.image])
-    if not len(full) or pred.confidence is None:
-        return pred
-    order = full[np.lexsort((-pred.confidence[full], pred.image[full]))]
-    images = pred.image[order]
-    rank = np.arange(len(order)) - np.searchsorted(images, images)
-    kept = np.ones(len(pred), dtype=np.bool_)
-    kept[order[rank >= most]] = False
-    return pred.where(kept)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import BadParameter, DataError, did_you_mean, excerpt
+from verite.errors import BadParameter, DataError, did_you_mean, excerpt, spell_option
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.prepare import prepare
 from verite.evaluation.results import MatchedResults
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
@@ -41,7 +42,7 @@ WIDENED = 1.25  # predictions may be this much lower or higher than the heights 
 FLAGS = ("ignore", "crowd", "difficult", "group_of", "ignore_region")
 VISIBILITY = ("vis_ratio", "visibility", "vis")  # keys of annotations in COCO JSON
 NONE: tuple[float, float] = (-inf, inf)
-# Heights in pixels and visible shares of the objects that count, from and below.
+# Heights in pixels and visible shares of the objects that count, both ends included, as in CityPersons' evaluation.
 SUBSETS: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
     "all": (NONE, NONE),
     "reasonable": ((50, inf), (0.65, inf)),
@@ -225,7 +226,22 @@ class MissRateResults(MatchedResults):
         return found
 
     def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
-        """Return MR⁻² on bootstrap samples of the images, [sample, 1], of all classes or one."""
+        """Return MR⁻² on bootstrap samples of the images, [sample, 1], of all classes or one.
+
+        Parameters
+        ----------
+        scores
+            Names of the scores, all of which are MR⁻².
+        weights
+            How often each image occurs in each sample, [sample, image].
+        label
+            A class; None for the mean over classes.
+
+        Returns
+        -------
+        Floats
+            The log-average miss rate of each sample.
+        """
         values = np.stack([self.draw_class(name, weights) for name in ([label] if label else self.class_names)], axis=1)
         known = ~np.isnan(values)
         sums, counts = np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1)
@@ -285,7 +301,7 @@ class MissRateResults(MatchedResults):
             *self.notes,
         ]
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return MR⁻² and, per class, the miss rates at nine FPPI."""
         classes = {
             name: {"MR-2": log_average(curve.at()), "truths": curve.truths, "miss_rates": curve.at().tolist()}
@@ -347,13 +363,13 @@ def inside(truth: Annotations, subset: Subset, given: Sequence[float] | None) ->
         If the subset is one of visible shares, and the ground truth has none.
     """
     heights = truth.regions.boxes[:, 3] - truth.regions.boxes[:, 1]
-    found = (heights >= subset.height[0]) & (heights < subset.height[1])
+    found = (heights >= subset.height[0]) & (heights <= subset.height[1])
     if subset.visibility == NONE:
         return np.asarray(found)
     shares = visible_shares(truth) if given is None else np.asarray(given, dtype=np.float64)
     if len(shares) != len(truth):
         raise DataError(f"visibility: expected {len(truth):,} numbers, one per object, found {len(shares):,}")
-    return np.asarray(found & (shares >= subset.visibility[0]) & (shares < subset.visibility[1]))
+    return np.asarray(found & (shares >= subset.visibility[0]) & (shares <= subset.visibility[1]))
 
 
 def visible_shares(truth: Annotations) -> Floats:
@@ -366,7 +382,7 @@ def visible_shares(truth: Annotations) -> Floats:
     if ids is None or not records:
         raise DataError(
             f"{path}: expected visible shares of objects ({', '.join(VISIBILITY)} in COCO annotations), found none; "
-            "--subset height:50- needs none"
+            f"{spell_option('subset', 'height:50-')} needs none"
         )
     shares = []
     for id in ids.tolist():

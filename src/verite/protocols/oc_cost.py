@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
@@ -76,11 +77,16 @@ def generalized_iou(one: Floats, two: Floats) -> Floats:
     >>> generalized_iou(np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 0, 3, 2]])).round(4)
     array([0.3333])
     """
-    low, high = np.maximum(one[:, :2], two[:, :2]), np.minimum(one[:, 2:], two[:, 2:])
-    inside = np.prod(np.maximum(high - low, 0), axis=1)
-    areas = [np.prod(np.maximum(own[:, 2:] - own[:, :2], 0), axis=1) for own in (one, two)]
-    union = areas[0] + areas[1] - inside
-    hull = np.prod(np.maximum(one[:, 2:], two[:, 2:]) - np.minimum(one[:, :2], two[:, :2]), axis=1)
+    (left, top, right, bottom), (left2, top2, right2, bottom2) = one.T, two.T
+
+    def area(across: Floats, down: Floats) -> Floats:
+        return np.asarray(np.maximum(across, 0) * np.maximum(down, 0))
+
+    inside = area(
+        np.minimum(right, right2) - np.maximum(left, left2), np.minimum(bottom, bottom2) - np.maximum(top, top2)
+    )
+    union = area(right - left, bottom - top) + area(right2 - left2, bottom2 - top2) - inside
+    hull = (np.maximum(right, right2) - np.minimum(left, left2)) * (np.maximum(bottom, bottom2) - np.minimum(top, top2))
     iou = np.divide(inside, union, out=np.zeros_like(union), where=union > 0)
     return np.asarray(iou - np.divide(hull - union, hull, out=np.zeros_like(hull), where=hull > 0))
 
@@ -202,7 +208,7 @@ class CorrectionResults(Results):
         columns: dict[str, Sequence[Any]] = {"OC-cost": [float(costs[k].sum()) for k in shown]}
         columns |= {part: [float(costs[k, i]) for k in shown] for i, part in enumerate(PARTS)}
         columns |= {"truths": [truths[k] for k in shown], "preds": [preds[k] for k in shown]}
-        mean: dict[str, Any] = {"OC-cost": self.scores["OC-cost"].value, "truths": sum(truths), "preds": sum(preds)}
+        mean: JsonObject = {"OC-cost": self.scores["OC-cost"].value, "truths": sum(truths), "preds": sum(preds)}
         mean |= dict(zip(PARTS, self.parts.tolist(), strict=True))
         return Table.of("class", [self.class_names[k] for k in shown], columns, mean=mean)
 
@@ -228,7 +234,7 @@ class CorrectionResults(Results):
             *self.notes,
         ]
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return OC-cost and its parts, of the dataset and per class."""
         classes = {
             name: {"OC-cost": float(own.sum()), **dict(zip(PARTS, own.tolist(), strict=True))}
@@ -277,18 +283,15 @@ def oc_cost(truth: Annotations, pred: Annotations, settings: CorrectionSettings)
     for flag in FLAGS:
         is_ignored |= truth.flag(flag)
     if is_ignored.any():
-        pred = pred.where(~lies_inside(truth.where(is_ignored), pred, images))
+        # Which predictions have at least half of their area in one of these regions of their image.
+        regions = truth.where(is_ignored)
+        found = np.zeros(len(pred), dtype=np.bool_)
+        for one, two in pairs_of_images(regions, pred, images):
+            a, b = regions.regions.boxes[one], pred.regions.boxes[two]
+            inside = np.prod(np.maximum(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0), axis=1)
+            area = np.prod(np.maximum(b[:, 2:] - b[:, :2], 0), axis=1)
+            found[two[(2 * inside >= area) & (area > 0)]] = True
+        pred = pred.where(~found)
         truth = truth.where(~is_ignored)
     corrections = correct(truth, pred, images, settings.balance, settings.beta)
     return CorrectionResults(settings, corrections, truth, pred, findings)
-
-
-def lies_inside(regions: Annotations, pred: Annotations, images: int) -> NDArray[np.bool_]:
-    """Return which predictions have at least half of their area in one of these regions of their image."""
-    found = np.zeros(len(pred), dtype=np.bool_)
-    for one, two in pairs_of_images(regions, pred, images):
-        a, b = regions.regions.boxes[one], pred.regions.boxes[two]
-        inside = np.prod(np.maximum(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0), axis=1)
-        area = np.prod(np.maximum(b[:, 2:] - b[:, :2], 0), axis=1)
-        found[two[(2 * inside >= area) & (area > 0)]] = True
-    return found

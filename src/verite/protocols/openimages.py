@@ -85,16 +85,16 @@ class Decided:
     """Outcomes of the predictions that count, and of every ground-truth object."""
 
     outcome: NDArray[np.int8]
-    met: Ints  # the truth each prediction is right on, or spared by; -1 for none
+    met: Ints  # the truth each prediction matches, or is ignored for; -1 for none
     overlap: NDArray[np.float64]  # with it; of a group, the share of the prediction inside it
-    taken: Ints  # the prediction that found each truth, the best one of a group; -1 for none
+    matched_pred: Ints  # of each ground-truth object, of a group the best one; -1 for none
     groups: Ints  # the best prediction of each group that is hit and asked for
 
 
 def decide(sides: Sides, threshold: float) -> Decided:
     truth, pred = sides.truth, sides.pred
     outcome = np.full(len(pred), WRONG, dtype=np.int8)
-    taken = np.full(len(truth), -1, dtype=np.int64)
+    matched_pred = np.full(len(truth), -1, dtype=np.int64)
     met, overlap = np.full(len(pred), -1, dtype=np.int64), np.full(len(pred), np.nan)
     groups: list[Ints] = []
 
@@ -112,20 +112,33 @@ def decide(sides: Sides, threshold: float) -> Decided:
         outcome[rows] = np.where(says_nothing & (found.state == RIGHT), IGNORED, found.state)
         meet(rows, found, singles)
         is_right = found.state == RIGHT
-        taken[np.flatnonzero(singles)[found.truth[is_right]]] = rows[is_right]
+        matched_pred[np.flatnonzero(singles)[found.truth[is_right]]] = rows[is_right]
         rows, found = match_undecided(sides, outcome, grouped, as_groups)
         outcome[rows[found.truth >= 0]] = IGNORED
         meet(rows, found, grouped)
         if not says_nothing:
             best = best_of_groups(sides, rows, found.truth, np.flatnonzero(grouped))
             is_hit = best >= 0
-            taken[is_hit] = best[is_hit]
+            matched_pred[is_hit] = best[is_hit]
             groups.append(best[is_hit])
-    return Decided(outcome, met, overlap, taken, np.concatenate(groups))
+    return Decided(outcome, met, overlap, matched_pred, np.concatenate(groups))
 
 
 def is_empty_mask(side: Annotations, threads: int) -> Bools:
-    """Return which objects have a mask or polygon without pixels."""
+    """Return which objects have a mask or polygon without pixels.
+
+    Parameters
+    ----------
+    side
+        Ground truth or predictions.
+    threads
+        Threads that rasterise polygons.
+
+    Returns
+    -------
+    Bools
+        A flag per object; boxes are never empty in this sense.
+    """
     is_empty = np.zeros(len(side), dtype=np.bool_)
     rows = np.flatnonzero(side.regions.kinds != BOX)
     if len(rows):
@@ -171,7 +184,25 @@ def match_undecided(sides: Sides, outcome: NDArray[np.int8], truths: Bools, rule
 
 
 def best_of_groups(sides: Sides, rows: Ints, took: NDArray[np.int32], groups: Ints) -> Ints:
-    """Return the prediction of highest confidence in each group, else -1; a confidence of 0 does not count here."""
+    """Return the prediction of highest confidence in each group, else -1; a confidence of 0 does not count here.
+
+    Parameters
+    ----------
+    sides
+        Both sides, with predictions in matching order.
+    rows
+        Predictions that lie in a group-of box.
+    took
+        Position of the group each of them lies in.
+    groups
+        Ground-truth rows of the group-of boxes.
+
+    Returns
+    -------
+    Ints
+        A row of predictions for each ground-truth object: of all predictions in a group one counts as a true
+        positive.
+    """
     group = np.full(len(sides.pred), -1, dtype=np.int64)
     group[rows] = np.append(groups, -1)[took]
     falling = sides.order[((group >= 0) & (sides.confidence > 0))[sides.order]]
@@ -252,7 +283,7 @@ class OpenImagesEvaluation(MatchedEvaluation):
     def __init__(self, settings: OpenImagesSettings, truth: Annotations, pred: Annotations, threads: int) -> None:
         self.settings, self.truth, self.pred, self.threads = settings, truth, pred, threads
         self.weight = settings.group_of_weight or 0.0
-        spared = ("difficult",) if self.weight > 0 else ("difficult", "group_of")
+        ignored = ("difficult",) if self.weight > 0 else ("difficult", "group_of")
         self.rules = Rules(  # without groups and verified classes
             settings.iou,
             settings.on,
@@ -260,7 +291,7 @@ class OpenImagesEvaluation(MatchedEvaluation):
             equal="first",
             ties="row",
             allow_unknown_classes=True,
-            ignored=spared,
+            ignored=ignored,
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -295,12 +326,12 @@ class OpenImagesEvaluation(MatchedEvaluation):
                 f"group_of_weight: expected 0 or 1, so that a group is an object or none, found {self.weight:g}"
             )
         found, origin, asked = self.decide(threshold), self.sides.origin, self.is_asked
-        taken = np.where(asked & (found.taken >= 0), np.append(origin, -1)[found.taken], -1)
+        matched_pred = np.where(asked & (found.matched_pred >= 0), np.append(origin, -1)[found.matched_pred], -1)
         state = np.full(len(self.pred), UNSEEN, dtype=np.int8)
         met, overlap = np.full(len(self.pred), -1, dtype=np.int32), np.full(len(self.pred), np.nan)
         state[origin], met[origin], overlap[origin] = found.outcome, found.met, found.overlap
-        state[taken[taken >= 0]] = RIGHT
-        return Outcomes(state, met, overlap, taken.astype(np.int32), asked)
+        state[matched_pred[matched_pred >= 0]] = RIGHT
+        return Outcomes(state, met, overlap, matched_pred.astype(np.int32), asked)
 
     def matches(
         self, thresholds: Sequence[float], iou: float | None, confidence: float | ClassThresholds | None = None
@@ -311,7 +342,8 @@ class OpenImagesEvaluation(MatchedEvaluation):
         """
         threshold = thresholds[choose_threshold(thresholds, iou)]
         found, origin, counted_truth = self.decide(threshold), self.sides.origin, self.is_asked
-        matched_pred = np.where(counted_truth & (found.taken >= 0), np.append(origin, -1)[found.taken], -1)
+        found_by = found.matched_pred
+        matched_pred = np.where(counted_truth & (found_by >= 0), np.append(origin, -1)[found_by], -1)
         counted_pred = np.zeros(len(self.pred), dtype=np.bool_)
         counted_pred[origin[found.outcome != IGNORED]] = True
         return Matches(threshold, counted_truth, matched_pred, highest_threshold(confidence), counted_pred)
@@ -373,11 +405,11 @@ class OpenImagesSettings(CurveSettings):
         default_text="count in v2 without labels, else drop",
     )
     hierarchy: Option[Hierarchy | Path | None] = FileOrContent(
-        None, "JSON of classes and those below them; boxes count for all above."
+        None, "Class hierarchy (JSON): a box counts for its class and for every class above."
     )
     ties = Constant("reversed")
     image_labels: Option[Annotations | Path | None] = FileOrContent(
-        None, "CSV of the classes that were verified in each image.", is_signed=False, is_rare=True
+        None, "CSV of the classes that were verified in each image.", is_signed=False
     )
     descriptions: Option[Mapping[str, str] | Path | None] = FileOrContent(
         None, "CSV of classes and their names, to print names.", is_signed=False, is_rare=True
@@ -470,7 +502,16 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
 
     settings = settings.complete(truth)
     if settings.image_labels is not None:
-        truth = with_image_labels(truth, settings.image_labels)
+        # The ground truth with verified labels of whole images, also of images without objects.
+        labels = (
+            settings.image_labels
+            if isinstance(settings.image_labels, Annotations)
+            else read(settings.image_labels, format="openimages-labels")
+        )
+        if labels.verdicts is None:
+            raise DataError(f"{labels.source.path or 'image labels'}: expected labels of whole images, found none")
+        aligned = replace(labels, unit=truth.unit).like(truth)
+        truth = replace(truth, images=aligned.images, labels=aligned.labels, verdicts=aligned.verdicts)
     tree, names = settings.hierarchy, {} if settings.descriptions is None else settings.descriptions
     if tree is not None:
         truth = expand(truth, tree if isinstance(tree, Hierarchy) else read_hierarchy(tree))
@@ -495,15 +536,6 @@ def openimages(truth: Annotations, pred: Annotations, settings: OpenImagesSettin
         for iou in settings.iou
     ]
     return OpenImagesResults("openimages", settings, curves, truth, pred, findings).with_evaluation(kept)
-
-
-def with_image_labels(truth: Annotations, given: Annotations | Path) -> Annotations:
-    """Return the ground truth with verified labels of whole images, also of images without objects."""
-    labels = given if isinstance(given, Annotations) else read(given, format="openimages-labels")
-    if labels.verdicts is None:
-        raise DataError(f"{labels.source.path or 'image labels'}: expected labels of whole images, found none")
-    aligned = replace(labels, unit=truth.unit).like(truth)
-    return replace(truth, images=aligned.images, labels=aligned.labels, verdicts=aligned.verdicts)
 
 
 def expand(truth: Annotations, hierarchy: Hierarchy) -> Annotations:
@@ -538,7 +570,20 @@ def expand(truth: Annotations, hierarchy: Hierarchy) -> Annotations:
 
 
 def spread(label: NDArray[np.int32], table: list[NDArray[np.int32]]) -> tuple[Ints, NDArray[np.int32]]:
-    """Return each row once for every class in the list of its class: the row, and that class."""
+    """Return each row once for every class in the list of its class: the row, and that class.
+
+    Parameters
+    ----------
+    label
+        Class of each object.
+    table
+        For each class those that it stands for: itself and all above it in the hierarchy.
+
+    Returns
+    -------
+    tuple[Ints, NDArray[np.int32]]
+        Row of the object, and class, once for every class it counts in.
+    """
     lengths = np.array([len(classes) for classes in table], dtype=np.int64)
     rows = np.repeat(np.arange(len(label)), lengths[label] if len(label) else 0)
     flat = [table[i] for i in label.tolist()]

@@ -33,6 +33,7 @@ from verite.threads import thread_count
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
@@ -65,16 +66,7 @@ def join_classes(side: Annotations, threads: int) -> tuple[RLEMasks, Annotations
         return masks, side
     order = np.argsort(group, kind="stable")
     parts = np.split(order, np.cumsum(numbers)[:-1])
-    check_same_size(masks, parts, side)
-    joined = [
-        masks[int(rows[0])] if len(rows) == 1 else _core.merge_masks(masks.take(rows).arrays, False) for rows in parts
-    ]
-    sizes = [(int(height), int(width)) for height, width in masks.sizes[first]]
-    return RLEMasks.of(list(zip(joined, sizes, strict=True))), side.take(first)
-
-
-def check_same_size(masks: RLEMasks, parts: Sequence[Ints], side: Annotations) -> None:
-    """Raise `DataError` if masks of one image differ in size."""
+    # Refused if masks of one image differ in size.
     for rows in parts:
         odd = np.flatnonzero((masks.sizes[rows] != masks.sizes[rows[0]]).any(axis=1))
         if len(odd):
@@ -83,6 +75,11 @@ def check_same_size(masks: RLEMasks, parts: Sequence[Ints], side: Annotations) -
                 f"{side.source.path or 'annotations'}: expected {width} × {height} pixels as elsewhere in image "
                 f"{side.images.name(int(side.image[rows[0]]))!r}, found {wide} × {tall}"
             )
+    joined = [
+        masks[int(rows[0])] if len(rows) == 1 else _core.merge_masks(masks.take(rows).arrays, False) for rows in parts
+    ]
+    sizes = [(int(height), int(width)) for height, width in masks.sizes[first]]
+    return RLEMasks.of(list(zip(joined, sizes, strict=True))), side.take(first)
 
 
 def blocks(truth: Annotations, pred: Annotations) -> Iterator[tuple[Ints, Ints]]:
@@ -107,7 +104,22 @@ class SharedPixels:
     pixels: Ints
 
     def sums(self, side: str, count: int, where: NDArray[np.bool_] | bool = True) -> Floats:
-        """Return the pixels of each segment of one side, over all pairs or some."""
+        """Return the pixels of each segment of one side, over all pairs or some.
+
+        Parameters
+        ----------
+        side
+            `truth` or `pred`.
+        count
+            Number of segments of that side.
+        where
+            Flags of the pairs to sum over; True for all.
+
+        Returns
+        -------
+        Floats
+            Pixels per segment.
+        """
         owner: Ints = getattr(self, side)
         kept = (owner >= 0) & where
         found: Floats = np.bincount(owner[kept], weights=self.pixels[kept], minlength=count).astype(np.float64)
@@ -137,7 +149,22 @@ def merge_cuts(*rising: Ints) -> Ints:
 
 
 def add_up(codes: Ints, lengths: NDArray[np.integer] | None, most: int) -> tuple[Ints, Ints]:
-    """Return the codes below `most` that occur, and the sum of lengths of each; None: each length is 1."""
+    """Return the codes below `most` that occur, and the sum of lengths of each; None: each length is 1.
+
+    Parameters
+    ----------
+    codes
+        One whole number per run of pixels, which stands for a pair of segments.
+    lengths
+        Pixels of each run.
+    most
+        Codes are below this. Small ranges are counted in a table, large ones sorted.
+
+    Returns
+    -------
+    tuple[Ints, Ints]
+        Distinct codes in rising order, and their pixels: the intersections from which IoU is computed.
+    """
     if most <= MOST_SUMS:
         sums = np.bincount(codes, weights=lengths, minlength=most).astype(np.int64)
         found = np.flatnonzero(sums)
@@ -192,7 +219,20 @@ def intervals(masks: RLEMasks, rows: Ints, side: Annotations, bases: dict[int, i
 
 
 def find_cover(runs: tuple[Ints, Ints, Ints], places: Ints) -> Ints:
-    """Return the segment that covers each pixel; -1 if there is none."""
+    """Return the segment that covers each pixel; -1 if there is none.
+
+    Parameters
+    ----------
+    runs
+        Starts, ends (excluded) and segment of all runs of an image, by rising start.
+    places
+        Pixel positions, column by column.
+
+    Returns
+    -------
+    Ints
+        Position of the segment; segments of a panoptic image do not overlap, so that there is at most one.
+    """
     starts, ends, owner = runs
     if not len(starts):
         return np.full(len(places), -1, dtype=np.int64)
@@ -347,7 +387,15 @@ class PanopticResults(Results):
 
     def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
         weights = rearrange(weights, known_images(self.truth, self.pred), self.numbers.images)
-        measures = draw_counts(self.numbers, weights).measures()
+        # Counts of every class on bootstrap samples, [sample, class].
+        columns = []
+        for place in range(len(self.numbers.truth.labels)):
+            rows = self.numbers.gather(place)
+            own, cells = weights[:, rows.image], weights[:, rows.cell_image]
+            asked, fp = (cells @ rows.counts.astype(np.float64)).T
+            tp = own.sum(axis=1)
+            columns.append((own @ rows.confidence, tp, fp, asked - tp))
+        measures = SegmentCounts(*(np.stack(values, axis=1) for values in zip(*columns, strict=True))).measures()
         chosen = np.array([label in (None, name) for name in self.class_names]) & self.counts.present
         found = []
         for score in scores:
@@ -376,7 +424,7 @@ class PanopticResults(Results):
         columns: dict[str, list[Any]] = {"kind": [*(self.groups or [""] * len(names))]}
         columns |= {name: self.by_class[name].tolist() for name in MEASURES}
         columns |= {head: getattr(self.counts, head.lower()).tolist() for head in ("TP", "FP", "FN")}
-        mean: dict[str, Any] = {name: self.scores[name].value for name in MEASURES}
+        mean: JsonObject = {name: self.scores[name].value for name in MEASURES}
         mean |= {head: int(getattr(self.counts, head.lower()).sum()) for head in ("TP", "FP", "FN")}
         return Table.of("class", names, columns, mean=mean)
 
@@ -411,9 +459,9 @@ class PanopticResults(Results):
     def contents(self) -> list[Piece]:
         return [self.name, self.group_table(), self.class_table(), self.signature, *self.notes]
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return the documented keys of the JSON: the nine scores, and every class with its counts."""
-        classes: dict[str, dict[str, Any]] = {}
+        classes: dict[str, JsonObject] = {}
         for k, name in enumerate(self.class_names):
             classes[name] = {measure: float(self.by_class[measure][k]) for measure in MEASURES}
             classes[name] |= {key: int(getattr(self.counts, key)[k]) for key in ("tp", "fp", "fn")}
@@ -467,18 +515,6 @@ def panoptic(truth: Annotations, pred: Annotations, settings: PanopticSettings) 
     if settings.labels is not None:
         counts = restrict(counts, truth, set(settings.labels))
     return PanopticResults(settings, counts, truth, pred, findings, matched)
-
-
-def draw_counts(numbers: MergedNumbers, weights: Floats) -> SegmentCounts:
-    """Return the counts of every class on bootstrap samples, [sample, class]."""
-    columns = []
-    for place in range(len(numbers.truth.labels)):
-        rows = numbers.gather(place)
-        own, cells = weights[:, rows.image], weights[:, rows.cell_image]
-        asked, fp = (cells @ rows.counts.astype(np.float64)).T
-        tp = own.sum(axis=1)
-        columns.append((own @ rows.confidence, tp, fp, asked - tp))
-    return SegmentCounts(*(np.stack(values, axis=1) for values in zip(*columns, strict=True)))
 
 
 def restrict(counts: SegmentCounts, truth: Annotations, chosen: set[str]) -> SegmentCounts:
@@ -560,7 +596,21 @@ class BoundarySegments:
         return np.asarray(common / (areas[0][t] + areas[1][p] - common - void[p]))
 
     def boundaries(self, side: int, rows: Ints) -> RLEMasks:
-        """Return the boundaries of some segments of the ground truth (0) or the predictions (1)."""
+        """Return the boundaries of some segments of the ground truth (0) or the predictions (1).
+
+        Parameters
+        ----------
+        side
+            0 for the ground truth, 1 for the predictions.
+        rows
+            Positions of the segments.
+
+        Returns
+        -------
+        RLEMasks
+            Masks of the pixels within `rim` times the diagonal of the image from the outline, at least one pixel
+            (Boundary IoU).
+        """
         masks = self.masks[side].take(rows)
         diagonals = np.hypot(masks.sizes[:, 0], masks.sizes[:, 1])
         widths = np.maximum(np.rint(self.rim * diagonals), 1).astype(np.int64)
@@ -590,9 +640,9 @@ def match(
     if boundaries is not None and hit.any():
         iou[hit] = np.minimum(iou[hit], boundaries.iou(one[hit], two[hit]))
         hit &= iou > 0.5
-    spared = void + np.bincount(two[same & crowd], weights=pixels[same & crowd], minlength=len(theirs))
+    ignored_area = void + np.bincount(two[same & crowd], weights=pixels[same & crowd], minlength=len(theirs))
     is_missed = ~truth.crowd[ours]
     is_missed[one[hit]] = False
-    is_false = 2 * spared <= pred_area
+    is_false = 2 * ignored_area <= pred_area
     is_false[two[hit]] = False
     return MatchedSegments(ours[one[hit]], theirs[two[hit]], iou[hit], ours[is_missed], theirs[is_false])

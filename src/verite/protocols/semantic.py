@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
+
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
     from verite.model.annotations import Annotations
@@ -179,7 +181,7 @@ class IgnoreIndex(Setting[int | None, int | None]):
 class SemanticSettings(ClassSettings):
     on = Constant("pixel")
     ignore = IgnoreIndex(
-        255, "Ground-truth pixels with this value (class id) are ignored; -1: none is.", metavar="VALUE"
+        255, "Ground-truth pixels with this value (class id) are ignored; -1: ignore none.", metavar="VALUE"
     )
     void = Constant("left out")
     threads: Option[int | None] = THREADS
@@ -291,7 +293,7 @@ class SemanticResults(Results):
             rest.insert(1, self.confusion_table())
         return [first, *rest]
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return the documented keys of the JSON: the five scores, every class, and the confusion matrix."""
         found, pixels = self.by_class, self.counts.classes.truth
         classes = {
@@ -313,7 +315,7 @@ class SemanticResults(Results):
 verite semantic SegmentationClass/ predictions/
 verite semantic truth.png pred.png
 verite semantic truth/ a/ b/ --names classes.txt --ignore 0
-verite semantic truth/ pred/ -o results/                     confusion and drawn differences
+verite semantic truth/ pred/ -o results/                     confusion matrix, plots of the differences
 verite semantic truth/ pred/ --json | jq .mIoU""",
 )
 def semantic(truth: Annotations, pred: Annotations, settings: SemanticSettings) -> SemanticResults:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
 
     Ints = NDArray[np.int64]
@@ -69,7 +70,7 @@ class TrackSettings(RankedSettings):
         ("mot17", "mot20", "plain"),
         default_text="mot17 for MOTChallenge files with classes, else plain",
     )
-    iou: Option[float] = Threshold(0.5, "IoU from which CLEAR MOT and Identity accept a match.", short="-t")
+    iou: Option[float] = Threshold(0.5, "IoU threshold of a match in CLEAR MOT and Identity.", short="-t")
 
     def for_truth(self, truth: Any) -> TrackSettings:
         """Return settings with the rules of the ground truth's format."""
@@ -201,7 +202,7 @@ class TrackResults(Results):
             tables.append(self.class_table())
         return [self.name, *tables, self.signature, *self.notes]
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return the documented keys of the JSON: all metrics, overall and for each sequence and class."""
 
         def rounded(metrics: Mapping[str, float]) -> dict[str, float | int]:

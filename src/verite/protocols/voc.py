@@ -17,8 +17,8 @@ from verite.evaluation.bootstrap import widen
 from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.evaluation import RECALLS, Evaluation, Rules
 from verite.evaluation.prepare import prepare
-from verite.evaluation.results import MeanResults
-from verite.evaluation.settings import IGNORE_REGIONS, MAX_IMAGE_DETS, THREADS
+from verite.evaluation.results import WeighableResults
+from verite.evaluation.settings import IGNORE_REGIONS, IMPORTANCE, MAX_IMAGE_DETS, THREADS
 from verite.evaluation.state import Part
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
@@ -160,6 +160,7 @@ class VocSettings(CurveSettings):
     )
     quirks: Option[Quirks] = Choice("none", "Emulate the quirks of another tool.", Quirks)
     ignore_regions: Option[float] = IGNORE_REGIONS
+    importance: Option[Any] = IMPORTANCE
     threads: Option[int | None] = THREADS
 
     @property
@@ -193,7 +194,7 @@ def as_written(pred: Annotations) -> Annotations:
     return replace(pred, regions=pred.regions.with_boxes(pred.regions.boxes.round(1), "xyxy"), confidence=confidence)
 
 
-class VocResults(CurveResults, MeanResults):
+class VocResults(CurveResults, WeighableResults):
     """Results of the Pascal VOC protocol: average precision per class at each IoU threshold, with the curves.
 
     `curves[t]` maps class names to curves at the t-th threshold; without an index the first threshold is meant.
@@ -212,7 +213,10 @@ class VocResults(CurveResults, MeanResults):
         """`curves` are those of the evaluation, if they are known already."""
         self.evaluation = evaluation
         if curves is None:
-            curves = all_curves(evaluation, len(settings.iou))
+            if isinstance(evaluation, Evaluation):
+                curves = [curves_of(evaluation, t) for t in range(len(settings.iou))]
+            else:
+                curves = merged_curves(evaluation, len(settings.iou))
         super().__init__("voc", settings, curves, evaluation.truth, evaluation.pred, findings)
 
     def read_by(self, settings: VocSettings) -> VocResults:
@@ -256,6 +260,12 @@ class VocResults(CurveResults, MeanResults):
         """Return the results of merged partial results."""
         numbers.expect_rules(rules_of(settings))
         return cls(settings, numbers)
+
+    def importance_query(self) -> tuple[dict[str, tuple[str, Sequence[int]]], Sequence[float] | None]:
+        self.ask_for_recalls()
+        names = list(self.scores)[: len(self.settings.iou)]
+        asked: dict[str, tuple[str, Sequence[int]]] = {name: ("precision", [t]) for t, name in enumerate(names)}
+        return asked | {"recall": ("recall", [0])}, recalls_of(self.settings) or None
 
     def mean_query(self, score: str, label: str | None = None) -> tuple[Any, ...]:
         """Return the mean behind a score, of all classes or one, as the bootstrap takes it."""
@@ -304,7 +314,7 @@ class VocResults(CurveResults, MeanResults):
 verite voc groundtruths/ detections/ -t 0.3
 verite voc Annotations/ detections.json --interpolation 11
 verite voc truth.json a.json b.json c.json -t 0.5 -t 0.75
-verite voc truth/ pred/ --truth-boxes xyrb --pred-coords rel --image-size 600,400
+verite voc truth/ pred/ --truth-boxes xyxy --pred-coords rel --image-size 600,400
 verite voc truth.json pred.json -o results/ --plot-format svg
 verite voc labelTxt/ Task1/ --on rotated --interpolation 11
 verite voc truth.json pred.json --json | jq .mAP""",
@@ -350,14 +360,17 @@ def evaluate(truth: Annotations, pred: Annotations, settings: VocSettings) -> tu
             f"{give_sizes()}, or count with {'--pixel ' if IS_COMMAND_LINE.get() else 'pixel='}continuous"
         )
     truth, pred = settings.choose(truth, pred)
-    rows = order_unstably(pred, settings.class_agnostic) if settings.ties == "unstable" else None
+    if settings.ties == "unstable":
+        # Rows by class and falling confidence, equal ones in the order of numpy's default sort.
+        confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
+        label = np.zeros_like(pred.label) if settings.class_agnostic else pred.label
+        grouped = np.argsort(label, kind="stable")
+        bounds = np.flatnonzero(np.diff(label[grouped])) + 1
+        parts = [part[np.argsort(-confidence[part])] for part in np.split(grouped, bounds)]
+        rows = (np.concatenate(parts) if len(pred) else grouped).astype(np.int32)
+    else:
+        rows = None
     return Evaluation(truth, pred, rules_of(settings), thread_count(settings.threads), pred_rows=rows), findings
-
-
-def all_curves(evaluation: Evaluation | MergedNumbers, thresholds: int) -> list[dict[str, Curve]]:
-    if isinstance(evaluation, Evaluation):
-        return [curves_of(evaluation, t) for t in range(thresholds)]
-    return merged_curves(evaluation, thresholds)
 
 
 def rules_of(settings: VocSettings) -> Rules:
@@ -397,13 +410,3 @@ def recalls_of(settings: VocSettings) -> tuple[float, ...]:
     if settings.interpolation != "11":
         return ()
     return tuple(i * 0.1 if settings.is_strict else i / 10 for i in range(11))
-
-
-def order_unstably(pred: Annotations, class_agnostic: bool) -> NDArray[np.int32]:
-    """Return rows by class and falling confidence, equal ones in the order of numpy's default sort."""
-    confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
-    label = np.zeros_like(pred.label) if class_agnostic else pred.label
-    grouped = np.argsort(label, kind="stable")
-    bounds = np.flatnonzero(np.diff(label[grouped])) + 1
-    parts = [part[np.argsort(-confidence[part])] for part in np.split(grouped, bounds)]
-    return (np.concatenate(parts) if len(pred) else grouped).astype(np.int32)

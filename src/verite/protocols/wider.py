@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
+    from verite.files import JsonObject
     from verite.model.annotations import Annotations
 
     Floats = NDArray[np.float64]
@@ -55,7 +56,7 @@ class WiderSettings(RankedSettings):
         None,
         "Which faces are easy, medium and hard: the folder of wider_easy_val.mat …, or a table image,face,subset.",
         metavar="FOLDER|FILE",
-        default_text="beside the truth; else all faces",
+        default_text="beside the ground truth; else all faces",
         is_common=True,
         omit_default=True,
     )
@@ -187,7 +188,7 @@ class WiderResults(SubsetResults):
             found[i] = outcomes.curve(confidence, own[image], own).ap
         return found
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         """Return AP of each subset, and per class AP and numbers of faces."""
         scores = self.class_scores()
         classes = {
@@ -262,14 +263,44 @@ def wider(truth: Annotations, pred: Annotations, settings: WiderSettings) -> Wid
 
 
 def by_class(labels: NDArray[np.int32], chosen: Bools, classes: int) -> list[NDArray[np.int64]]:
-    """Return the positions of the chosen objects of each class."""
+    """Return the positions of the chosen objects of each class.
+
+    Parameters
+    ----------
+    labels
+        Class of each object.
+    chosen
+        Which objects to list.
+    classes
+        Number of classes.
+
+    Returns
+    -------
+    list[NDArray[np.int64]]
+        One array per class, positions rising.
+    """
     rows = np.flatnonzero(chosen)
     order = rows[np.argsort(labels[rows], kind="stable")]
     return np.split(order, np.searchsorted(labels[order], np.arange(1, classes)))
 
 
 def scaled_confidences(confidence: Floats | None, count: int, chosen: Bools | None = None) -> Floats:
-    """Return confidences scaled to 0 … 1 over the chosen predictions: from the lowest (at most 1) to the highest."""
+    """Return confidences scaled to 0 … 1 over the chosen predictions: from the lowest (at most 1) to the highest.
+
+    Parameters
+    ----------
+    confidence
+        Confidences of any range; None if the detector gives none.
+    count
+        Number of predictions, which is known without confidences.
+    chosen
+        Predictions that set the scale; None for all.
+
+    Returns
+    -------
+    Floats
+        Confidences as the reference normalises them before it sweeps 1,000 thresholds; 1 where all are equal.
+    """
     if confidence is None or not count:
         return np.ones(count)
     own = confidence if chosen is None else confidence[chosen]
@@ -330,11 +361,11 @@ def rows_of(truth: Annotations, subset: str, faces: Mapping[str, Any]) -> Bools:
     return found
 
 
-def read_mats(folder: Path) -> dict[str, dict[str, Any]]:
+def read_mats(folder: Path) -> dict[str, dict[str, NDArray[Any]]]:
     """Return face numbers by subset and image from the official lists of a folder."""
     from verite.formats.mat_files import read_mat
 
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, NDArray[Any]]] = {}
     for subset in SUBSETS:
         path = folder / mat_name(subset)
         if not path.is_file():

@@ -232,7 +232,20 @@ class AnswerTable:
         return {name: count / len(self) for name, count in zip(self.names, right, strict=True)}
 
     def column(self, name: str, purpose: str) -> NDArray[Any]:
-        """Return a column about the items by name; the annotations are one, too."""
+        """Return a column about the items by name; the annotations are one, too.
+
+        Parameters
+        ----------
+        name
+            `truth` for the annotations, or a further column of the table, such as the source of an item.
+        purpose
+            The setting that names the column, for the message.
+
+        Returns
+        -------
+        NDArray[Any]
+            One value per item.
+        """
         if name in self.columns:
             return self.columns[name]
         if name == "truth":
@@ -242,7 +255,20 @@ class AnswerTable:
 
 
 def describe_moves(labels: int, confusion: NDArray[np.float64] | None) -> str:
-    """Return in words which label a wrong annotation should have."""
+    """Return in words which label a wrong annotation should have.
+
+    Parameters
+    ----------
+    labels
+        Number of labels.
+    confusion
+        Probability of each label given the annotated one, if it was stated.
+
+    Returns
+    -------
+    str
+        A clause for the sentence that tells the assumption.
+    """
     how = (
         f"to any of the other {labels - 1} labels with equal probability"
         if confusion is None
@@ -353,7 +379,22 @@ def first_non_binary(column: NDArray[Any]) -> int | None:
 
 
 def encode_bits(name: str, column: NDArray[Any], where: Where) -> NDArray[np.uint8]:
-    """Return a column of 0 and 1 as bytes; refuse other values."""
+    """Return a column of 0 and 1 as bytes; refuse other values.
+
+    Parameters
+    ----------
+    name
+        Name of the algorithm or of the annotations.
+    column
+        Its answers, as numbers or as text.
+    where
+        Names the place of a row for messages.
+
+    Returns
+    -------
+    NDArray[np.uint8]
+        One byte per item.
+    """
     row = first_non_binary(column)
     if row is not None:
         raise DataError(f"{where(row)}: expected 0 or 1 in {name!r}, found {excerpt(as_text(column[row]))}")

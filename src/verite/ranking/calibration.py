@@ -21,7 +21,7 @@ from verite.ranking.sheets import read_sheet
 from verite.statistics.calibration import bin_pairs
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AnswerCalibration(RankingCalibration):
     """Predicted and observed shares of pairs of algorithms that keep their order on corrected annotations."""
 

@@ -302,7 +302,20 @@ class ScoreTable:
 
 
 def to_numbers(name: str, rows: Any) -> Array:
-    """Return rows of confidences as one array."""
+    """Return rows of confidences as one array.
+
+    Parameters
+    ----------
+    name
+        Name of the algorithm.
+    rows
+        For each item the confidence of every label.
+
+    Returns
+    -------
+    Array
+        Array [item, label]; ragged rows are refused.
+    """
     try:
         return np.asarray(rows, dtype=np.float64)
     except (TypeError, ValueError):

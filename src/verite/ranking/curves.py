@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import exp, isnan, log
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ class OrderCurves:
     draws: int
     seed: int
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Pickle without cached values, which are functions."""
         return {"problem": self.problem, "draws": self.draws, "seed": self.seed}
 

@@ -165,12 +165,12 @@ class DetectionTable(AnswerTable):
         objects = np.bincount(images, minlength=size)
         residuals = np.zeros(size)
         for sign, i in ((1, one), (-1, two)):
-            found, claims = np.bincount(images, self.answers[i], size), np.zeros(size)
-            claims[: len(self.image_claims[i])] = self.image_claims[i]
+            found, counted = np.bincount(images, self.answers[i], size), np.zeros(size)
+            counted[: len(self.image_claims[i])] = self.image_claims[i]
             part, whole = {
-                "precision": (found, claims),
-                "f1": (2 * found, claims + objects),
-                "accuracy": (found, claims + objects - found),
+                "precision": (found, counted),
+                "f1": (2 * found, counted + objects),
+                "accuracy": (found, counted + objects - found),
             }[self.by]
             if not whole.sum():
                 return None
@@ -226,44 +226,44 @@ def detections_of_results(
     for result in evaluated:
         count_left(result.pred, floor)  # a threshold that no prediction reaches is refused
     truth = first.truth
-    taken = [result.matches(iou) for result in evaluated]
-    asked = np.flatnonzero(taken[0].counted_truth)
-    if not len(asked):
+    matches = [result.matches(iou) for result in evaluated]
+    counted = np.flatnonzero(matches[0].counted_truth)
+    if not len(counted):
         raise DataError(f"{truth.source.path or 'truth'}: expected objects that count, found none")
 
-    claims = count_counted_preds(evaluated, taken, floor)
-    labels = np.array(truth.labels.all_names)[truth.label[asked]]
-    images = tuple(truth.images.name(i) for i in truth.image[asked].tolist())
+    counted_preds = count_counted_preds(evaluated, matches, floor)
+    labels = np.array(truth.labels.all_names)[truth.label[counted]]
+    images = tuple(truth.images.name(i) for i in truth.image[counted].tolist())
     return DetectionTable(
         names=tuple(names_of(results, [result.name for result in evaluated])),
-        truth=np.ones(len(asked), dtype=np.uint8),
+        truth=np.ones(len(counted), dtype=np.uint8),
         answers=tuple(
-            detected_objects(result, one, floor)[asked] for result, one in zip(evaluated, taken, strict=True)
+            detected_objects(result, one, floor)[counted] for result, one in zip(evaluated, matches, strict=True)
         ),
         labels=("missed", "found"),
         kind="found",
         columns={
             "label": labels,
-            "image": truth.image[asked],
+            "image": truth.image[counted],
         },
-        where=ObjectNames(asked, labels, images),
+        where=ObjectNames(counted, labels, images),
         source=truth.source.path,
         confidence=floor,
-        iou=taken[0].iou,
+        iou=matches[0].iou,
         wrong=wrong,
         matched="" if is_default else str(first.signature),
         by=by,
-        claims=None if claims is None else tuple(int(one.sum()) for one in claims),
-        image_claims=claims,
+        claims=None if counted_preds is None else tuple(int(one.sum()) for one in counted_preds),
+        image_claims=counted_preds,
     )
 
 
 def count_counted_preds(
-    evaluated: list[Results], taken: list[Matches], floor: float | ClassThresholds
+    evaluated: list[Results], matches: list[Matches], floor: float | ClassThresholds
 ) -> tuple[NDArray[np.int64], ...] | None:
     """Return how many predictions of each image count above the threshold, by detector; None where it is not known."""
     numbers = []
-    for result, one in zip(evaluated, taken, strict=True):
+    for result, one in zip(evaluated, matches, strict=True):
         if one.counted_pred is None:
             return None
         images = result.pred.image[one.counted_pred & above_threshold(result.pred, floor)]
@@ -271,20 +271,20 @@ def count_counted_preds(
     return tuple(numbers)
 
 
-def detected_objects(result: Results, finds: Matches, floor: float | ClassThresholds) -> NDArray[np.uint8]:
+def detected_objects(result: Results, matches: Matches, floor: float | ClassThresholds) -> NDArray[np.uint8]:
     """Return for every ground-truth object whether a prediction above the confidence threshold matched it.
 
     Predictions are matched by falling confidence, so leaving out low ones changes nothing for the others.
     """
     names = result.pred.labels.all_names
     lowest = float(floor.of_labels(names).min(initial=np.inf)) if isinstance(floor, ClassThresholds) else floor
-    if finds.confidence_threshold is not None and lowest < finds.confidence_threshold:
+    if matches.confidence_threshold is not None and lowest < matches.confidence_threshold:
         raise BadParameter(
-            f"confidence: expected at least {finds.confidence_threshold:g}, below which no prediction was matched, "
+            f"confidence: expected at least {matches.confidence_threshold:g}, below which no prediction was matched, "
             f"found {lowest:g}"
         )
-    # An object that nobody took asks for row -1, which counts for nothing.
-    found = (finds.matched_pred >= 0) & np.append(above_threshold(result.pred, floor), False)[finds.matched_pred]
+    # An object without a match has row -1, which counts for nothing.
+    found = (matches.matched_pred >= 0) & np.append(above_threshold(result.pred, floor), False)[matches.matched_pred]
     return np.asarray(found, dtype=np.uint8)
 
 

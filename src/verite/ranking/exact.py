@@ -151,7 +151,21 @@ def convolve_binomials(steps: Steps) -> tuple[Array, Array] | None:
 
 
 def score_difference_pmf(outcomes: ItemOutcomes, model: ErrorModel) -> tuple[NDArray[np.int64], Array] | None:
-    """Return all differences of scores to the last algorithm's, and their probabilities."""
+    """Return all differences of scores to the last algorithm's, and their probabilities.
+
+    Parameters
+    ----------
+    outcomes
+        Types of items: who is right, how often, and what a wrong annotation would change.
+    model
+        Errors of the annotations.
+
+    Returns
+    -------
+    tuple[NDArray[np.int64], Array] | None
+        Differences [value, algorithm] in items and their probabilities, over all wrong annotations; None if that
+        takes long.
+    """
     base = outcomes.counts @ (outcomes.right[:, :-1] - outcomes.right[:, -1:])
     if not len(outcomes.counts):
         return base[None, :], np.ones(1)
@@ -294,6 +308,18 @@ class LeadDrops:
         """Return the fewest errors after which a lead is gone, and after which it is reversed.
 
         A lead within the tolerance is none: a real-valued gap is lost a little earlier.
+
+        Parameters
+        ----------
+        gap
+            The lead, as a difference of scores in items.
+        tolerance
+            Scores this close are tied.
+
+        Returns
+        -------
+        tuple[int | None, int | None]
+            Two counts; None where no number of errors suffices.
         """
         tied = abs(gap) <= tolerance
         to_tie = self.errors_to_lower(0.0 if tied else gap - tolerance, past=False)
@@ -324,6 +350,18 @@ def worst_case_drops(pairwise: Pairwise, zero_is_right: bool) -> LeadDrops:
     """Return the drops of the items that distinguish two algorithms.
 
     `zero_is_right`: an annotation of rate 0 is verified and lowers nothing.
+
+    Parameters
+    ----------
+    pairwise
+        Items by who of two algorithms is right now, and after an error.
+    zero_is_right
+        An annotation of rate 0 is verified and lowers nothing.
+
+    Returns
+    -------
+    LeadDrops
+        How much of the lead each item can cost, and how many items cost as much.
     """
     worst = np.where(pairwise.wrong[:, 0] > 0, -1, np.where(pairwise.wrong[:, 1] > 0, 0, 1))
     free = (pairwise.rates > 0) | (not zero_is_right)

@@ -55,7 +55,22 @@ def joint_pmf(pairwise: Pairwise, rate: float) -> tuple[Array, NDArray[np.int64]
 
 
 def reweight(pairwise: Pairwise, rate: float, pmf: Array) -> tuple[Array, Array] | None:
-    """Return lead and log probability when the number of errors has the log pmf `pmf` on 0 … pairwise.size."""
+    """Return lead and log probability when the number of errors has the log pmf `pmf` on 0 … pairwise.size.
+
+    Parameters
+    ----------
+    pairwise
+        Items on which two algorithms differ.
+    rate
+        Rate of the independent errors whose joint distribution is reweighted.
+    pmf
+        Log pmf of the number of errors: correlated errors differ from independent ones in this alone.
+
+    Returns
+    -------
+    tuple[Array, Array] | None
+        Lead and log probability of each value of the joint distribution; None if there are too many.
+    """
     joint = joint_pmf(pairwise, rate)
     if joint is None:
         return None
@@ -163,7 +178,20 @@ def one_group_loss_tie_win(pairwise: Pairwise, errors: Array) -> LossTieWin | No
 
 
 def is_narrow(errors: Array, rate: float) -> bool:
-    """Return whether the number of errors varies no more than for independent errors."""
+    """Return whether the number of errors varies no more than for independent errors.
+
+    Parameters
+    ----------
+    errors
+        Log pmf of the number of errors.
+    rate
+        Expected share of errors.
+
+    Returns
+    -------
+    bool
+        Whether the variance is at most that of a binomial, up to rounding.
+    """
     size = len(errors) - 1
     spread = float(np.exp(errors) @ (np.arange(size + 1) - size * rate) ** 2)
     return spread <= size * rate * (1 - rate) * (1 + 1e-9)

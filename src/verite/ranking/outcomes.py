@@ -169,9 +169,9 @@ def label_kinds(answers: AnswerTable, keys: Sequence[NDArray[np.int64]]) -> Kind
         distinct = distinct[1:]
     # Exactly 0 where every label an item could move to was answered, so that no tie appears that cannot be.
     could = np.full(len(right), labels - 1) if confusion is None else np.count_nonzero(confusion, axis=1)[recorded]
-    nobody = np.where((moves > 0).sum(axis=1) == could, 0.0, np.maximum(1 - moves.sum(axis=1), 0.0))
+    unmoved = np.where((moves > 0).sum(axis=1) == could, 0.0, np.maximum(1 - moves.sum(axis=1), 0.0))
     gains = np.stack([*ways, np.zeros_like(right)], axis=1).astype(np.int8)
-    moves = np.concatenate([moves, nobody[:, None]], axis=1)
+    moves = np.concatenate([moves, unmoved[:, None]], axis=1)
     used = moves.any(axis=0)
     alike = (right == right[:, [0]]).all(axis=1) & (gains == gains[:, :, [0]]).all(axis=(1, 2))
     matter = ~alike

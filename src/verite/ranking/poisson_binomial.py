@@ -320,7 +320,20 @@ def tilt_pmfs(pmfs: Array, values: Array, tilt: float) -> tuple[Array, Array]:
 
 
 def poisson_binomial_pmf(steps: Steps, bounds: tuple[int, int]) -> tuple[Array, Array]:
-    """Return values and probabilities of the sum, without values that together weigh less than 1e-20."""
+    """Return values and probabilities of the sum, without values that together weigh less than 1e-20.
+
+    Parameters
+    ----------
+    steps
+        Independent steps, such as the change of a lead by each annotation.
+    bounds
+        Range of sums of interest.
+
+    Returns
+    -------
+    tuple[Array, Array]
+        Values and probabilities: by convolution for few steps, else by the discrete Fourier transform.
+    """
     wide = steps.wide.counts * (steps.wide.highest - steps.wide.lowest + 1)
     few = int(steps.counts.sum()) <= DIRECT and int(wide.sum()) <= 10 * DIRECT
     return pmf_by_convolution(steps) if few else pmf_by_fft(steps, bounds)
@@ -423,7 +436,20 @@ def characteristic_powers(pmfs: Array, counts: NDArray[np.int64], frequency: Arr
 
 
 def characteristic_product(pmfs: Array, frequency: Array) -> NDArray[np.complex128]:
-    """Return the product of the characteristic functions of steps that occur once each."""
+    """Return the product of the characteristic functions of steps that occur once each.
+
+    Parameters
+    ----------
+    pmfs
+        Probabilities of each step's values, [step, value].
+    frequency
+        Frequencies at which the transform is evaluated.
+
+    Returns
+    -------
+    NDArray[np.complex128]
+        The characteristic function of the sum of independent steps.
+    """
     both = np.empty((len(pmfs), len(frequency)), dtype=np.complex128)
     both.real, both.imag = characteristic_factors(pmfs, frequency)
     result: NDArray[np.complex128] = np.conj(np.multiply.reduce(both, axis=0))

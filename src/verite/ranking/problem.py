@@ -301,7 +301,21 @@ def errors_at(many: int, epsilon: float) -> Array:
 
 
 def ranking_problem(table: AnswerTable | ScoreTable, model: ErrorModel) -> RankingProblem:
-    """Return the ranking problem of a table under an error model."""
+    """Return the ranking problem of a table under an error model.
+
+    Parameters
+    ----------
+    table
+        Answers, scores or detections of several algorithms on the same items.
+    model
+        Errors of the annotations.
+
+    Returns
+    -------
+    RankingProblem
+        The problem of the table's kind: shares of right answers, real-valued scores, or ratios such as precision
+        and F1.
+    """
     if isinstance(table, ScoreTable):
         return ScoreProblem(table, model)
     if isinstance(table, DetectionTable) and table.by != "recall":

@@ -101,7 +101,7 @@ def disagreements(pair: KeptRange) -> list[int]:
     return sorted((pair.disagree_at_low, pair.disagree_at_high))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PublishedRanking(Display):
     """Pairs of algorithms with the range of the probability that their order holds.
 

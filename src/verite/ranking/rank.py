@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.annotation_errors.model import ErrorModel, check_count
+from verite.annotation_errors.model import ErrorModel
 from verite.errors import BadParameter
 from verite.model.results import Results
 from verite.progress import begin
@@ -25,6 +25,7 @@ from verite.ranking.poisson_binomial import LossTieWin
 from verite.ranking.problem import RankingProblem, ranking_problem
 from verite.ranking.result import AlgorithmPair, Certain, Ranking
 from verite.ranking.tables import read_table
+from verite.settings import Choice, Count, Number, Option, Setting, Settings, Whole
 from verite.signature import Signature
 from verite.statistics.intervals import wilson
 from verite.statistics.rankings import OrderShares, RankProbabilities, has_differences, rank_probabilities
@@ -33,7 +34,23 @@ Array = NDArray[np.float64]
 
 Method = Literal["auto", "exact", "montecarlo"]
 
-METHODS = ("auto", "exact", "montecarlo")
+
+class KeptProbability(Number[float, float]):
+    """The probability with which an order must be kept: above one half and below 1."""
+
+    def validate(self, value: Any) -> float:
+        return self.validate_number(value, lambda p: 0.5 < p < 1, "a probability above 0.5 and below 1")
+
+
+class RankSettings(Settings):
+    """How the probabilities of a ranking are computed."""
+
+    method: Setting[Method, Method] = Choice(
+        "auto", "Exact where possible and else simulated, or one of the two.", Method, section="Statistics"
+    )
+    draws: Option[int] = Count(100_000, "Simulations where no exact method is known.")
+    seed: Option[int] = Whole(0, "Seed of the simulations.")
+    level: Option[float] = KeptProbability(0.95, "Probability with which an order must be kept to be significant.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,23 +58,27 @@ class Assessment:
     """All probabilities about one ranking problem. Algorithms are numbered as in the table."""
 
     problem: RankingProblem
-    method: Method
-    draws: int
-    seed: int
-    level: float
+    settings: RankSettings
 
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise BadParameter(f"method: expected {', '.join(METHODS)}, found {self.method!r}")
-        object.__setattr__(self, "draws", check_count("draws", self.draws, 1))
-        object.__setattr__(self, "seed", check_count("seed", self.seed))
-        if not 0.5 < self.level < 1:
-            raise BadParameter(f"level: expected a probability above 0.5 and below 1, found {self.level:g}")
+    @property
+    def method(self) -> Method:
+        """Exact where possible and else simulated, or one of the two."""
+        return self.settings.method
+
+    @property
+    def draws(self) -> int:
+        """The number of simulations."""
+        return self.settings.draws
+
+    @property
+    def level(self) -> float:
+        """The probability with which an order must be kept to be significant."""
+        return self.settings.level
 
     @cached_property
     def curves(self) -> OrderCurves:
         """The probabilities as functions of the error rate."""
-        return OrderCurves(self.problem, self.draws, self.seed)
+        return OrderCurves(self.problem, self.draws, self.settings.seed)
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -82,7 +103,7 @@ class Assessment:
     @cached_property
     def drawn(self) -> RankProbabilities:
         """Rank probabilities over simulated ground truths."""
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.settings.seed)
         return rank_probabilities(self.problem.draw(self.draws, rng), self.problem.scores, self.problem.tolerance)
 
     @cached_property
@@ -247,7 +268,7 @@ class Assessment:
         if self.is_worst_case:
             worst = "worst case"
             return {"pairs": worst, "ranks": f"{worst}, pair by pair", "whole_order": worst, "largest_epsilon": rates}
-        drawn = f"Monte-Carlo, {self.draws:,} draws, seed {self.seed}"
+        drawn = f"Monte-Carlo, {self.draws:,} draws, seed {self.settings.seed}"
         exact, every = sum(p.intervals is None for p in self.pairs), len(self.pairs)
         pairs = "exact" if exact == every else f"exact for {exact} of {every} pairs, else {drawn}" if exact else drawn
         joint = "exact" if self.standings[1] else drawn
@@ -261,7 +282,20 @@ class Assessment:
 
 
 def merge_within_tolerance(scores: NDArray[Any], tolerance: float) -> Array:
-    """Return scores with those that differ by no more than the tolerance set to the highest of them."""
+    """Return scores with those that differ by no more than the tolerance set to the highest of them.
+
+    Parameters
+    ----------
+    scores
+        Score of each algorithm.
+    tolerance
+        Largest difference that counts as a tie.
+
+    Returns
+    -------
+    Array
+        Scores to sort by; ties are formed from the highest score downwards, since closeness is not transitive.
+    """
     result = np.asarray(scores, dtype=np.float64).copy()
     if tolerance:
         for j in np.argsort(-result, kind="stable"):
@@ -282,7 +316,22 @@ def rank_two(found: LossTieWin, recorded: NDArray[Any], tolerance: float) -> Ran
 
 
 def certainty(to_tie: int | None, to_reverse: int | None, bound: int) -> Certain:
-    """Return what at most `bound` wrong annotations leave of an order."""
+    """Return what at most `bound` wrong annotations leave of an order.
+
+    Parameters
+    ----------
+    to_tie
+        Fewest errors after which both are tied; None if none suffice.
+    to_reverse
+        Fewest errors after which the order is reversed.
+    bound
+        Number of wrong annotations that is assumed at most.
+
+    Returns
+    -------
+    Certain
+        `kept` whatever the errors are, `not overtaken` if a tie is the worst, else `open`.
+    """
     if to_tie is None or to_tie > bound:
         return "kept"
     return "not overtaken" if to_reverse is None or to_reverse > bound else "open"
@@ -384,9 +433,10 @@ def rank(
     """
     if not isinstance(errors, ErrorModel):
         raise BadParameter(HOW.format(errors))
+    settings = RankSettings(method=method, draws=draws, seed=seed, level=level)
     table = table_of(what, errors)
     problem = ranking_problem(table, errors)
-    return ranking(problem, table, Assessment(problem, method, draws, seed, level))
+    return ranking(problem, table, Assessment(problem, settings))
 
 
 def table_of(what: Any, errors: ErrorModel) -> AnswerTable | ScoreTable:
@@ -395,15 +445,10 @@ def table_of(what: Any, errors: ErrorModel) -> AnswerTable | ScoreTable:
         return what
     if isinstance(what, (str, PathLike)):
         return read_table(str(what), errors.columns)
-    if is_evaluated(what):
+    values = list(what.values()) if isinstance(what, Mapping) else what
+    if isinstance(values, (list, tuple)) and bool(values) and all(isinstance(v, Results) for v in values):
         return DetectionTable.of(what)
     raise BadParameter(WHAT.format(type(what).__name__))
-
-
-def is_evaluated(given: Any) -> bool:
-    """Return whether these are results of evaluations."""
-    values = list(given.values()) if isinstance(given, Mapping) else given
-    return isinstance(values, (list, tuple)) and bool(values) and all(isinstance(v, Results) for v in values)
 
 
 def ranking(problem: RankingProblem, table: AnswerTable | ScoreTable, found: Assessment) -> Ranking:
@@ -421,7 +466,7 @@ def ranking(problem: RankingProblem, table: AnswerTable | ScoreTable, found: Ass
         level=found.level,
         **table.about,
         method=found.method,
-        **({"draws": found.draws, "seed": found.seed} if is_drawn else {}),
+        **({"draws": found.draws, "seed": found.settings.seed} if is_drawn else {}),
         rev=1,
     )
     whole = (

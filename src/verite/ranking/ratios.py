@@ -82,7 +82,20 @@ class RatioProblem:
         return found
 
     def rate(self, found: NDArray[Any], real: NDArray[Any]) -> Array:
-        """Return the ratio of every detector (last axis) in every simulation; 0 without predictions."""
+        """Return the ratio of every detector (last axis) in every simulation; 0 without predictions.
+
+        Parameters
+        ----------
+        found
+            True positives, [simulation, detector].
+        real
+            Real objects in each simulation, on which recall-like parts of the ratio depend.
+
+        Returns
+        -------
+        Array
+            Precision, F1 or accuracy, as the table asks for.
+        """
         by = self.table.by
         whole = self.claims + {"precision": 0, "f1": real, "accuracy": real - found}[by]
         share: Array = (2 if by == "f1" else 1) * found / np.maximum(whole, 1)
@@ -206,7 +219,22 @@ Pmfs = list[tuple[int, Array]]
 
 
 def compare_precision(pmfs: Pmfs, mine: int, theirs: int) -> tuple[float, float, float]:
-    """Return P(the first ends below, tied with, above the second) by precision."""
+    """Return P(the first ends below, tied with, above the second) by precision.
+
+    Parameters
+    ----------
+    pmfs
+        Distribution of the true positives that only the first has, that only the second has, and that both share.
+    mine
+        Predictions of the first detector.
+    theirs
+        Predictions of the second detector.
+
+    Returns
+    -------
+    tuple[float, float, float]
+        Three probabilities with the sum 1.
+    """
     (low1, alone), (low2, other), both, _ = pmfs
     mine, theirs = max(mine, 1), max(theirs, 1)  # who claims nothing finds nothing, and has a precision of 0
     x1, x2 = np.meshgrid(low1 + np.arange(len(alone)), low2 + np.arange(len(other)), indexing="ij")

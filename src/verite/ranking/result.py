@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, floor, inf, isfinite, isnan, log, nan
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from verite.model.tables import ABSENT, Display, Part, Table
 from verite.ranking.poisson_binomial import LossTieWin
 from verite.signature import Signature
 from verite.statistics.multiple_comparisons import PairwiseSignificance, format_group
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 Array = NDArray[np.float64]
 Certain = Literal["kept", "not overtaken", "open"]
@@ -95,10 +98,10 @@ class AlgorithmPair:
             return 1.0 if side == "win" else 0.0
         return 0.0 if self.certain == "not overtaken" and side == "loss" else nan
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The documented keys of the JSON document."""
         logs = self.logs
-        more: dict[str, Any] = {}
+        more: JsonObject = {}
         if logs is not None and not self.tied:
             found = {"kept": logs.win, "tie": logs.tie, "reversed": logs.loss}
             more["log10"] = {key: value / log(10) if isfinite(value) else None for key, value in found.items()}
@@ -123,7 +126,7 @@ class AlgorithmPair:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ranking(Display):
     """A ranking of algorithms and the probability that it survives annotation errors: the result of `vt.rank`.
 
@@ -264,7 +267,7 @@ class Ranking(Display):
         runs = PairwiseSignificance(ahead).tied_groups(list(range(len(self.order))))
         return [tuple(self.order[i] for i in run) for run in runs]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Everything as plain values; the documented keys of the JSON document."""
         places = range(1, len(self.order) + 1)
         document = {

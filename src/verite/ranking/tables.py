@@ -64,7 +64,13 @@ def read_table(
         raise ReadError(
             f"{sheet.path}:1", expected=f"a table of kind {kind}", found=f"the header {','.join(sheet.head)}"
         )
-    check_filled(sheet)
+    # Refuse empty cells: an algorithm without an answer to an item cannot be compared on it.
+    for name, column in zip(sheet.head, sheet.columns, strict=True):
+        empty = np.flatnonzero(column == "")
+        if len(empty):
+            row = int(empty[0])
+            remedy = "every algorithm must answer the same items" if name not in ("item", "truth") else ""
+            raise ReadError(sheet.where(row), expected=f"a value for {name!r}", found="nothing", remedy=remedy)
     if is_long:
         if settings.pop("labels", None) is not None:
             raise BadParameter("labels: expected none beside a table of confidences, which names its labels")
@@ -87,7 +93,15 @@ def read_table(
 
 
 def check_settings(settings: Collection[str], kind: str) -> None:
-    """Refuse settings that do not apply to answers of this kind."""
+    """Refuse settings that do not apply to answers of this kind.
+
+    Parameters
+    ----------
+    settings
+        Names of the settings that were given.
+    kind
+        Kind of the table: answers of 0 and 1, labels, or confidences.
+    """
     for name in settings:
         kinds = [served for served, maker in MAKERS.items() if name in signature(maker).parameters]
         if kind not in kinds:
@@ -150,16 +164,6 @@ def check_head(sheet: Sheet, asked: Collection[str]) -> tuple[tuple[str, ...], l
     if not len(sheet):
         raise ReadError(sheet.path, expected="at least one item", found="a header alone")
     return names, more, is_long
-
-
-def check_filled(sheet: Sheet) -> None:
-    """Refuse empty cells: an algorithm without an answer to an item cannot be compared on it."""
-    for name, column in zip(sheet.head, sheet.columns, strict=True):
-        empty = np.flatnonzero(column == "")
-        if len(empty):
-            row = int(empty[0])
-            remedy = "every algorithm must answer the same items" if name not in ("item", "truth") else ""
-            raise ReadError(sheet.where(row), expected=f"a value for {name!r}", found="nothing", remedy=remedy)
 
 
 def check_once(sheet: Sheet, keys: Sequence[str]) -> None:

@@ -130,7 +130,7 @@ def sample_truth(table: ValueTable, size: float, rng: np.random.Generator) -> Fl
     return truth
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ValueRanking(Display):
     """The ranking by mean error, and how often it holds under errors of the annotations.
 

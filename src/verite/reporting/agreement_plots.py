@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -70,8 +70,8 @@ def plot_disagreement(agreement: Agreement, name: str, files: ImageFiles | None 
         for r in members.tolist():
             x1, y1, x2, y2 = objects.corners(r, [row])[0]
             line = "--" if len(members) == 1 else "-"
-            edge: dict[str, Any] = {"ec": colours[r], "lw": 0.9 if is_agreed else 2.2, "ls": line, "fill": False}
-            axes.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, **edge))
+            width = 0.9 if is_agreed else 2.2
+            axes.add_patch(Rectangle((x1, y1), x2 - x1, y2 - y1, ec=colours[r], lw=width, ls=line, fill=False))
             if not is_agreed:
                 text = shorten(annotators.sides[r].labels.name(int(labels[row, r])), 24)
                 axes.text(x1, y1, text, fontsize=7, color=colours[r], va="bottom", parse_math=False, clip_on=True)

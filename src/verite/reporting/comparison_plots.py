@@ -11,7 +11,7 @@ import numpy as np
 
 from verite.files import write_atomically
 from verite.leaderboards.bootstrap import bootstrap_scores
-from verite.plotting import COLOURS, shorten, shorten_apart
+from verite.plotting import COLOURS, SCORE_COLOUR, shorten, shorten_apart
 from verite.reporting.coco_plots import frame, mean_curves
 from verite.reporting.plots import line_style, new_figure, render, take_literally
 from verite.statistics.intervals import difference_interval
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 RESAMPLES = 200  # of the images
 MOST_CLASSES = 100  # rows of the map of classes and detectors, those that differ most
-NAMED = 28  # letters of a name
+NAMED = 38  # letters of a name
 
 
 def save_comparison(results: Sequence[CocoResults], folder: Path, format: str = "png") -> list[Path]:
@@ -66,7 +66,10 @@ def plot_curves_of_all(results: Sequence[CocoResults]) -> Figure:
         axes.plot(np.linspace(0, 1, len(curve)), curve, label=f"{name}  {np.nanmean(curve):.3f}", **line_style(i))
     axes.set(xlabel="recall", ylabel="precision")
     at = results[0].words.at(results[0].settings.iou[0])
-    axes.set_title(f"Precision against recall at {at}, mean over classes", fontsize=10, loc="left")
+    title = f"Precision against recall at {at}, mean over classes"
+    if any(finding.code == "V308" for one in results for finding in one.findings):
+        title += "\nFiles were cut at a confidence threshold (V308): their curves end too early."
+    axes.set_title(title, fontsize=10, loc="left")
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title="area below")
     return figure
 
@@ -81,10 +84,10 @@ def plot_scores(results: Sequence[CocoResults], key: str) -> Figure | None:
     if isnan(values[0]):
         return None
     samples = bootstrap_scores(results, [key], draws=RESAMPLES)[:, :, 0]
-    figure = new_figure((9.2, 0.36 * len(results) + 1.5))
+    figure = new_figure((9.8, 0.36 * len(results) + 1.6))
     left, right = figure.subplots(1, 2, sharey=True)
     places = np.arange(len(results))
-    left.barh(places, np.nan_to_num(values), 0.66, color=COLOURS[0])
+    left.barh(places, np.nan_to_num(values), 0.66, color=SCORE_COLOUR.light)
     for k, value in enumerate(values):
         left.text(np.nan_to_num(value) + 0.01, k, f"{value:.3f}", va="center", fontsize=8)
         gap = value - values[0]
@@ -99,7 +102,7 @@ def plot_scores(results: Sequence[CocoResults], key: str) -> Figure | None:
     left.set_title(key, fontsize=10, loc="left")
     right.axvline(0, color="0.4", lw=1)
     right.set(xlabel=f"difference of {key}")
-    right.set_title("Difference to the best, 95 % interval (paired bootstrap)", fontsize=10, loc="left")
+    right.set_title("Difference to the best,\n95 % interval of the paired bootstrap", fontsize=10, loc="left")
     for axes in (left, right):
         axes.grid(axis="x", color="0.9", lw=0.6)
         axes.set_axisbelow(True)

@@ -18,24 +18,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, did_you_mean, excerpt
-from verite.evaluation.settings import ClassThresholds, above_threshold, count_left, validate_threshold
+from verite.evaluation.points import MaxDistanceSetting, PixelSize
+from verite.evaluation.settings import (
+    SIMILARITIES,
+    ClassThresholds,
+    EvaluationSettings,
+    ThresholdSetting,
+    above_threshold,
+    count_left,
+    validate_threshold,
+)
 from verite.files import check_folder, fill_folder, make_folder, path_of, write_atomically
 from verite.formats import Readable, read_pair
 from verite.model.images import stem
-from verite.model.outcomes import FATES, FOUND, LEFT_OUT, MISSED, NOT_ASKED, RIGHT, WRONG
+from verite.model.outcomes import FOUND, LEFT_OUT, MISSED, NOT_ASKED, OUTCOMES, RIGHT, WRONG
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
 from verite.model.results import Results
 from verite.plotting import shorten
 from verite.progress import count_files
 from verite.protocols import REGISTRY, protocol_named
+from verite.protocols.keypoints import Sigmas
 from verite.reporting.image_files import ImageFiles, load_pixels
 from verite.reporting.plots import DPI, file_names, need_matplotlib, new_figure, render, without_glyph_warnings
+from verite.settings import Choice, Count, Option, Setting, Text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from verite.evaluation.prepare import Checks
     from verite.model.annotations import Annotations
     from verite.model.regions import Regions
     from verite.model.results import Results
@@ -314,10 +326,37 @@ class Overlay:
         label = annotations.labels.all_names[annotations.label[row]]
         rings = rings_of(annotations.regions, row, "box" if self.on == "keypoints" else self.on)
         joints, bones = pose_of(annotations, row) if self.on == "keypoints" else (None, [])
-        return Mark(side, row, FATES[outcomes[row]], label, confidence, rings, joints, bones)
+        return Mark(side, row, OUTCOMES[outcomes[row]], label, confidence, rings, joints, bones)
 
 
 WORST = 12  # images that are drawn by default
+
+
+class DrawSettings(EvaluationSettings):
+    """Which images are drawn, and by which evaluation."""
+
+    worst: Option[int] = Count(WORST, "Number of images, those with the most errors first.", metavar="N")
+    image: Option[str | None] = Text(None, "Only this image.", metavar="NAME")
+    confidence: Setting[Any, Any] = ThresholdSetting(
+        None, "Confidence threshold, or a thresholds.json with one per class.", metavar="C|FILE",
+        default_text="that of the best F1",
+    )  # fmt: skip
+    on: Option[str | None] = Choice(
+        None, "What is compared and drawn, if the protocol has a choice.", tuple(SIMILARITIES)
+    )
+    sigmas: Setting[Any, Any] = Sigmas()
+    max_distance: Setting[Any, Any] = MaxDistanceSetting()
+    pixel_size: Setting[Any, Any] = PixelSize()
+    protocol: Option[str] = Choice(
+        "coco", f"Evaluation protocol: {', '.join(REGISTRY)}.", tuple(REGISTRY), metavar="NAME"
+    )
+
+    @property
+    def of_protocol(self) -> dict[str, Any]:
+        """The settings that the protocol is evaluated with, where they are given."""
+        named = ("on", "sigmas", "max_distance", "pixel_size")
+        return {name: value for name in named if (value := getattr(self, name)) is not None}
+
 
 FEW = 6  # images that are drawn beside other results of a command
 
@@ -375,7 +414,10 @@ def draw(
     format: str = "png",
     on: str | None = None,
     iou: float | Sequence[float] | None = None,
-    checks: str = "stop",
+    sigmas: Any = None,
+    max_distance: float | str | None = None,
+    pixel_size: float | None = None,
+    checks: Checks = "stop",
     overwrite: bool = False,
     **settings: Any,
 ) -> list[Path]:
@@ -406,12 +448,16 @@ def draw(
         What is compared and drawn, if the protocol has a choice: "box", "mask", "keypoints" (skeletons), "rotated".
     iou
         IoU threshold of a match, or several, of which 0.5 is drawn; by default the protocol's.
+    sigmas
+        Sigmas of keypoints, as in :func:`verite.coco`.
+    max_distance, pixel_size
+        Maximum distance of a match of points and the size of a pixel, as in :func:`verite.coco`.
     checks
         What to do about errors that the checks find in the files: "stop", "warn" or "off".
     overwrite
         Replace figures of the same names in a folder that has files; others stay.
     **settings
-        Further settings of the protocol, such as `sigmas` of keypoints or `labels`.
+        Settings that are the protocol's own, such as `labels` or `interpolation` of :func:`verite.voc`.
 
     Returns
     -------
@@ -437,16 +483,16 @@ def draw(
     """
     need_matplotlib()  # before all the work
     check_folder(path_of(output, "output"), overwrite=overwrite)
-    if not isinstance(protocol, str) or protocol not in REGISTRY:
-        raise BadParameter(f"protocol: expected one of {', '.join(REGISTRY)}, found {protocol!r}")
-    if not isinstance(image, (str, type(None))):
-        raise BadParameter(f"image: expected the name of an image, found {excerpt(image)}")
+    own = DrawSettings(
+        worst=worst, image=image, confidence=confidence, on=on, sigmas=sigmas, max_distance=max_distance,
+        pixel_size=pixel_size, protocol=protocol, checks=checks,
+    )  # fmt: skip
     images = None if images is None else path_of(images, "images")
-    settings |= {key: value for key, value in (("on", on), ("iou", iou)) if value is not None}
-    results = protocol_named(protocol)(*read_pair(truth, pred), checks=checks, **settings)
-    overlay = Overlay(results, confidence=confidence)
+    settings |= own.of_protocol | ({} if iou is None else {"iou": iou})
+    results = protocol_named(own.protocol)(*read_pair(truth, pred), checks=own.checks, **settings)
+    overlay = Overlay(results, confidence=own.confidence)
     with fill_folder(output, overwrite=overwrite) as home:
-        saved = save_overlays(overlay, ImageFiles(results.truth, images), home, format, image, worst)
+        saved = save_overlays(overlay, ImageFiles(results.truth, images), home, format, own.image, own.worst)
     return [Path(output) / path.relative_to(home) for path in saved]
 
 
@@ -459,8 +505,6 @@ def save_overlays(
     worst: int = WORST,
 ) -> list[Path]:
     """Save figures of the chosen image, or of those with the most errors."""
-    if isinstance(worst, bool) or not isinstance(worst, int) or worst < 1:
-        raise BadParameter(f"worst: expected a whole number from 1 up, found {excerpt(worst)}")
     chosen = [overlay.position(image)] if image is not None else overlay.worst[:worst]
     names = file_names(stem(overlay.truth.images.name(i)) for i in chosen)
     saved = [make_folder(folder) / f"{name}.{format}" for name in names]

@@ -15,9 +15,21 @@ from verite.errors import BadParameter, did_you_mean, excerpt
 from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
+from verite.protocols.kitti import KittiResults
+from verite.protocols.miss_rate import MissRateResults
 from verite.protocols.track import TrackResults
+from verite.protocols.wider import WiderResults
 from verite.reporting.analysis_plots import PartPlot, analysis_kinds
-from verite.reporting.plots import MOST_IN_LEGEND, line_style, new_figure, plot_curves, save_stamped, take_literally
+from verite.reporting.plots import (
+    MOST_IN_LEGEND,
+    align_title,
+    line_style,
+    new_figure,
+    plot_curves,
+    save_stamped,
+    take_literally,
+)
+from verite.reporting.subset_plots import plot_miss_rates, plot_subsets
 from verite.reporting.track_plots import count_tracks, plot_alphas, plot_switches, plot_tracks
 
 if TYPE_CHECKING:
@@ -69,7 +81,9 @@ def plot(
         "pr" (precision against recall), "f1" (F1 against confidence), "classes" (the first score of each class),
         "compare" (the same of several detectors), a part of an analysis ("errors", "lrp", "froc", "confusion",
         "calibration", "slices", "worst", "suspicious"), or "systems" (error costs of several detectors). Of tracks:
-        "hota" (HOTA and its parts by localization threshold), "switches" (over time) or "tracks" (a timeline).
+        "hota" (HOTA and its parts by localization threshold), "switches" (over time) or "tracks" (a timeline). Of
+        `vt.miss_rate`: "miss-rate" (against false positives per image). Of KITTI and WIDER FACE: "subsets" (precision
+        against recall of each).
         By default the first kind that applies to the results.
     ax
         Axes to draw on; by default those of a new figure.
@@ -107,6 +121,7 @@ def plot(
     kinds[chosen].draw(results, axes)
     first: Any = results.results[0] if isinstance(results, Comparison) else results
     axes.figure.set_label(str(first.signature))
+    align_title(axes)
     take_literally(axes.figure)
     if ax is None:
         figure: Any = axes.figure
@@ -115,32 +130,32 @@ def plot(
 
 
 def new_axes(rows: int = 0, *, is_square: bool = False) -> Axes:
-    """Return axes of a new figure, tall enough for its rows; pyplot makes it where it is imported (notebooks)."""
+    """Return axes of a new figure, tall enough for its rows.
+
+    In a notebook, and wherever pyplot is imported already, pyplot makes the figure, so that it is shown.
+    """
     height = max(4.8, 0.16 * rows + (2.4 if is_square else 1.2))
     size = (max(6.4, height) if is_square else 6.4, height)
-    if "matplotlib.pyplot" in sys.modules:
+    if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
         from matplotlib import pyplot
 
         return pyplot.figure(figsize=size, layout="constrained").add_subplot()
     return new_figure(size).add_subplot()
 
 
-def f1_lines(shown: Any) -> tuple[str, dict[str, tuple[Any, Any]]]:
-    """Return the IoU threshold in words, and (confidence, F1) of each class with ground truth."""
-    if has_curves(shown):
-        curves = [curve for curve in shown.curves[0].values() if curve.truths]
-        at = shown.words.at(shown.settings.iou[0])
-        return at, {curve.label: (curve.confidence, curve.f1) for curve in curves}
-    operating = PartPlot(part_named("operating")).find(shown)
-    names = operating.matches.names
-    at = operating.matches.words.at(operating.matches.iou)
-    return at, {names[k]: (one.confidence, one.f()) for k, one in operating.labels.items()}
-
-
 def plot_f1(shown: Any, axes: Axes) -> None:
     """Plot F1 of each class against the confidence threshold."""
     label_axes(axes, "confidence", "F1")
-    at, lines = f1_lines(shown)
+    # The IoU threshold in words, and (confidence, F1) of each class with ground truth.
+    if has_curves(shown):
+        curves = [curve for curve in shown.curves[0].values() if curve.truths]
+        at = shown.words.at(shown.settings.iou[0])
+        lines = {curve.label: (curve.confidence, curve.f1) for curve in curves}
+    else:
+        operating = PartPlot(part_named("operating")).find(shown)
+        names = operating.matches.names
+        at = operating.matches.words.at(operating.matches.iou)
+        lines = {names[k]: (one.confidence, one.f()) for k, one in operating.labels.items()}
     best = {name: float(np.max(values, initial=0.0)) for name, (_, values) in lines.items()}
     for i, name in enumerate(sorted(best, key=lambda n: -best[n])):
         label = f"{name} {best[name]:.2f}" if i < MOST_IN_LEGEND else None
@@ -167,8 +182,9 @@ def plot_bars(comparison: Comparison, axes: Axes) -> None:
     for i, name in enumerate(shorten_apart(comparison.names, MOST_OF_NAME)):
         at = np.arange(len(rows)) + (i - (detectors - 1) / 2) * height
         axes.barh(at, [row[1 + i] for row in rows], height, color=COLOURS[i % len(COLOURS)], label=name)
-    small: dict[str, Any] = {"fontsize": 8} if len(rows) > 16 else {}
-    axes.set_yticks(np.arange(len(rows)), shorten_apart([row[0] for row in rows], 32), **small)
+    axes.set_yticks(
+        np.arange(len(rows)), shorten_apart([row[0] for row in rows], 32), fontsize=8 if len(rows) > 16 else None
+    )
     axes.set(xlabel=comparison.headline, ylim=(len(rows) - 0.5, -0.5))
     axes.set_title(f"{comparison.headline} of each class" + (f", the worst {len(rows)}" if hidden else ""))
     axes.spines[["top", "right"]].set_visible(False)
@@ -207,6 +223,8 @@ KINDS = {
     "hota": PlotKind(lambda results: isinstance(results, TrackResults), plot_alphas),
     "switches": PlotKind(lambda results: isinstance(results, TrackResults), plot_switches),
     "tracks": PlotKind(lambda results: isinstance(results, TrackResults), plot_tracks, count_tracks),
+    "miss-rate": PlotKind(lambda results: isinstance(results, MissRateResults), plot_miss_rates),
+    "subsets": PlotKind(lambda results: isinstance(results, (KittiResults, WiderResults)), plot_subsets),
     "pr": PlotKind(lambda results: has_curves(results) or has_precision(results), plot_pr),
     "f1": PlotKind(lambda shown: has_curves(shown) or PartPlot(part_named("operating")).fits(shown), plot_f1),
     "classes": PlotKind(lambda results: isinstance(results, Results), plot_classes, count_bars),

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import numpy as np
 
@@ -195,7 +195,16 @@ def plot_curves(results: CurveResults, axes: Axes, threshold: int = 0) -> None:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title=f"AP{hidden}")
 
 
-def line_style(i: int) -> dict[str, Any]:
+class LineStyle(TypedDict):
+    """How matplotlib draws a line."""
+
+    color: str
+    ls: NotRequired[str | tuple[int, tuple[float, ...]]]
+    lw: float
+    zorder: NotRequired[float]
+
+
+def line_style(i: int) -> LineStyle:
     """Return colour and dashes of line i; lines beyond the legend are grey."""
     if i >= MOST_IN_LEGEND:
         return {"color": "0.85", "lw": 0.7, "zorder": 1}
@@ -238,6 +247,8 @@ def render(figure: Figure, format: str, dpi: int = DPI) -> bytes:
     from matplotlib import rc_context
 
     take_literally(figure)
+    for axes in figure.axes:
+        align_title(axes)
     out = io.BytesIO()
     if format == "png":
         render_png(figure, dpi, out)
@@ -284,6 +295,12 @@ def save_stamped(figure: Figure, save: Any, path: Any, *given: Any, **more: Any)
     metadata = stamp(figure).get(str(more.get("format") or suffix or "png").lower())
     with without_glyph_warnings():
         save(path, *given, **({"metadata": metadata} if metadata else {}) | more)
+
+
+def align_title(axes: Axes) -> None:
+    """Let the title of axes begin at their left edge, as in the report."""
+    axes.title.set_horizontalalignment("left")
+    axes.title.set_x(0.0)
 
 
 def take_literally(figure: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -112,8 +112,10 @@ def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:
     points = list(published)
     if points:
         at = [point.epsilon for point in points], [point.kept for point in points]
-        ring: dict[str, Any] = {"ls": "none", "marker": "o", "ms": 7, "mfc": "none", "mec": COLOURS[1], "mew": 1.6}
-        axes.plot(*at, **ring, label="published", zorder=4, clip_on=False)
+        axes.plot(
+            *at, ls="none", marker="o", ms=7, mfc="none", mec=COLOURS[1], mew=1.6, label="published", zorder=4,
+            clip_on=False,
+        )  # fmt: skip
     axes.axhline(ranking.level, color="0.5", lw=0.8, ls=":")
     axes.annotate(
         f"{ranking.level:g}", (0.5, ranking.level), xytext=(4, 0), textcoords="offset points", va="center", fontsize=8

@@ -16,7 +16,7 @@ from verite.metrics.catalogue import metric
 from verite.model.rasters import array_of
 from verite.model.shapes import binary
 from verite.plotting import COLOURS
-from verite.reporting.plots import DASHES, file_names, new_figure, render
+from verite.reporting.plots import DASHES, LineStyle, file_names, new_figure, render
 from verite.reporting.rank_plots import open_axes, write_note
 from verite.studies.local import Disc
 from verite.studies.properties import outward
@@ -200,7 +200,7 @@ def plot_curves(study: Study, sweep: str, metrics: Sequence[str] | None = None, 
     return figure
 
 
-def style(k: int) -> dict[str, Any]:
+def style(k: int) -> LineStyle:
     return {"color": COLOURS[k % len(COLOURS)], "ls": DASHES[k % len(DASHES)], "lw": 1.6}
 
 
@@ -318,7 +318,7 @@ def plot_synthesis(study: Study) -> Figure:
     shares = points / np.array([*most.values(), study.out_of])
     figure, axes = open_axes(1.6 + 0.95 * len(columns), 1.3 + 0.24 * len(order))
     axes.imshow(shares, cmap=colormaps["Blues"], vmin=0, vmax=1, aspect="auto")
-    axes.set_xticks(range(len(columns)), [wrap_name(c) for c in columns], fontsize=8)
+    axes.set_xticks(range(len(columns)), [c.replace("(", "\n(").replace("+", "+\n") for c in columns], fontsize=8)
     axes.xaxis.tick_top()
     axes.set_yticks(range(len(order)), [sheet.labels[i] for i in order], fontsize=8)
     axes.grid(visible=False)
@@ -335,10 +335,6 @@ def plot_synthesis(study: Study) -> Figure:
         figure, f"{study.results:,} results · points out of {', '.join(map(str, [*most.values(), study.out_of]))}"
     )
     return figure
-
-
-def wrap_name(name: str) -> str:
-    return name.replace("(", "\n(").replace("+", "+\n")
 
 
 def plot_results(truth: ArrayLike, results: Mapping[str, ArrayLike], metrics: Mapping[str, str]) -> Figure:

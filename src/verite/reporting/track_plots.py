@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from verite.reporting.plots import MOST_IN_LEGEND, file_names, line_style, new_f
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from verite.evaluation.tracking import TrackTimeline
     from verite.leaderboards.track_leaderboard import TrackLeaderboard
@@ -50,8 +51,9 @@ def plot_alphas(results: TrackResults, axes: Axes) -> None:
     label_axes(axes, "localization threshold (alpha)", "score")
     for i, name in enumerate(SHOWN):
         curve = results.curves[name]
-        width = {"lw": 2.6} if name == "HOTA" else {}
-        axes.plot(ALPHAS, curve, label=f"{name} {curve.mean():.3f}", **(line_style(i) | width))
+        style = line_style(i)
+        style["lw"] = 2.6 if name == "HOTA" else style["lw"]
+        axes.plot(ALPHAS, curve, label=f"{name} {curve.mean():.3f}", **style)
     axes.set(xlim=(0, 1), ylim=(0, 1.02))
     axes.set_title(f"{shorten(results.name, MOST_OF_NAME)}: HOTA and its parts")
     axes.legend(loc="lower left")
@@ -60,7 +62,7 @@ def plot_alphas(results: TrackResults, axes: Axes) -> None:
 def plot_switches(results: TrackResults, axes: Axes) -> None:
     """Plot the number of identity switches up to each frame, one line per sequence."""
     label_axes(axes, "frame", "identity switches so far")
-    totals: dict[str, Any] = {}
+    totals: dict[str, NDArray[np.int64]] = {}
     for (sequence, _), timeline in results.timelines().items():
         counts = np.bincount(timeline.frame[timeline.is_switch], minlength=timeline.frames)
         totals[sequence] = totals.get(sequence, 0) + counts

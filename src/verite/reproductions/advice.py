@@ -45,7 +45,7 @@ SENTENCES: dict[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Advice(Display):
     """Advice for one kind of region.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verite import __version__
 from verite.model.results import to_json
@@ -20,6 +20,9 @@ from verite.model.tables import Display, Part, Table
 from verite.reproductions.conventions import UNEXPLAINED, Flip, Place
 from verite.reproductions.statements import LIMITS, Statement, count_verdicts, statement_table, to_dicts
 from verite.studies.judging import TICK, PropertyTable, code
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 # Tables of Hemery, Laurent, Emile, Rosenberger, Comparative study of localization metrics for the evaluation of image
 # interpretation systems, Journal of Electronic Imaging 19(2), 2010, by the table of a study they answer to.
@@ -103,7 +106,7 @@ class Mismatch:
             return f"follows if {self.flip.convention} ({self.flip.cost})"
         return f"{UNEXPLAINED}; it would follow if {self.flip.convention}, but that {self.flip.cost}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         found = {name: getattr(self, name) for name in ("table", "metric", "column", "ours", "published", "reason")}
         return found | {"explained": self.is_explained, "flip": self.flip.to_dict() if self.flip else None}
 
@@ -265,7 +268,7 @@ class Reproduction(Display):
             lines += ["", *wrap(f"{why}:", WIDTH), *(f"  {cell}" for cell in cells)]
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the JSON document."""
         return {
             "reproduces": self.paper,

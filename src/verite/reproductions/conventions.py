@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from verite.studies.sensitivity import OTHERS, format_tolerance
 from verite.studies.study import Study
 from verite.studies.sweeps import Grid
 from verite.studies.truths import SHAPE_PAIR, Truth
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 
 def judge(whole: Study, reading: Reading, *conventions: Convention) -> Study:
@@ -151,7 +154,7 @@ class Flip:
         """Cells given and lost, in words."""
         return f"gives {len(self.gives)}, costs {len(self.costs)}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the flip for the JSON document."""
         return {"convention": self.convention, "gives": len(self.gives), "costs": len(self.costs),
                 "explains": self.explains}  # fmt: skip
@@ -237,7 +240,20 @@ def own(function: Callable[[Pairs], Array], on: On) -> Metric:
 
 
 def with_corners(label: str, name: str) -> Metric:
-    """Return a metric of contours computed with 8-neighbour contours."""
+    """Return a metric of contours computed with 8-neighbour contours.
+
+    Parameters
+    ----------
+    label
+        Name of the metric in the paper.
+    name
+        Name of the metric in the catalogue.
+
+    Returns
+    -------
+    Metric
+        A metric that differs from the catalogue's in its contour alone: diagonal neighbours count.
+    """
     base = metric(name)
 
     def values(p: Pairs) -> Array:

@@ -111,15 +111,6 @@ def lines_of(outline: Outline) -> dict[str, list[Warps]]:
     }
 
 
-def halves_of(line: Floats, origin: int) -> list[Floats]:
-    """Return both halves of a line, from the ground truth outwards.
-
-    >>> [half.tolist() for half in halves_of(np.array([2.0, 0.0, 1.0]), 1)]
-    [[0.0, 1.0], [0.0, 2.0]]
-    """
-    return [half for half in (line[origin:], line[origin::-1]) if len(half) > 1]
-
-
 def stars(lines: Sequence[Floats], origin: int, largest: float, turning: bool, rules: StarRules) -> int:
     """Return the stars of one metric for one alteration, by the rule of this module.
 
@@ -143,7 +134,12 @@ def stars(lines: Sequence[Floats], origin: int, largest: float, turning: bool, r
     """
     if max(np.abs(line).max() for line in lines) < rules.cold * largest or largest <= 0:
         return 1
-    noticed = [(line, halves_of(line, origin)) for line in lines if np.abs(line).max() > 0]
+    # Both halves of a line, from the ground truth outwards.
+    noticed = [
+        (line, [half for half in (line[origin:], line[origin::-1]) if len(half) > 1])
+        for line in lines
+        if np.abs(line).max() > 0
+    ]
     for line, halves in noticed:  # the first noticeable step gets most of the penalty
         most = np.abs(line).max()
         firsts = [np.abs(half[np.abs(half) > 1e-9 * most][:1]) for half in halves]
@@ -322,7 +318,17 @@ def reproduce_gretsi(*, progress: Progress | None = None, rules: StarRules | Non
 def stars_of(
     values: Mapping[str, Mapping[tuple[str, str], Floats]], reading: Mapping[str, str], rules: StarRules
 ) -> Stars:
-    """Return the stars of one reading of the rows, from the values of every metric by name."""
+    """Return the stars of one reading of the rows, from the values of every metric by name.
+
+    Parameters
+    ----------
+    values
+        Penalties by metric, and by kind of truth and alteration.
+    reading
+        Metric of the catalogue by label of the paper's row.
+    rules
+        Tolerances of the rule that gives stars.
+    """
     rows = [Row(label, metric(name), is_penalty=True) for label, name in reading.items()]
     keys = next(iter(values.values()))
     return Stars(rows, {key: np.stack([values[name][key] for name in reading.values()]) for key in keys}, rules)

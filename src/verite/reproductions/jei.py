@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from verite.studies.measuring import Progress
 from verite.studies.rows import JEI, JEI_PRINTED, SWITCHES, Row
 from verite.studies.study import Study, study
 from verite.studies.verdict import standardise_ranks
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 CAVEAT = (
     "Sizes of truths and tolerances are not printed in the paper; they were chosen on these very tables, so that the "
@@ -179,7 +182,7 @@ class JeiReproduction(Reproduction):
         text = "\n\n".join(str(part) for part in (self.total_table(), self.row_table(), self.switches()))
         return f"```text\n{text}\n```\n\n{super().to_markdown()}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the JSON document."""
         found = super().to_dict()
         found["agreement"] |= {key: self.agreement_of(key) for key in ("printed", "inferred")}

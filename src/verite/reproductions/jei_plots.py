@@ -51,7 +51,20 @@ def examples() -> dict[str, tuple[Mask, dict[str, Mask]]]:
 
 
 def save_illustrations(folder: Path, format: str = "png") -> list[Path]:
-    """Save the three figures, named like-figure-12 to -14: the paper's own images are not published."""
+    """Save the three figures, named like-figure-12 to -14: the paper's own images are not published.
+
+    Parameters
+    ----------
+    folder
+        Where to write the files.
+    format
+        File name suffix that matplotlib knows: png, svg or pdf.
+
+    Returns
+    -------
+    list[Path]
+        Their paths.
+    """
     saved = []
     for name, (truth, results) in examples().items():
         saved.append(folder / f"like-{name}.{format}")

@@ -157,7 +157,19 @@ class JeiCurves:
         return found
 
     def diagonal(self, label: str, sweep: str, *, sign: int = 1, truth: str = "small square") -> Floats:
-        """Return the penalties along both axes at once (alt_X_X), from the ground truth outwards."""
+        """Return the penalties along both axes at once (alt_X_X), from the ground truth outwards.
+
+        Parameters
+        ----------
+        label
+            Row of the paper's tables.
+        sweep
+            Alteration with two parameters, such as a translation in x and y.
+        sign
+            1 for rising parameters, -1 for falling ones.
+        truth
+            Ground-truth shape.
+        """
         line = np.diagonal(self.curve(label, truth, sweep))
         middle = len(line) // 2
         return line[middle:] if sign > 0 else line[middle::-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -109,7 +109,7 @@ def evaluate_parts(
     return compute(found, is_in_order=True, **named)
 
 
-def evaluate_one(work: tuple[Any, Any, str, dict[str, Any]]) -> PartialResult:
+def evaluate_one(work: tuple[Readable, Readable, str, Mapping[str, Any]]) -> PartialResult:
     """Evaluate one shard; the function that workers run."""
     truth, pred, protocol, settings = work
     return partial(truth, pred, protocol, **settings)
@@ -173,7 +173,14 @@ def hand_in(
         except Exception as error:
             if not is_loss(error):
                 raise
-            blame(i, work, lost, error)
+            # Count the loss of a shard; raise `LostPart` after `TRIES` losses.
+            lost[i] = lost.get(i, 0) + 1
+            if lost[i] >= TRIES:
+                where = one_line(f"{work[i][0]} and {work[i][1]}")[:200]
+                raise LostPart(
+                    f"part {i + 1} of {len(work)} ({where}): expected a worker that lives, found {TRIES} that died "
+                    f"({type(error).__name__}); is there enough memory?"
+                ) from None
             waiting.appendleft(i)
 
     try:
@@ -192,17 +199,6 @@ def hand_in(
     finally:
         for future in futures:
             future.cancel()
-
-
-def blame(i: int, work: Sequence[Any], lost: dict[int, int], error: Exception) -> None:
-    """Count the loss of a shard; raise `LostPart` after `TRIES` losses."""
-    lost[i] = lost.get(i, 0) + 1
-    if lost[i] >= TRIES:
-        where = one_line(f"{work[i][0]} and {work[i][1]}")[:200]
-        raise LostPart(
-            f"part {i + 1} of {len(work)} ({where}): expected a worker that lives, found {TRIES} that died "
-            f"({type(error).__name__}); is there enough memory?"
-        ) from None
 
 
 def is_loss(error: BaseException) -> bool:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from math import isfinite
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
-from verite.errors import BadParameter, DataError, NotComparable, ReadError, did_you_mean, one_line
+from verite.errors import BadParameter, DataError, NotComparable, ReadError, did_you_mean, one_line, spell_option
 from verite.evaluation.partial import MergedNumbers
+from verite.evaluation.points import MaxDistance
 from verite.evaluation.settings import ClassThresholds, count_merged
 from verite.evaluation.state import Part
 from verite.files import find_path, read_bytes, write_atomically
@@ -24,6 +26,7 @@ from verite.threads import thread_count, use_threads
 
 if TYPE_CHECKING:
     from verite.checks import Finding
+    from verite.files import JsonObject
     from verite.model.results import Results
     from verite.protocols.protocol import Protocol
     from verite.settings import Settings
@@ -38,7 +41,7 @@ IN_ONE_PIECE = (
     "instances",
     "oc-cost",
 )  # protocols that are not evaluated in parts
-IN_ORDER = "parts know images, not the order of a file: give --ties image, also in one piece"
+IN_ORDER = "parts know images, not the order of a file"
 DIGEST = "digest "
 Duplicates = Literal["error", "first"]
 
@@ -72,7 +75,7 @@ class PartialResult:
                 raise ValueError("that of an evaluator")
             about = json.loads(said)
             self.protocol: str = about["protocol"]
-            self.given: dict[str, Any] = about["settings"]
+            self.given: JsonObject = about["settings"]
             self.labels = Labels(**about["labels"])
             chosen = protocol_of(self.protocol)
             if describe_rules(chosen, chosen.settings(**self.given), self.labels) != said:
@@ -212,6 +215,10 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
     """
     chosen = protocol_of(protocol)
     asked = chosen.settings(**settings)
+    if settings.get("importance") is not None:
+        raise BadParameter(
+            "importance: expected none for partial results, whose objects are not kept; evaluate in one piece"
+        )
     with use_threads(getattr(asked, "threads", None)):
         sides = read_pair(truth, pred)
         asked = asked if settings.get("ignored") is not None else asked.for_truth(sides[0])
@@ -229,7 +236,7 @@ def partial_of(results: Results) -> PartialResult:
     if part.kept.moved:
         raise DataError(
             f"{results.pred.source.path or 'predictions'}: expected equal confidences in the order of images, found "
-            f"{part.kept.moved} that are not; {IN_ORDER}"
+            f"{part.kept.moved} that are not; {IN_ORDER}: give {spell_option('ties', 'image')}, also in one piece"
         )
     return PartialResult(part.add(results.findings))
 
@@ -271,7 +278,8 @@ def check_order(partials: Sequence[PartialResult]) -> None:
         return
     if tied := _core.Merger(parts).count_ties(thread_count(None)):
         raise DataError(
-            f"shards: expected images that rise from shard to shard, found {tied} equal confidences; {IN_ORDER}"
+            f"shards: expected images that rise from shard to shard, found {tied} equal confidences; {IN_ORDER}: "
+            f"give {spell_option('ties', 'image')}, also in one piece"
         )
 
 
@@ -312,6 +320,8 @@ def plain_setting(setting: Any, value: Any) -> Any:
     """Return a setting's value for JSON; a digest in place of a file."""
     if isinstance(value, ClassThresholds):
         return value.to_dict()
+    if isinstance(value, MaxDistance):
+        return asdict(value)
     if not isinstance(setting, FileOrContent) or value is None:
         return value if not isinstance(value, float) or isfinite(value) else None
     if isinstance(value, str) and value.startswith(DIGEST):

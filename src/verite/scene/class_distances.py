@@ -30,7 +30,7 @@ TOLERANCE = 1e-9
 SHIPPED = {"voc": "taxonomy-voc.txt"}  # taxonomies that come with the package
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClassDistances(Display):
     """A distance from 0 to 1 for every two classes.
 
@@ -147,7 +147,15 @@ class ClassDistances(Display):
         return found
 
     def check_covers(self, labels: Labels, used: NDArray[Any]) -> None:
-        """Raise DataError if a class that occurs has no distances."""
+        """Raise DataError if a class that occurs has no distances.
+
+        Parameters
+        ----------
+        labels
+            Classes of the dataset.
+        used
+            Positions of the classes that occur; others need no distance.
+        """
         if self.names is None:
             return
         unknown = [name for i in np.unique(used) if (name := labels.name(int(i))) not in self.index]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.csv_files import lines_of
-from verite.errors import DataError, ReadError, excerpt
+from verite.errors import DataError, ReadError, excerpt, spell_option
 from verite.files import find_path
 from verite.formats.sizes import image_files_in, open_image
 from verite.model.annotations import Annotations
@@ -251,6 +251,17 @@ def read_square(path: str | PathLike[str]) -> tuple[list[str], Floats]:
 def from_similarity(names: Sequence[str], matrix: ArrayLike, *, source: str = "similarity") -> ClassDistances:
     """Make class distances from similarities: 1 - S, with 1 for a class and itself.
 
+    Parameters
+    ----------
+    names
+        Classes, in the order of rows and columns.
+    matrix
+        Similarities from 0 to 1, such as cosines of class embeddings.
+    source
+        What signatures call these distances.
+
+    Examples
+    --------
     >>> from_similarity(["cat", "dog"], [[1, 0.75], [0.75, 1]])["cat", "dog"]
     0.25
     """
@@ -272,7 +283,7 @@ def from_supercategories(path: str | PathLike[str]) -> ClassDistances:
     except (ValueError, KeyError, TypeError, OSError):
         categories = []
     if not any(above for _, above in categories):
-        remedy = "give --images for distances from colours, or a taxonomy"
+        remedy = f"give {spell_option('images')} for distances from colours, or a taxonomy"
         raise ReadError(file, expected="a COCO file with supercategories", found="none", remedy=remedy)
     parents: dict[str, str | None] = {f"({above})": None for _, above in categories if above}
     parents |= {name: f"({above})" if above else None for name, above in categories}

@@ -96,7 +96,26 @@ def learn_distances(
 
 
 def sample_pairs(mine: int, theirs: int, is_same: bool, most: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Sample pairs of different images without replacement, or return all where they are few enough."""
+    """Sample pairs of different images without replacement, or return all where they are few enough.
+
+    Parameters
+    ----------
+    mine
+        Number of images of the first class.
+    theirs
+        Number of images of the second class.
+    is_same
+        Both are the same images, so that each pair counts once, and no image is paired with itself.
+    most
+        Largest number of pairs to compare.
+    rng
+        Source of the sample.
+
+    Returns
+    -------
+    list[tuple[int, int]]
+        Positions of the images of each pair, in order.
+    """
     every = [(a, b) for a, b in product(range(mine), range(theirs)) if not is_same or a < b]
     if len(every) <= most:
         return every
@@ -138,7 +157,22 @@ def read_grey(path: Path) -> NDArray[np.uint8]:
 
 
 def share_of_matches(mine: Descriptors, theirs: Descriptors, ratio: float) -> float:
-    """Return the share of the points of both images that have a match in the other."""
+    """Return the share of the points of both images that have a match in the other.
+
+    Parameters
+    ----------
+    mine
+        Local descriptors of one image (SIFT), [point, 128].
+    theirs
+        Those of the other image.
+    ratio
+        Lowe's ratio: how much nearer the nearest neighbour must be than the second one.
+
+    Returns
+    -------
+    float
+        From 0 to 1; a high share means that both images show similar objects.
+    """
     squared = (mine**2).sum(axis=1)[:, None] + (theirs**2).sum(axis=1)[None, :] - 2 * mine @ theirs.T
     distances = np.maximum(squared, 0.0)
     matched = sum(int(distinct(side, ratio).sum()) for side in (distances, distances.T))
@@ -146,7 +180,20 @@ def share_of_matches(mine: Descriptors, theirs: Descriptors, ratio: float) -> fl
 
 
 def distinct(squared: NDArray[np.float32], ratio: float) -> NDArray[np.bool_]:
-    """Flag the rows whose nearest column passes Lowe's ratio test; distances are squared."""
+    """Flag the rows whose nearest column passes Lowe's ratio test; distances are squared.
+
+    Parameters
+    ----------
+    squared
+        Squared distances from each point (row) to all points of the other image.
+    ratio
+        Lowe's ratio, such as 0.8; it is squared here too.
+
+    Returns
+    -------
+    NDArray[np.bool_]
+        A flag per row.
+    """
     nearest = np.partition(squared, 1, axis=1)[:, :2]
     found: NDArray[np.bool_] = nearest[:, 0] < ratio**2 * nearest[:, 1]
     return found

@@ -21,6 +21,7 @@ from verite.model.tables import Display, Part, Table
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
     from verite.scene.scene_score import SceneScoreResults
     from verite.signature import Signature
 
@@ -224,7 +225,7 @@ class FrameScores(Display):
             "neither curve nor change points mean anything"
         ]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The documented keys of the JSON document."""
         return {
             "signature": str(self.signature),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan, nan
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ from verite.scene.score import (
 )
 from verite.scene.trace import SceneObject, Trace
 from verite.signature import Signature
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -344,7 +347,7 @@ class SceneScoreResults(Results):
         """Return a table of the classes that occur, with totals."""
         columns = self.class_columns()
         counts = ("truths", "matched", "missed", "spurious", "confused")
-        totals: dict[str, Any] = {key: sum(columns[key]) for key in counts}
+        totals: dict[str, float] = {key: sum(columns[key]) for key in counts}
         totals |= {
             "localization": mean_of(self.scored.matches.localization),
             "recognition": mean_of(self.scored.matches.recognition),
@@ -433,7 +436,7 @@ class SceneScoreResults(Results):
             *self.notes,
         ]
 
-    def details(self) -> dict[str, Any]:
+    def details(self) -> JsonObject:
         counts = {key: values.tolist() for key, values in self.image_counts().items()}
         scores, columns = self.scored.score.tolist(), self.class_columns()
         return {
@@ -451,14 +454,40 @@ class SceneScoreResults(Results):
 
 
 def means_of(total: NDArray[Any], count: NDArray[Any]) -> Floats:
-    """Return total / count, NaN where the count is 0."""
+    """Return total / count, NaN where the count is 0.
+
+    Parameters
+    ----------
+    total
+        Sums, one per class or image.
+    count
+        Number of terms of each sum.
+
+    Returns
+    -------
+    Floats
+        The means, NaN where there is nothing to average.
+    """
     out = np.full(len(total), nan)
     np.divide(total, count, out=out, where=count > 0)
     return out
 
 
 def reaches_confidence(side: Annotations, settings: SceneScoreSettings) -> NDArray[np.bool_]:
-    """Flag the objects at or above the confidence threshold; those without a confidence are kept."""
+    """Flag the objects at or above the confidence threshold; those without a confidence are kept.
+
+    Parameters
+    ----------
+    side
+        Predictions.
+    settings
+        With the confidence threshold, None for no threshold.
+
+    Returns
+    -------
+    NDArray[np.bool_]
+        A flag per object.
+    """
     if settings.confidence is None or side.confidence is None:
         return np.ones(len(side), dtype=np.bool_)
     found: NDArray[np.bool_] = above_threshold(side, settings.confidence) | side.flag("unscored")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, did_you_mean, give_sizes
 from verite.evaluation.evaluation import box_candidates
-from verite.evaluation.settings import ComparisonSettings
+from verite.evaluation.settings import ComparisonSettings, Weights
 from verite.metrics.catalogue import metric
 from verite.metrics.metric import Metric, make_record
 from verite.metrics.region import ratio
@@ -109,7 +109,7 @@ class SceneScoreSettings(ComparisonSettings):
         default_text="1 each",
         omit_default=True,
     )
-    importance: Option[Any] = FileOrContent(
+    importance: Option[Any] = Weights(
         None,
         "Weights of ground-truth objects: a table with the column weight and image, class or id; others have 1.",
         metavar="FILE",
@@ -151,7 +151,20 @@ def localization_metric(name: str | Metric) -> Metric:
 
 
 def localization_score(chosen: Metric, pairs: Pairs) -> Array:
-    """Return the localization error of each pair, 0 being perfect."""
+    """Return the localization error of each pair, 0 being perfect.
+
+    Parameters
+    ----------
+    chosen
+        A metric of the catalogue whose best value is 0 or 1.
+    pairs
+        Matched objects.
+
+    Returns
+    -------
+    Array
+        Errors in [0, 1]; a similarity such as IoU is turned round.
+    """
     values = chosen.values(pairs)
     # Areas of boxes are rounded, so the difference of equal ones may miss 0 by a little.
     return np.clip(1 - values if chosen.best == 1 else values, 0.0, 1.0)

@@ -7,13 +7,14 @@ Thresholds are tried in steps of 0.05.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.checks import Finding
 from verite.errors import BadParameter, did_you_mean
 from verite.model.annotations import Annotations
 from verite.model.results import to_json
@@ -74,7 +75,7 @@ def lowest_lines(names: Sequence[str], at_zero: Floats, at_one: Floats) -> list[
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SceneScoreSweep(Display):
     """The leading detector by alpha and by IoU threshold.
 
@@ -86,11 +87,14 @@ class SceneScoreSweep(Display):
         The intervals, by setting.
     signature : str
         The given settings.
+    findings : mapping of sequences of Finding
+        Findings of the checks by detector.
     """
 
     scores: dict[str, float]
     leads: list[Lead]
     signature: str
+    findings: Mapping[str, Sequence[Finding]] = field(default_factory=dict)
 
     def never_first(self) -> list[str]:
         """Return the detectors that no setting puts first."""
@@ -126,7 +130,7 @@ def sweep_settings(
     settings : sequence of str
         "alpha", "threshold" or both.
     **given
-        Settings of :func:`verite.scene_score`.
+        Settings of :func:`verite.scene_score`, ``checks`` among them.
 
     Returns
     -------
@@ -136,6 +140,8 @@ def sweep_settings(
     ------
     BadParameter
         If a setting cannot be swept.
+    DataError
+        If the checks find an error.
     """
     for name in settings:
         if name not in SWEPT:
@@ -144,7 +150,8 @@ def sweep_settings(
     def evaluate(**changed: Any) -> list[SceneScoreResults]:
         return [scene_score(truth, pred, **{**given, **changed, "checks": "off"}) for pred in preds.values()]
 
-    names, base = list(preds), evaluate()
+    names = list(preds)
+    base = [scene_score(truth, pred, **given) for pred in preds.values()]  # the only one whose inputs are checked
     leads: list[Lead] = []
     if "alpha" in settings:
         ends = [np.array([result.score for result in evaluate(alpha=alpha)]) for alpha in (0.0, 1.0)]
@@ -158,10 +165,11 @@ def sweep_settings(
                 start, at_low = leads[-1].low, leads.pop().at_low
             leads.append(Lead("threshold", start, here, names[best], at_low, score))
     scores = {name: result.score for name, result in zip(names, base, strict=True)}
-    return SceneScoreSweep(scores, leads, str(base[0].signature))
+    findings = {name: result.findings for name, result in zip(names, base, strict=True)}
+    return SceneScoreSweep(scores, leads, str(base[0].signature), findings)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SceneDistances(Display):
     """Distances between results of several detectors without ground truth.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from io import StringIO
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from verite.errors import ReadError, excerpt
 from verite.files import find_path, read_text
 from verite.formats.json_documents import check_depth
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def parse_json(text: str, path: Path) -> Taxonomy:
     """Parse nested objects with lists of names at their ends, or one object with the parent of each name."""
     import json
 
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def unique(pairs: list[tuple[str, Any]]) -> JsonObject:
         twice = next((name for name, count in Counter(name for name, _ in pairs).items() if count > 1), None)
         if twice is not None:
             raise ReadError(path, expected="each name once", found=f"{excerpt(twice)} twice")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,9 @@ from verite.errors import BadParameter
 from verite.model.annotations import Annotations
 from verite.model.tables import Display, Part, Table
 from verite.scene.score import ALPHA, CandidateMatches, Matching, SceneObjects, ScoreRules, score_scenes
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +33,7 @@ class SceneObject:
         return self.label if self.confidence is None else f"{self.label} {self.confidence:.2f}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Trace(Display):
     """The scene score of one image with the matrices of its steps: ground truth in rows, predictions in columns.
 
@@ -260,10 +263,10 @@ class Trace(Display):
             f"score {self.score:.4f}   {len(self.truths)} ground-truth objects, {len(self.preds)} predictions: {counts}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the JSON document; NaN becomes null."""
 
-        def describe(one: SceneObject) -> dict[str, Any]:
+        def describe(one: SceneObject) -> JsonObject:
             return {"class": one.label, "confidence": one.confidence, "row": one.row}
 
         return {
@@ -292,7 +295,20 @@ class Trace(Display):
 
 
 def matrix(values: ArrayLike, name: str) -> Floats:
-    """Return values as a matrix of float64, which may have no row or no column."""
+    """Return values as a matrix of float64, which may have no row or no column.
+
+    Parameters
+    ----------
+    values
+        Nested lists or an array.
+    name
+        The argument, for messages.
+
+    Returns
+    -------
+    Floats
+        The values as float64, [row, column].
+    """
     found = np.asarray(values, dtype=np.float64)
     if found.ndim != 2:
         raise BadParameter(f"{name}: expected a matrix, found an array of shape {found.shape}")
@@ -300,7 +316,20 @@ def matrix(values: ArrayLike, name: str) -> Floats:
 
 
 def as_objects(names: Sequence[str] | Sequence[SceneObject], count: int) -> tuple[SceneObject, ...]:
-    """Return objects from class names or objects; without names, objects without a class."""
+    """Return objects from class names or objects; without names, objects without a class.
+
+    Parameters
+    ----------
+    names
+        Class names, or objects that have a confidence or importance as well; empty for none.
+    count
+        Number of objects, from the shape of the localization errors.
+
+    Returns
+    -------
+    tuple[SceneObject, ...]
+        One object each.
+    """
     if not names:
         return tuple(SceneObject("") for _ in range(count))
     if len(names) != count:

@@ -1,15 +1,17 @@
-"""Confidence interval around average precision by half-samples: for test sets of this size, or of N images.
+"""Confidence interval around average precision by half-samples: expected on test sets of this size, or on N images.
 
 AP of few images lies above AP of many, because interpolated precision is a maximum: with 80 classes by about 0.8 / √n,
 which is one to two standard deviations at every n. So there are two questions, and two intervals. Let s be the standard
 deviation of the score over random halves of the images, and b its mean over the halves less the score itself.
 
-- Other test sets of this size: score ± z s. A half, drawn without replacement, varies about as much as the whole does.
+- The mean over test sets of this size: score ± z s. A half, drawn without replacement, varies about as much as the
+  whole does. The scores of two test sets of this size differ with a standard deviation of √2 s.
 - N images, these n among them, or infinitely many: centre score − f b with f = (1 − √(n / N)) / (√2 − 1), since from
   n/2 to n images the bias falls by b if it is proportional to n^(-1/2), hence by f b from n to N. Standard deviation:
-  √(s² (1 − n / N) + (f b / 3)²), with the finite population correction of survey sampling (Cochran, Sampling Techniques
-  1977) and an extrapolated bias that is known to about a third. On real detectors it falls faster than n^(-1/2), on
-  generated ones slower.
+  √(s² (1 − n / N) + (0.4 f b)²), with the finite population correction of survey sampling (Cochran, Sampling Techniques
+  1977) and what is not known of f b: as an estimate it varies, which adds a variance of about (0.36 f b)², and the bias
+  is not quite proportional to n^(-1/2), which adds about (0.2 f b)². On real detectors it falls faster, on generated
+  ones slower.
 
 Percentile bootstrap intervals cover neither: resampling adds to the bias (`benchmarks/statistics.py --only S3`).
 """
@@ -30,9 +32,11 @@ from verite.statistics.intervals import check_level, student_quantile
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
+
 HALVES = 200  # random halves of the images
 ALL = "all"  # as a number of images: infinitely many
-BIAS_DOUBT = 1 / 3  # standard deviation of an extrapolated bias, as a share of it
+BIAS_DOUBT = 0.4  # standard deviation of an extrapolated bias, as a share of it
 MIN_IMAGES = 100
 FEW_IMAGES = 8  # a class in fewer images is rare; half of them may be in no half-sample
 
@@ -52,8 +56,8 @@ class ScoreInterval:
     level : float
         The confidence level.
     images : int or "all"
-        The number of images that the interval is for: that of the test set for other test sets of this size, another
-        one for that many images with these among them; "all" stands for infinitely many.
+        The number of images that the interval is for: that of the test set for the mean over test sets of this size,
+        another one for that many images with these among them; "all" stands for infinitely many.
     measured : float
         The score.
     measured_on : int
@@ -78,7 +82,7 @@ class ScoreInterval:
     def __str__(self) -> str:
         ends = f"[{self.low:.4f}, {self.high:.4f}], {100 * self.level:g} % confidence interval"
         if self.images == self.measured_on:
-            found = f"{self.score} {self.value:.4f} {ends} for other test sets of {self.measured_on:,} images"
+            found = f"{self.score} {self.value:.4f} {ends} of the mean over test sets of {self.measured_on:,} images"
             more = f"; on more images {self.score} is lower, by up to about {self.excess:.4f}"
             return found + (more if self.excess > 0 else "")
         many = "infinitely many images" if self.images == ALL else f"{self.images:,} images"
@@ -86,7 +90,7 @@ class ScoreInterval:
             f"{self.score} on {many} {self.value:.4f} {ends}, from {self.measured:.4f} on {self.measured_on:,} images"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """The documented keys of the JSON document."""
         return {"value": self.value, "low": self.low, "high": self.high, "level": self.level, "for": self.images,
                 "sd": self.deviation, "excess": self.excess}  # fmt: skip
@@ -116,7 +120,7 @@ def half_sample_interval(
         The number of units that were halved, where these are groups of images.
     images
         The number of images that the interval is for, those of the test set among them, or "all"; by default, and for
-        the number of images that there is, other test sets of this size.
+        the number of images that there is, the mean over test sets of this size.
     level
         The confidence level.
 
@@ -127,7 +131,7 @@ def half_sample_interval(
     (0.4, 0.0786, 0.0483)
     >>> more = half_sample_interval("AP", 0.4, np.array([0.40, 0.42, 0.44]), 500, images="all")
     >>> round(more.value, 4), round(more.high - more.low, 4)
-    (0.3517, 0.1009)
+    (0.3517, 0.1093)
     """
     check_level(level)
     images = check_images(images)

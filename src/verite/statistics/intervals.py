@@ -3,7 +3,9 @@
 Objects of one image are not independent: a detector finds most of them or few. Wilson's interval for independent trials
 then covers the true recall in 61 to 82 % of samples instead of 95 %. The clustered interval replaces the number of
 trials by the effective one, n divided by the design effect (Kish, Survey Sampling, 1965), and the normal quantile by
-Student's t with as many degrees of freedom as there are clusters, less one.
+Student's t. The variance is the jackknife's over images, and the degrees of freedom are the effective number of images,
+less one: a few crowded images decide a share, and a linearised variance is too small then (Cameron and Miller, A
+Practitioner's Guide to Cluster-Robust Inference, Journal of Human Resources 2015).
 
 E. B. Wilson, Probable inference, the law of succession, and statistical inference, JASA 1927.
 """
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import BadParameter
+from verite.statistics.resampling import effective_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,6 +57,8 @@ def wilson(share: float, count: float, deviations: float = NORMAL_95) -> tuple[f
 def design_effect(hits: NDArray[Any], trials: NDArray[Any]) -> float:
     """Return by what factor clustering multiplies the variance of a proportion, at least 1.
 
+    The variance is that of the jackknife: the proportion is computed without each cluster.
+
     Parameters
     ----------
     hits, trials
@@ -71,7 +76,8 @@ def design_effect(hits: NDArray[Any], trials: NDArray[Any]) -> float:
     share = float(hits.sum()) / total if total else 0.0
     if clusters < 2 or not 0 < share < 1:
         return 1.0
-    variance = float(((hits - share * trials) ** 2).sum()) / total**2 * clusters / (clusters - 1)
+    moves = (share * trials - hits) / (total - trials)  # of the proportion, without each cluster
+    variance = float((moves**2).sum()) * (clusters - 1) / clusters
     return max(1.0, variance * total / (share * (1 - share)))
 
 
@@ -85,7 +91,8 @@ def clustered_wilson(
     hits, trials
         The number of hits and of trials in each cluster. Clusters without trials are left out.
     deviations
-        The quantile of the standard normal distribution; Student's t with the same tails takes its place.
+        The quantile of the standard normal distribution; Student's t with the same tails takes its place, with one
+        degree of freedom less than the effective number of clusters.
     default_effect
         The design effect where all trials are hits, or none: the variance between clusters says nothing then. That of
         a larger set of trials, see :func:`design_effect`.
@@ -114,7 +121,7 @@ def clustered_wilson(
     if clusters < 2:
         return 0.0, 1.0
     effect = design_effect(hits, trials) if 0 < share < 1 else max(1.0, default_effect)
-    return wilson(share, total / effect, student_quantile(deviations, clusters - 1))
+    return wilson(share, total / effect, student_quantile(deviations, effective_number(trials) - 1))
 
 
 @lru_cache(maxsize=1000)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import isnan, nan, sqrt
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
@@ -108,6 +108,20 @@ def compare_all_pairs(scores: Any, samples: Any, level: float = 0.95, units: int
         ahead[first[rejected], second[rejected]] = True
         is_undecided &= ~rejected
     return PairwiseSignificance(ahead)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values with Holm's correction for the number of tests; NaN where there was no test.
+
+    >>> holm([0.01, 0.04, 0.03])
+    [0.03, 0.06, 0.06]
+    """
+    corrected, largest = [nan] * len(p_values), 0.0
+    tested = sorted((i for i, p in enumerate(p_values) if not isnan(p)), key=lambda i: p_values[i])
+    for position, i in enumerate(tested):
+        largest = max(largest, min(1.0, p_values[i] * (len(tested) - position)))
+        corrected[i] = largest
+    return corrected
 
 
 def format_group(group: Sequence[str], names: Sequence[str]) -> str:

@@ -97,7 +97,22 @@ class SampledUnits:
         return effective_number(np.bincount(self.of_image, minlength=self.count))
 
     def bootstrap(self, resamples: int, seed: int = 0, first: int = 0) -> Floats:
-        """Return how often each image occurs in each bootstrap resample, [resample, image]."""
+        """Return how often each image occurs in each bootstrap resample, [resample, image].
+
+        Parameters
+        ----------
+        resamples
+            Number of resamples.
+        seed
+            Seed of all resamples; resample i depends on seed and i alone, so that parallel runs agree.
+        first
+            Number of the first resample, for a run that continues another.
+
+        Returns
+        -------
+        Floats
+            Weights; images of one unit (a patient, a video) always occur together.
+        """
         weights = np.empty((resamples, len(self.of_image)))
         for i in range(resamples):
             drawn = generator(seed, first + i, BOOTSTRAP_STREAM).integers(0, self.count, self.count)
@@ -105,7 +120,20 @@ class SampledUnits:
         return weights
 
     def half_samples(self, samples: int, seed: int = 0) -> Floats:
-        """Return which images are in each random half of the units, drawn without replacement, [sample, image]."""
+        """Return which images are in each random half of the units, drawn without replacement, [sample, image].
+
+        Parameters
+        ----------
+        samples
+            Number of half samples.
+        seed
+            Seed; sample i depends on seed and i alone.
+
+        Returns
+        -------
+        Floats
+            1 for images in the half, 0 for the others; images of one unit stay together.
+        """
         weights = np.empty((samples, len(self.of_image)))
         for i in range(samples):
             is_in = np.zeros(self.count)

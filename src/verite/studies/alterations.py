@@ -89,7 +89,22 @@ def straight_edges(mask: Mask) -> Floats:
 
 
 def warps_of(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> tuple[Warps, Floats, Floats]:
-    """Return one identity warp per parameter, and the parameters as arrays."""
+    """Return one identity warp per parameter, and the parameters as arrays.
+
+    Parameters
+    ----------
+    outline
+        The region that is altered; warps turn about its centre.
+    x
+        First parameter of an alteration.
+    y
+        Second parameter, broadcast against the first.
+
+    Returns
+    -------
+    tuple[Warps, Floats, Floats]
+        Warps [n, (x, y), (place of the centre, linear part, perspective)] that change nothing, and both parameters.
+    """
     down, right = (np.atleast_1d(a) for a in np.broadcast_arrays(np.asarray(x, float), np.asarray(y, float)))
     warps = np.zeros((len(down), 2, 4))
     warps[:, :, 0] = outline.centre
@@ -98,7 +113,22 @@ def warps_of(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> tuple[Warps,
 
 
 def translation(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
-    """Translate by x pixels down and y pixels to the right."""
+    """Translate by x pixels down and y pixels to the right.
+
+    Parameters
+    ----------
+    outline
+        The region to move.
+    x
+        Pixels down, as image rows count.
+    y
+        Pixels to the right.
+
+    Returns
+    -------
+    Warps
+        One warp per parameter.
+    """
     warps, down, right = warps_of(outline, x, y)
     warps[:, 0, 0] += right
     warps[:, 1, 0] += down
@@ -118,7 +148,22 @@ def scale(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
 
 
 def rotation(outline: Outline, x: ArrayLike, y: ArrayLike = 0.0) -> Warps:
-    """Rotate clockwise by x degrees about the centre of the bounding box; y is not used."""
+    """Rotate clockwise by x degrees about the centre of the bounding box; y is not used.
+
+    Parameters
+    ----------
+    outline
+        The region to turn.
+    x
+        Degrees, clockwise as seen on the screen.
+    y
+        Not used; every alteration takes two parameters.
+
+    Returns
+    -------
+    Warps
+        One warp per angle.
+    """
     warps, angle, _ = warps_of(outline, x, y)
     turn = np.deg2rad(angle)
     warps[:, 0, 1] = warps[:, 1, 2] = np.cos(turn)
@@ -184,7 +229,20 @@ def alteration(name: str) -> Alter:
 
 
 def rasterise_warps(outline: Outline, warps: Warps) -> RLEMasks:
-    """Return the region moved by each warp, clipped to the image."""
+    """Return the region moved by each warp, clipped to the image.
+
+    Parameters
+    ----------
+    outline
+        The region as a polygon along its pixel edges.
+    warps
+        Projective maps of the region, as the alterations return them.
+
+    Returns
+    -------
+    RLEMasks
+        One mask per warp, of the size of the image.
+    """
     height, width = outline.mask.shape
     counts, objects = _core.warp_runs(outline.edges, np.ascontiguousarray(warps), height, width)
     sizes = np.tile(np.array([height, width], dtype=np.int32), (len(warps), 1))

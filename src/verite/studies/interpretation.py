@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,9 @@ from verite.studies.alterations import ALTERATIONS, Outline, Warps, rasterise_wa
 from verite.studies.claims import EXACT, CheckedClaim, checks_of
 from verite.studies.truths import SHAPE_PAIR, truths_of
 from verite.threads import thread_count
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 Floats = NDArray[np.float64]
 # Number of images by number of objects: VOC 2008's segmentation set without images of more than eight.
@@ -418,7 +421,7 @@ class StudyCurves:
     mean: dict[str, list[float]]  # figure 15b
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class InterpretationStudy(Display):
     """The curves of figures 10 to 15, and the paper's claims checked on them.
 
@@ -495,7 +498,7 @@ class InterpretationStudy(Display):
         widest = max(len(row[2]) for row in rows)
         return Table(("claim", "", "found".ljust(widest)), tuple((a, b, c.ljust(widest)) for a, b, c in rows))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the JSON document."""
         c = self.curves
         return {
@@ -749,7 +752,7 @@ def measure(groups: list[Altered], rules: ScoreRules, distances: ClassDistances,
     )
 
 
-def class_curves(distances: ClassDistances) -> dict[str, Any]:
+def class_curves(distances: ClassDistances) -> JsonObject:
     """Return recognition scores of wrong classes by distance: of one class, and the mean over all.
 
     Returns

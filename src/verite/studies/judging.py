@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from verite.studies.measuring import Measured, Values, penalty_rules_of
 from verite.studies.rows import Row
 from verite.studies.sweeps import Grid, Sweep
 from verite.studies.truths import SCALE_PAIR, SHAPE_PAIR, Truth
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 Floats = NDArray[np.float64]
 Held = NDArray[np.bool_]  # [row, truth]
@@ -154,7 +157,24 @@ class Evidence:
         return sweep.truths or self.truths
 
     def hold(self, sweep: Sweep, name: str, check: Callable[[Floats], bool], *limits: float) -> Held:
-        """Return on which ground truths a property of curves holds, [row, truth]; cached by its limits."""
+        """Return on which ground truths a property of curves holds, [row, truth]; cached by its limits.
+
+        Parameters
+        ----------
+        sweep
+            The alteration.
+        name
+            Name of the property.
+        check
+            Decides on one curve.
+        limits
+            Tolerances that the check uses; they are part of the cache key.
+
+        Returns
+        -------
+        Held
+            A flag per metric and ground truth.
+        """
         key = (sweep.name, name, limits)
         if key not in self.cache:
             truths = sweep.truths or self.all_truths
@@ -163,7 +183,20 @@ class Evidence:
         return self.cache[key] if sweep.truths else self.cache[key][:, self.columns]
 
     def distance(self, name: str, tolerance: float) -> Held:
-        """Return on which ground truths symmetry or separation hold under all sweeps, [row, truth]."""
+        """Return on which ground truths symmetry or separation hold under all sweeps, [row, truth].
+
+        Parameters
+        ----------
+        name
+            `symmetry` or `separation`, the axioms of a distance.
+        tolerance
+            Largest deviation that is rounding.
+
+        Returns
+        -------
+        Held
+            Flags for the metrics of all rows.
+        """
         key = (name, tolerance)
         if key not in self.cache:
             kept = [[self.holds_for(name, t, i, tolerance) for t in self.all_truths] for i in range(len(self.rows))]
@@ -194,7 +227,20 @@ class Evidence:
         return most
 
     def indifferent(self, sweep: Sweep, tolerances: Tolerances) -> list[bool]:
-        """Return which rows ignore an alteration; for a local change any response counts as one."""
+        """Return which rows ignore an alteration; for a local change any response counts as one.
+
+        Parameters
+        ----------
+        sweep
+            The alteration.
+        tolerances
+            With the share of the largest amplitude below which a response does not count.
+
+        Returns
+        -------
+        list[bool]
+            A flag per row.
+        """
         share = tolerances.indifferent if sweep.is_comparable else 1e-9
         amplitudes = np.stack([self.amplitudes[truth.name, sweep.name] for truth in self.reference_truths(sweep)])
         largest = self.largest_amplitudes()
@@ -293,7 +339,7 @@ def code(cell: Cell | int) -> str:
     return str(int(cell)) if isinstance(cell, (bool, int)) else cell or "0"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PropertyTable(Display):
     """A table of properties: a row of cells for each metric, and its score.
 
@@ -361,7 +407,7 @@ class PropertyTable(Display):
     def __str__(self) -> str:
         return f"{self.title}\n\n{replace(self.table(), title='')}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return cells and score by metric, the JSON document."""
         return {
             label: {**row, self.score: score}

@@ -112,7 +112,17 @@ class Disc(LocalChange):
         return contour_places(truth, self.every)
 
     def disc(self, truth: Truth, place: NDArray[np.int64], radius: float) -> Mask:
-        """Return the disc around a place."""
+        """Return the disc around a place.
+
+        Parameters
+        ----------
+        truth
+            Ground truth, which gives the size of the image.
+        place
+            Row and column of the centre.
+        radius
+            In pixels; 0 is one pixel.
+        """
         y, x = np.ogrid[: truth.mask.shape[0], : truth.mask.shape[1]]
         found: Mask = (y - place[0]) ** 2 + (x - place[1]) ** 2 <= radius**2
         return found

@@ -138,7 +138,20 @@ def count_results(truths: Sequence[Truth], sweeps: Sequence[Sweep]) -> int:
 
 
 def results_of(truth: Truth, sweep: Sweep) -> int:
-    """Return the number of altered regions of one ground truth under one sweep."""
+    """Return the number of altered regions of one ground truth under one sweep.
+
+    Parameters
+    ----------
+    truth
+        The ground-truth region.
+    sweep
+        The alteration with the grid of its parameters.
+
+    Returns
+    -------
+    int
+        The number; the parameters that change nothing are counted out.
+    """
     shape = sweep.shape(truth)
     unaltered = np.zeros(shape)[sweep.origin(truth)].size
     return int(np.prod(shape)) - unaltered
@@ -243,7 +256,24 @@ class Stopped(Exception):  # noqa: N818 - not an error: another thread failed or
 
 
 def measure(rows: Sequence[Row], truth: Truth, sweep: Sweep, stop: Stop) -> Values:
-    """Measure one ground truth under one sweep."""
+    """Measure one ground truth under one sweep.
+
+    Parameters
+    ----------
+    rows
+        The metrics to study.
+    truth
+        The ground-truth region.
+    sweep
+        The alteration with the grid of its parameters.
+    stop
+        Set from another thread to end the work early, in the core too.
+
+    Returns
+    -------
+    Values
+        Values of every metric with the roles of both regions as they are and exchanged, for the test of symmetry.
+    """
     shape = sweep.shape(truth)
     forward, backward, is_same = values_of(rows, truth.mask[None], sweep.rasterise(truth), stop)
     full = (len(rows), *shape)
@@ -302,7 +332,20 @@ def select_rows(measured: Measured, rows: slice | NDArray[np.integer]) -> dict[t
 
 
 def penalty_rules_of(rows: Sequence[Row], measured: Measured) -> list[PenaltyRule]:
-    """Return the conversion to penalties of each row, from its declaration or from all of its values."""
+    """Return the conversion to penalties of each row, from its declaration or from all of its values.
+
+    Parameters
+    ----------
+    rows
+        The metrics.
+    measured
+        Values of all metrics under all alterations.
+
+    Returns
+    -------
+    list[PenaltyRule]
+        How a value becomes a penalty that grows with the error: similarities are turned round.
+    """
     parts = list(measured.values())
     itself = np.stack([part.itself for part in parts])
     means = np.mean([part.forward.reshape(len(rows), -1).mean(axis=1) for part in parts], axis=0)

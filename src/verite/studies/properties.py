@@ -133,7 +133,17 @@ PROPERTIES: dict[tuple[str, bool], CurveProperty] = {}  # by name, and whether i
 
 
 def curve_property(name: str, *, of_growth: bool = False, **tolerances: str) -> Callable[[Check], Check]:
-    """Register a function of a curve as a property of this name; keywords tell the tolerance of each parameter."""
+    """Register a function of a curve as a property of this name; keywords tell the tolerance of each parameter.
+
+    Parameters
+    ----------
+    name
+        Name of the property in tables and settings.
+    of_growth
+        It looks at the differences of the curve instead of the curve.
+    tolerances
+        Name of the tolerance in the settings for each parameter of the function.
+    """
 
     def register(function: Check) -> Check:
         PROPERTIES[name, of_growth] = CurveProperty(function, tolerances)
@@ -150,6 +160,17 @@ def amplitude(curve: Floats) -> float:
 def is_symmetric(forward: Floats, backward: Floats, *, tolerance: float = 1e-9) -> bool:
     """Whether exchanging ground truth and prediction changes nothing, relative to the larger of both values.
 
+    Parameters
+    ----------
+    forward
+        Values of the metric for (ground truth, prediction).
+    backward
+        Values for (prediction, ground truth).
+    tolerance
+        Relative difference that is rounding.
+
+    Examples
+    --------
     >>> is_symmetric(np.array([1.0, 2.0]), np.array([1.0, 2.0])), is_symmetric(np.array([1.0]), np.array([1.1]))
     (True, False)
     """
@@ -160,6 +181,19 @@ def is_symmetric(forward: Floats, backward: Floats, *, tolerance: float = 1e-9) 
 def separates(itself: float, values: Floats, is_same: NDArray[np.bool_], *, zero: float = 1e-12) -> bool:
     """Whether the value is 0 for identical regions only; `is_same` flags results equal to the ground truth.
 
+    Parameters
+    ----------
+    itself
+        Value of the ground truth compared with itself.
+    values
+        Values of the altered regions.
+    is_same
+        Which altered regions equal the ground truth after rasterisation.
+    zero
+        Largest value that counts as 0.
+
+    Examples
+    --------
     >>> separates(0.0, np.array([0.0, 0.5]), np.array([True, False])), separates(0.0, np.zeros(1), np.array([False]))
     (True, False)
     """
@@ -180,6 +214,17 @@ def triangle_violations(alone: Floats, between: Floats, *, slack: float = 1e-9) 
 def is_indifferent(amplitudes: Floats, largest: float, *, share: float = 0.05) -> bool:
     """Whether a metric ignores an alteration: on every ground truth its amplitude is below a share of the largest.
 
+    Parameters
+    ----------
+    amplitudes
+        Range of the metric over the alteration, by ground truth.
+    largest
+        Largest amplitude over all alterations.
+    share
+        Share of it below which the metric does not respond.
+
+    Examples
+    --------
     >>> is_indifferent(np.array([0.01, 0.0]), 1.0), is_indifferent(np.array([0.01, 0.05]), 1.0)
     (True, False)
     """

@@ -209,7 +209,15 @@ def rows_of(given: Any = "jei") -> tuple[Row, ...]:
 
 
 def row_of(thing: Any, label: str | None = None) -> Row:
-    """Return one row; its label is the metric's name by default."""
+    """Return one row; its label is the metric's name by default.
+
+    Parameters
+    ----------
+    thing
+        A row, a metric, or the name of one.
+    label
+        What tables call it.
+    """
     if isinstance(thing, Row):
         return thing
     chosen = metric(thing)

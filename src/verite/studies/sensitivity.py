@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from verite.model.tables import Display, Part, Table
 from verite.studies.judging import code
 from verite.studies.study import Study
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 # Other values for each tolerance, below and above the one in use.
 OTHERS: dict[str, tuple[Any, ...]] = {
@@ -83,7 +86,7 @@ class Sensitivity(Display):
     def contents(self) -> list[Part]:
         return [f"Sensitivity: changes of the {self.cells:,} cells under other settings", self.table]
 
-    def to_dict(self) -> list[dict[str, Any]]:
+    def to_dict(self) -> list[JsonObject]:
         """Return the changes for the JSON document."""
         return [vars(change) for change in self.changes]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from verite.studies.sweeps import Grid, Sweep, coarsen, sweeps_of
 from verite.studies.truths import SCALE_PAIR, SHAPE_PAIR, Truth, boxes, truths_of
 from verite.studies.verdict import MOST_LIKE, Verdict, likeness, out_of, verdict
 from verite.threads import thread_count
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 Floats = NDArray[np.float64]
 MOST_SHIFTED = 24  # largest translation, in pixels, of the pairs tried for the triangle inequality
@@ -183,15 +186,15 @@ class Study(Display):
         )
         return f"{found}\n{QUICK}" if self.left_open else found
 
-    def curves(self) -> dict[str, Any]:
+    def curves(self) -> JsonObject:
         """Return every penalty, minus that of identical regions, by ground truth, alteration and metric."""
-        found: dict[str, Any] = {}
+        found: JsonObject = {}
         for (truth, sweep), values in self.evidence.curves.items():
             by_metric = {row.label: values[i].tolist() for i, row in enumerate(self.rows)}
             found.setdefault(truth, {})[sweep] = by_metric
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the JSON document."""
         return {
             "signature": str(self.signature),

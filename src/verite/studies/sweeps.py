@@ -209,5 +209,5 @@ def parse_sweeps(text: str) -> list[Sweep]:
         if isinstance(value, bool) or not isinstance(value, int):
             raise BadParameter(f"{name}: expected a whole number for {key}, found {value!r}")
     if kind is Grid:
-        return [Grid(name, **{"reach": REACH.get(name, 24), **given})]
+        return [kind(name, **{"reach": REACH.get(name, 24), **given})]
     return [kind(**given)]

@@ -88,6 +88,19 @@ Y, X = np.mgrid[0:SIDE, 0:SIDE] + 0.5
 def disc(x: float, y: float, radius: float, height: float | None = None) -> Mask:
     """Return a disc, or an ellipse with another half height.
 
+    Parameters
+    ----------
+    x
+        Column of the centre.
+    y
+        Row of the centre.
+    radius
+        Half width in pixels.
+    height
+        Half height in pixels; None for a circle.
+
+    Examples
+    --------
     >>> int(disc(128, 128, 10).sum())      # π · 10² = 314.2
     316
     """

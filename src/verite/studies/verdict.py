@@ -9,14 +9,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from verite.metrics.importance import importance_values
 from verite.studies import properties
 from verite.studies.judging import Evidence, PropertyTable, Tolerances
 from verite.studies.sweeps import Grid, Sweep
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 Floats = NDArray[np.float64]
 MOST_LIKE = 3
@@ -42,6 +46,9 @@ class Verdict:
         Known metrics with the rank correlation of their penalties.
     is_continuity_open : bool
         Whether there are too few results to see a jump.
+    importance : float, optional
+        How many times the penalty of an error where pixels weigh 1 an equal error costs where they weigh 3; None if
+        pixels cannot be weighted.
     """
 
     label: str
@@ -54,6 +61,7 @@ class Verdict:
     remarks: tuple[str, ...]
     resembles: tuple[tuple[str, float], ...]
     is_continuity_open: bool = False
+    importance: float | None = None
 
     def __str__(self) -> str:
         lines = [f"{self.label}: {self.score} of {self.out_of}. {self.way}"]
@@ -65,6 +73,8 @@ class Verdict:
         if self.stalls:
             lines.append(f"  More alteration is not always penalised more: {'; '.join(self.stalls)}.")
         lines += [f"  {remark}" for remark in self.remarks]
+        if self.importance is not None:
+            lines.append(f"  Importance: an error where pixels weigh 3 costs {self.importance:.1f} times an equal one.")
         if self.resembles:
             (first, likeness), *others = self.resembles
             also = f", then {list_words([f'{name} ({value:.3f})' for name, value in others])}" if others else ""
@@ -73,11 +83,13 @@ class Verdict:
             lines.append(f"  {found if likeness >= ALIKE else 'It resembles no known metric.'}")
         return "\n".join(part for line in lines for part in wrap(line, WIDTH, subsequent_indent="    "))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the JSON document."""
         lists = {name: list(getattr(self, name)) for name in ("ignores", "jumps", "stalls", "remarks")}
         likeness = [{"metric": name, "rank_correlation": value} for name, value in self.resembles]
-        return {"score": self.score, "out_of": self.out_of, "reading": self.way, **lists, "resembles": likeness}
+        return {"score": self.score, "out_of": self.out_of, "reading": self.way, **lists, "resembles": likeness} | {
+            "importance": self.importance
+        }
 
 
 @dataclass(frozen=True)
@@ -205,8 +217,17 @@ def verdict(
     return Verdict(
         row.label, synthesis.scores[i], out_of(tables), ways[evidence.penalty_rules[i].way], tuple(ignores),
         tuple(jumps), tuple(stalls), tuple(remarks), tuple(resembles),
-        all("continuity" not in sweep.columns for sweep in evidence.sweeps),
+        all("continuity" not in sweep.columns for sweep in evidence.sweeps), importance_of(evidence, i),
     )  # fmt: skip
+
+
+def importance_of(evidence: Evidence, i: int) -> float | None:
+    """Return how many times as much an error costs where pixels weigh 3 as where they weigh 1; None if they cannot."""
+    values = importance_values(evidence.rows[i].metric)
+    if values is None:
+        return None
+    costly, cheap = evidence.penalty_rules[i](values)
+    return float(costly / cheap) if cheap > 0 else None
 
 
 def out_of(tables: dict[str, PropertyTable]) -> int:

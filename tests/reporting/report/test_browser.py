@@ -21,6 +21,23 @@ def test_nothing_is_loaded_and_nothing_goes_wrong(browser, pages, name):
         assert shown.faults == []
 
 
+def test_the_report_of_tracks_has_its_script(browser, tmp_path):
+    """Its timeline is a drawing without axes; image names that differ at their end only are whole."""
+    names = [f"a-rather-long-sequence/{k:06d}" for k in range(1, 21)]
+    boxes = np.array([[10.0 + k, 10.0, 60.0 + k, 90.0] for k in range(20)])
+    truth = vt.Annotations.of(names, ["person"] * 20, boxes, track=[1] * 20)
+    pred = vt.Annotations.of(names, ["person"] * 20, boxes + 4, track=[1] * 10 + [2] * 10, confidence=[1.0] * 20)
+    page = vt.report(truth, pred, tmp_path / "a.html", protocol="track", checks="off", pictures="none")
+    with Shown(browser, page, wide=390) as shown:
+        assert shown.page.locator("#tracks svg.chart").count() == 3
+        shown.page.locator("#objects-sheet").scroll_into_view_if_needed()
+        shown.page.locator("#sheet .tile small").first.wait_for()
+        cut = "all => all.filter(one => one.scrollHeight > one.clientHeight + 1).length"
+        assert shown.page.locator("#sheet .tile small").evaluate_all(cut) == 0
+        assert shown.page.locator("#operating").count() == 0  # all confidences are alike
+        assert shown.faults == []
+
+
 def test_hostile_names_are_text_in_the_viewer_too(browser, pages):
     with Shown(browser, pages["hostile"]) as shown:
         for button in shown.page.locator("tr[data-open] button.open").all()[:6]:
@@ -37,7 +54,7 @@ def test_all_numbers_are_shown_without_javascript(browser, pages):
         text = shown.page.locator("body").inner_text()
         first = vt.read_report(pages["three"])["systems"][0]
         values = [*list(first["scores"].values())[:4], *first["errors"]["cost"].values()]
-        values += [value for row in first["classes"]["rows"] for value in row[1:5]]
+        values += [value for row in first["classes"]["rows"] for value in row[1:8] if value is not None]
         assert [value for value in values if f"{value:.3f}" not in text] == []
         for row in first["confusion"]["matrix"]:
             assert all(f"{count:,}" in text for count in row if count)

@@ -18,12 +18,22 @@ pytestmark = [
 ]
 
 
+def real_files() -> dict[str, Path]:
+    files = [path for path in sorted((REAL / "results").glob("*.json.gz")) if "tensorrt" not in path.name]
+    return {path.name.removesuffix(".json.gz"): path for path in files}
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
-    files = [path for path in sorted((REAL / "results").glob("*.json.gz")) if "tensorrt" not in path.name]
-    named = {path.name.removesuffix(".json.gz"): path for path in files}
+    named = real_files()
     assert len(named) == 12
     return vt.report(REAL / "truth.json.gz", named, tmp_path_factory.mktemp("real") / "a.html", draws=40)
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def smaller_page(request, tmp_path_factory):
+    named = dict(list(real_files().items())[5 : 5 + request.param])
+    return vt.report(REAL / "truth.json.gz", named, tmp_path_factory.mktemp("real") / "b.html", draws=20)
 
 
 def test_the_page_keeps_its_budget_and_every_prediction_of_any_pair(page):
@@ -113,6 +123,61 @@ def test_the_cut_of_the_files_is_shown(browser, page):
 def test_twelve_detectors_are_accessible(browser, page, scheme, rules):
     with Shown(browser, page, scheme=scheme) as shown:
         assert violations(shown.page, "body", rules) == []
+
+
+@pytest.mark.parametrize(("scheme", "rules"), [("light", RULES), ("dark", OF_COLOURS)])
+def test_one_and_two_detectors_are_accessible_and_small(browser, smaller_page, scheme, rules):
+    assert smaller_page.stat().st_size <= 4_000_000
+    stored = [one["packed"] for one in vt.read_report(smaller_page)["systems"]]
+    assert [one["left_out"] for one in stored] == [0] * len(stored)
+    with Shown(browser, smaller_page, scheme=scheme) as shown:
+        assert violations(shown.page, "body", rules) == []
+        assert [url for url in shown.requests if not url.startswith("data:")] == [smaller_page.as_uri()]
+        assert shown.faults == []
+
+
+def test_ap_under_the_iou_slider_is_that_of_an_evaluation_of_each_file(browser, page):
+    """COCO's AP and AP75 of all twelve, to 1e-6."""
+    truth = vt.read(REAL / "truth.json.gz")
+    scores = {name: vt.coco(truth, file) for name, file in real_files().items()}
+    with Shown(browser, page) as shown:
+        for step, key in ((0, "AP"), (6, "AP75")):
+            shown.page.locator("#whatif [type=range]").fill(str(step))
+            for i, one in enumerate(vt.read_report(page)["systems"]):
+                value = float(shown.page.locator(f'#whatif [data-ap="{i}"] b').get_attribute("data-value"))
+                assert value == pytest.approx(scores[one["name"]][key].value, abs=1e-6)
+
+
+def test_no_name_is_cut_until_it_equals_another(browser, page):
+    """Of detectors, classes and images: what is shown of two different names differs, on a wide screen and a phone."""
+    script = """() => {
+        const cut = one => one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 2;
+        const boxes = [...document.querySelectorAll("main bdi")].filter(one => one.checkVisibility());
+        return boxes.filter(one => getComputedStyle(one).overflow === "hidden" && cut(one)).map(one => one.textContent);
+    }"""
+    for wide in (1440, 1024, 390):
+        with Shown(browser, page, wide=wide) as shown:
+            cut = shown.page.evaluate(script)
+            assert cut == []
+
+
+def test_the_map_of_classes_can_be_tapped_on_a_phone(browser, page):
+    """A tap chooses the nearest cell that is not empty, a button opens it, and Enlarge shows the names."""
+    with Shown(browser, page, wide=390) as shown:
+        heat = shown.page.locator("svg.heat")
+        heat.scroll_into_view_if_needed()
+        box = heat.bounding_box()
+        shown.page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 0.6 * box["height"] + 3)
+        opens = shown.page.locator(".readout button")
+        opens.wait_for()
+        opens.click()
+        shown.page.locator("dialog[open] li").first.wait_for()
+        shown.page.keyboard.press("Escape")
+        assert not shown.page.locator(".heat .names").is_visible()
+        shown.page.locator(".enlarge").click()
+        assert shown.page.locator(".heat .names").is_visible()
+        assert heat.bounding_box()["width"] > 1000
+        assert shown.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 def test_the_chosen_pair_can_be_read_without_script(browser, page):

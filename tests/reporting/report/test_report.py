@@ -81,7 +81,7 @@ def test_every_number_is_text_in_the_page(page):
     shown = []
     for system in document["systems"]:
         shown += list(system["scores"].values())[:4]
-        shown += [value for row in system["classes"]["rows"] for value in row[1:5]]
+        shown += [value for row in system["classes"]["rows"] for value in row[1:8] if value is not None]
         shown += [value for one in system["thresholds"] for value in [one["AP"]]]
         shown += [*system["errors"]["cost"].values(), *system["errors"]["alone"].values()]
         for k in range(5, 100, 10):
@@ -330,3 +330,57 @@ def test_lower_is_better_in_a_report_of_miss_rates(tmp_path):
     page = path.read_text(encoding="utf-8")
     heading = re.sub("<[^>]+>", "", page.split("<h1")[1].split("</h1>")[0].split(">", 1)[1])
     assert heading.startswith("better leads worse by 0.667")  # 1/3 detected at every rate: 2/3 missed
+
+
+def test_annotations_that_more_detectors_dispute_come_first(tmp_path):
+    """Of equal suspicion: 60 good objects, one of which every detector calls a dog, and one that only one does."""
+    where, boxes = [f"{k}.png" for k in range(60)], np.tile([[5.0, 5.0, 40.0, 40.0]], (60, 1))
+    truth = vt.Annotations.of(where, ["cat"] * 59 + ["dog"], boxes)
+    confidence = [0.9] * 60
+
+    def detector(*wrong):
+        called = ["dog" if k in (*wrong, 59) else "cat" for k in range(60)]
+        return vt.Annotations.of(where, called, boxes, labels=["cat", "dog"], confidence=confidence)
+
+    preds = {"a": detector(3, 7), "b": detector(7), "c": detector(7)}
+    path = vt.report(truth, preds, tmp_path / "a.html", checks="off", draws=0, pictures="none")
+    suspects = vt.read_report(path)["suspects"]
+    disputed = [(one["row"], one["disputed_by"]) for one in suspects if one["kind"] == "label?"]
+    assert disputed[:2] == [(7, 3), (3, 1)]
+    assert "disputed by 3 of 3 detectors" in path.read_text()
+
+
+@pytest.mark.parametrize("protocol", ["kitti", "wider", "oc-cost"])
+def test_protocols_without_matched_objects_are_refused(protocol, tmp_path):
+    with pytest.raises(vt.BadParameter, match=f"protocol: expected one of .*, found '{protocol}'"):
+        vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "a.html", protocol=protocol)
+
+
+def test_instances_have_a_report_without_curves(tmp_path):
+    path = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "a.html", protocol="instances", pictures="none")
+    assert vt.read_report(path)["systems"][0]["curves"]["count"] == 0
+
+
+def test_shares_of_resamples_are_not_called_probabilities():
+    from types import SimpleNamespace
+
+    from verite.reporting.report.document import Ranking
+    from verite.reporting.report.sections.ranking import render
+
+    rates = vt.annotation_errors.Detection(missing=0.05)
+    pages = []
+    for more in ({}, {"errors": rates}, {"errors": rates, "resample": "none"}):
+        board = vt.leaderboard(TRUTH, SYSTEMS, draws=40, checks="off", **more).to_dict()
+        for one in board["detectors"]:
+            one["places"] = one["places"] or [1, 1]
+        document = SimpleNamespace(ranking=Ranking.of(board, ()))
+        pages.append(str(render(document, None, None)))  # type: ignore[arg-type]
+    for page in pages[:2]:
+        assert "% of" in page
+        assert "with probability" not in page
+        assert "first in</th>" in page
+        assert "P(first): probability of being first on all images" in page
+        assert "P(rank" not in page
+    assert "with probability" in pages[2]
+    assert "P(first)</th>" in pages[2]
+    assert "all images" not in pages[2]

@@ -16,6 +16,7 @@ from tests.reporting.report.pages import SYSTEMS, TRUTH
 from verite.reporting.report import report as report_module
 from verite.reporting.report import sections
 from verite.reporting.report.sections import all_sections
+from verite.reporting.report.sections.classes import with_sizes
 from verite.reporting.report.settings import ReportSettings
 
 
@@ -93,3 +94,16 @@ def test_signatures_list_the_settings_of_the_report():
         shown = signature(function).parameters
         assert {one: shown[one].default for one in ReportSettings.declared} == ReportSettings().to_dict()
     assert signature(vt.report).parameters["prior"].default == 0.05
+
+
+def test_the_table_of_classes_has_ap_by_size():
+    truth, pred = TRUTH, SYSTEMS["hawk"]
+    results = vt.coco(truth, pred)
+    table = with_sizes(results.class_table(), results)
+    assert table.head[:7] == ("class", "AP", "AP50", "AP75", "APs", "APm", "APl")
+    person = next(row for row in table.rows if row[0] == "person")
+    alone = vt.coco(truth, pred, labels=["person"])  # the same scores, of this class alone
+    assert person[4:7] == pytest.approx([alone[key].value for key in ("APs", "APm", "APl")], abs=5e-5, nan_ok=True)
+    assert table.mean[4:7] == pytest.approx([results[key].value for key in ("APs", "APm", "APl")])
+    voc = vt.voc(truth, pred)
+    assert with_sizes(voc.class_table(), voc) == voc.class_table()

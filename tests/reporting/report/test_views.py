@@ -68,6 +68,54 @@ def test_the_viewer_navigates_and_zooms_by_keyboard(browser, pages):
         assert shown.page.locator("dialog .stage svg").evaluate("svg => svg.style.width") == "150%"
 
 
+def test_zoom_keeps_the_chosen_object_in_view(browser, pages):
+    """Also with both detectors side by side, each of which scrolls by itself."""
+    inside = """name => [...document.querySelectorAll("dialog figure")].every(box => {
+        const at = box.querySelector(name)?.getBoundingClientRect(), whole = box.getBoundingClientRect();
+        return !at || at.right > whole.left && at.left < whole.right && at.bottom > whole.top && at.top < whole.bottom;
+    })"""
+    with Shown(browser, pages["three"]) as shown:
+        shown.page.locator("#images-0 tr[data-open] button.open").first.click()
+        shown.page.locator("dialog[open] ul.objects button").last.click()
+        shown.page.locator("dialog path.hit").wait_for(state="attached")
+        shown.page.keyboard.press("s")
+        shown.page.wait_for_function("() => document.querySelectorAll('dialog figure').length === 2")
+        for _ in range(4):
+            shown.page.keyboard.press("+")
+            assert shown.page.evaluate(inside, "path.hit")
+        size = "text => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a"
+        assert abs(shown.page.locator("dialog .stage text").evaluate(size) - 13) < 0.1  # readable at any zoom
+
+
+def test_the_viewer_fits_a_phone(browser, pages):
+    with Shown(browser, pages["three"], wide=390) as shown:
+        shown.page.locator("tr[data-open] button.open").first.click()
+        dialog = shown.page.locator("dialog[open]")
+        dialog.locator(".stage svg").wait_for()
+        edge = dialog.bounding_box()
+        for button in dialog.locator(".top button").all():
+            box = button.bounding_box()
+            assert box["x"] + box["width"] <= edge["x"] + edge["width"]
+            assert box["height"] <= 40  # one line
+        assert dialog.locator("h2").bounding_box()["width"] > 50
+
+
+def test_a_long_list_shows_more_when_asked(browser, tmp_path):
+    """A class of 230 missed objects: 200 are listed, then all."""
+    where, boxes = [f"{k}.png" for k in range(230)], np.tile([[5.0, 5.0, 40.0, 40.0]], (230, 1))
+    truth = vt.Annotations.of(where, ["cat"] * 230, boxes)
+    pred = vt.Annotations.of(where[:1], ["cat"], boxes[:1], confidence=[0.9])
+    page = vt.report(truth, pred, tmp_path / "a.html", checks="off", pictures="none")
+    with Shown(browser, page) as shown:
+        shown.page.locator("tr[data-label] button.open").first.click()
+        tiles = shown.page.locator("dialog[open] .tile")
+        tiles.first.wait_for()
+        assert tiles.count() == 200
+        shown.page.locator("dialog[open] .all button").click()
+        shown.page.wait_for_function("() => document.querySelectorAll('dialog .tile').length === 229")
+        assert shown.page.locator("dialog[open] .all").count() == 0
+
+
 def test_marks_are_copied_as_an_audit_table(browser, pages, tmp_path):
     with Shown(browser, pages["three"]) as shown:
         for k, verdict in enumerate(["wrong", "right", "unsure"]):

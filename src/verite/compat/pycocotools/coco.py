@@ -29,7 +29,7 @@ OPENED = ("dataset", "anns", "cats", "imgs", "imgToAnns", "catToImgs")
 
 @dataclass(frozen=True, eq=False)
 class Closed:
-    """A file in which everything has its place, and nobody has looked at."""
+    """A file without errors of which no record has been accessed."""
 
     columns: Annotations
     content: bytes
@@ -67,7 +67,7 @@ def open_for(name: str) -> Any:
 CROWD = np.array([2.0, 166.0, 101.0]) / 255
 
 
-def show(coco: COCO, anns: Sequence[dict[str, Any]], *, draw_bbox: bool) -> None:
+def show(coco: COCO, anns: Sequence[Record], *, draw_bbox: bool) -> None:
     """Outlines filled with a colour each; captions are printed."""
     if not anns:
         return
@@ -105,7 +105,7 @@ def show(coco: COCO, anns: Sequence[dict[str, Any]], *, draw_bbox: bool) -> None
     axes.add_collection(PatchCollection(patches, facecolor="none", edgecolors=colours, linewidths=2))
 
 
-def draw_keypoints(axes: Any, coco: COCO, ann: dict[str, Any], colour: list[float]) -> None:
+def draw_keypoints(axes: Any, coco: COCO, ann: Record, colour: list[float]) -> None:
     x, y, seen = np.array(ann["keypoints"]).reshape(-1, 3).T
     for bone in np.array(coco.cats[ann["category_id"]]["skeleton"]) - 1:
         if np.all(seen[bone] > 0):
@@ -179,8 +179,8 @@ class COCO:
         else:
             print("creating index...\nindex created!")
 
-    def open(self) -> dict[str, Any]:
-        """Make dictionaries of a file that nobody has looked at, now that somebody does."""
+    def open(self) -> Record:
+        """Make dictionaries of the records of a file when the first is accessed."""
         closed = self.closed
         if closed is None:
             raise AttributeError("COCO: expected __init__() to be called first")
@@ -341,8 +341,8 @@ def make_results(truth: COCO, records: Any) -> Record:
     unknown = told - set(truth.getImgIds())
     if unknown:
         raise DataError(
-            f"results: expected images of the truth, found {len(unknown)} others, e.g. {next(iter(unknown))!r}; "
-            "is this the right truth?"
+            f"results: expected images of the ground truth, found {len(unknown)} others, e.g. {next(iter(unknown))!r}; "
+            "is this the right ground truth?"
         )
     kind = kind_of(records[0])
     complete(records, kind)

@@ -27,11 +27,11 @@ from verite.compat.pycocotools.preparation import (
     prepare_closed,
     prepare_sides,
 )
-from verite.compat.pycocotools.steps import accumulate_images, list_images
+from verite.compat.pycocotools.steps import ImageMatches, accumulate_images, list_images
 from verite.errors import BadParameter
 
 if TYPE_CHECKING:
-    from verite.compat.pycocotools.coco import COCO
+    from verite.compat.pycocotools.coco import COCO, Record
 
 
 ARRAYS = ("precision", "recall", "scores")
@@ -58,7 +58,7 @@ class COCOeval:
             print("iouType not specified. use default iouType segm")
         self.cocoGt, self.cocoDt = cocoGt, cocoDt
         self.params = Params(iouType or "segm")
-        self.eval: dict[str, Any] = {}
+        self.eval: Record = {}
         self.stats: Any = []
         self.ious = {}
         self._paramsEval: Any = {}
@@ -159,7 +159,7 @@ class COCOeval:
         """The same for keypoints."""
         return self._overlaps(imgId, catId, self.params)
 
-    def evaluateImg(self, imgId: Any, catId: Any, aRng: Any, maxDet: int) -> dict[str, Any] | None:  # noqa: N802, N803
+    def evaluateImg(self, imgId: Any, catId: Any, aRng: Any, maxDet: int) -> ImageMatches | None:  # noqa: N802, N803
         """Who matched whom in one image, class and area range: an entry of `evalImgs`."""
         truths, detections = (steps.choose_cell(groups, imgId, catId, self.params) for groups in (self._gts, self._dts))
         if not truths and not detections:
@@ -239,6 +239,6 @@ OVERLAP = maskUtils.iou
 
 
 def has_own_steps(client: COCOeval) -> bool:
-    """Has a subclass, or somebody who patched the class, the object or the overlap, a step of their own?"""
+    """Whether a subclass, or a patch of the class, the object or the overlap, has a step of its own."""
     own = (getattr(getattr(client, name), "__func__", None) is not step for name, step in STEPS.items())
     return any(own) or maskUtils.iou is not OVERLAP

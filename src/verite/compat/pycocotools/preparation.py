@@ -8,11 +8,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from verite import _core
 from verite.checks import examine_all, warn_of
-from verite.compat.pycocotools.coco import COCO
-from verite.compat.pycocotools.steps import Record, keypoints_of
+from verite.compat.pycocotools.coco import COCO, Record
+from verite.compat.pycocotools.steps import keypoints_of
 from verite.errors import BadParameter, DataError, excerpt
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.model.annotations import Annotations
@@ -71,7 +72,7 @@ class Params:
 
 
 def copy_params(p: Params) -> Params:
-    """A deep copy; ids are numbers and texts, which nobody changes, and many."""
+    """A deep copy; ids are many, and numbers and texts, which cannot change."""
     return copy.deepcopy(p, {id(ids): list(ids) for ids in (p.imgIds, p.catIds)})
 
 
@@ -133,20 +134,20 @@ class Prepared:
     truth: RecordSide
     pred: RecordSide
     evaluation: Evaluation
-    is_closed: bool = False  # nobody has looked at a record of these files yet
+    is_closed: bool = False  # no record of these files has been accessed yet
 
 
 OWN_WAYS = ("annToRLE", "getAnnIds", "loadAnns")
 
 
 def has_own_ways(coco: COCO) -> bool:
-    """Does a client's class, or somebody who patched the object, find annotations or draw masks in another way?"""
+    """Whether a client's class, or a patch of the object, finds annotations or draws masks in another way."""
     methods = (getattr(getattr(coco, name, None), "__func__", None) for name in OWN_WAYS)
     return not all(getattr(method, "__module__", "").startswith("verite.compat.") for method in methods)
 
 
 def prepare_closed(truth: COCO, pred: COCO, p: Params) -> Prepared | None:
-    """Of two files whose records nobody has looked at, all images and classes of them; None where it is otherwise."""
+    """All images and classes of two files of which no record has been accessed; None otherwise."""
     asked, found = (getattr(coco, "closed", None) for coco in (truth, pred))
     if asked is None or found is None or found.truth is not truth:
         return None
@@ -187,7 +188,7 @@ def prepare_sides(
     return Prepared(truths, preds, Evaluation(asked, found, rules, thread_count(), **cells))
 
 
-def federated_cells(coco: COCO, p: Params) -> dict[str, Any]:
+def federated_cells(coco: COCO, p: Params) -> dict[str, NDArray[np.int64]]:
     """Cells (image × classes + class) verified to be without objects, and those annotated incompletely, as in LVIS."""
     images, classes = place_ids(p.imgIds), place_ids(p.catIds)
     found = {}
@@ -204,7 +205,7 @@ def federated_cells(coco: COCO, p: Params) -> dict[str, Any]:
 
 
 def image_sizes(coco: COCO, p: Params) -> Any:
-    """Heights and widths of the chosen images, where polygons may have to be drawn; 0 where nobody says."""
+    """Heights and widths of the chosen images, where polygons may have to be drawn; 0 where unknown."""
     if p.iouType not in WITH_MASKS:
         return None, None
     records = [coco.imgs.get(image, {}) for image in place_ids(p.imgIds)]
@@ -238,16 +239,19 @@ def read_side(
     try:
         columns = _core.read_records(coco.imgToAnns, coco.anns, *places, bool(p.useCats), is_pred)
         records, rows, image, label, boxes, area, ids, crowd, confidence = columns
-        shapes = read_outlines(records, rows) if p.iouType in WITH_MASKS else {}
+        polygons, runs = read_outlines(records, rows) if p.iouType in WITH_MASKS else (None, None)
     except ValueError as error:
         raise DataError(f"{name} {error}") from None
     chosen = [records[row] for row in rows.tolist()] if SIMILARITY[p.iouType] == "keypoints" else []
     if chosen:
-        shapes["keypoints"] = read_keypoints(chosen, len(p.kpt_oks_sigmas))
+        count = len(p.kpt_oks_sigmas)
+        keypoints = Keypoints(keypoints_of(chosen, count).reshape(-1, 3), np.arange(len(chosen) + 1) * count)
+    else:
+        keypoints = None
     flags = {"crowd": crowd.view(np.bool_)}
     if with_ignore:
         flags["ignore"] = np.array([bool(records[row].get("ignore")) for row in rows.tolist()], dtype=np.bool_)
-    regions = Regions(boxes, "xywh", **shapes)
+    regions = Regions(boxes, "xywh", polygons=polygons, runs=runs, keypoints=keypoints)
     if regions.polygons is not None:
         check_image_sizes(regions.polygons, image, images, p)
     return RecordSide(coco, records), Annotations(
@@ -264,15 +268,10 @@ def read_side(
     )
 
 
-def read_outlines(records: list[Record], rows: Any) -> dict[str, Any]:
+def read_outlines(records: list[Record], rows: Any) -> tuple[Polygons, RLEMasks]:
     """Polygons and masks of these records."""
     polygons, runs = _core.read_outlines(records, rows, thread_count())
-    return {"polygons": Polygons(*polygons), "runs": RLEMasks(*runs)}
-
-
-def read_keypoints(records: list[Record], count: int) -> Keypoints:
-    """As many points of each record as there are sigmas."""
-    return Keypoints(keypoints_of(records, count).reshape(-1, 3), np.arange(len(records) + 1) * count)
+    return Polygons(*polygons), RLEMasks(*runs)
 
 
 def check_image_sizes(polygons: Polygons, image: Any, images: Images, p: Params) -> None:

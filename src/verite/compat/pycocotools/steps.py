@@ -1,15 +1,16 @@
-"""The steps of COCOeval one by one, for clients that drive them: records, overlaps, who matched whom."""
+"""The steps of COCOeval one by one, for clients that drive them: records, overlaps, matches."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
 from verite.compat.pycocotools import mask as maskUtils  # noqa: N812
+from verite.compat.pycocotools.coco import Record
 from verite.errors import BadParameter, DataError
 from verite.protocols.coco import HIGHEST
 
@@ -24,23 +25,44 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def list_images(evaluation: Evaluation, p: Params) -> list[dict[str, Any] | None]:
+class MatchedRecords(TypedDict):
+    """Matches of one image and class: ids, and one row of matched ids and ignore flags per IoU threshold."""
+
+    dtIds: list[Any]
+    gtIds: list[Any]
+    dtMatches: NDArray[np.float64]
+    gtMatches: NDArray[np.float64]
+    dtScores: list[Any]
+    gtIgnore: NDArray[Any]
+    dtIgnore: NDArray[np.bool_]
+
+
+class ImageMatches(MatchedRecords):
+    """An entry of `evalImgs`: the matches, and of what."""
+
+    image_id: Any
+    category_id: Any
+    aRng: Any
+    maxDet: int
+
+
+def list_images(evaluation: Evaluation, p: Params) -> list[ImageMatches | None]:
     """Dictionaries of matches, [class][area range][image], flat; None where an image has nothing of a class."""
-    truth, pred, stages = evaluation.truth, evaluation.pred, evaluation.stages
+    truth, pred, layout = evaluation.truth, evaluation.pred, evaluation.layout
     assert truth.ids is not None
     assert pred.ids is not None
     assert pred.confidence is not None
-    truth_ids, pred_ids = truth.ids[stages.truths[0]], pred.ids[stages.preds[0]]
-    scores = pred.confidence[stages.preds[0]]
+    truth_ids, pred_ids = truth.ids[layout.truths[0]], pred.ids[layout.preds[0]]
+    scores = pred.confidence[layout.preds[0]]
     classes = p.catIds if p.useCats else [-1]
-    cells = list(find_cells(stages, len(classes)))
-    found: list[dict[str, Any] | None] = [None] * (len(classes) * len(p.areaRng) * len(p.imgIds))
+    cells = list(find_cells(layout, len(classes)))
+    found: list[ImageMatches | None] = [None] * (len(classes) * len(p.areaRng) * len(p.imgIds))
     for a, area in enumerate(p.areaRng):
-        taken = find_taken(stages, a, len(p.iouThrs))
-        ignored = ((stages.ignored >> np.uint32(a)) & np.uint32(1)).astype(np.int64)
-        outside = ((stages.outside >> np.uint32(a)) & np.uint32(1)).astype(np.bool_)
+        matched_truth = find_matched_truths(layout, a, len(p.iouThrs))
+        ignored = ((layout.ignored >> np.uint32(a)) & np.uint32(1)).astype(np.int64)
+        outside = ((layout.outside >> np.uint32(a)) & np.uint32(1)).astype(np.bool_)
         for image, label, truths, preds in cells:
-            here = taken[:, preds]
+            here = matched_truth[:, preds]
             flags = ignored[truths] if truths.stop > truths.start else np.array([])
             found[(label * len(p.areaRng) + a) * len(p.imgIds) + image] = {
                 "image_id": p.imgIds[image],
@@ -60,24 +82,24 @@ def list_images(evaluation: Evaluation, p: Params) -> list[dict[str, Any] | None
     return found
 
 
-def find_cells(stages: MatchLayout, labels: int) -> Any:
-    """Image and class of every cell with something in it, its slots of truths and of predictions."""
+def find_cells(layout: MatchLayout, labels: int) -> Any:
+    """Image and class of every cell with something in it, its indices of ground truth and of predictions."""
     keys = []
-    for _, of_slots, images in (stages.truths, stages.preds):
+    for _, of_indices, images in (layout.truths, layout.preds):
         owners = np.repeat(np.arange(len(images) - 1, dtype=np.int64), np.diff(images))
-        keys.append(owners * labels + of_slots)
+        keys.append(owners * labels + of_indices)
     for key in np.union1d(*keys).tolist():
-        slots = [slice(*np.searchsorted(side, [key, key + 1]).tolist()) for side in keys]
-        yield key // labels, key % labels, slots[0], slots[1]
+        indices = [slice(*np.searchsorted(side, [key, key + 1]).tolist()) for side in keys]
+        yield key // labels, key % labels, indices[0], indices[1]
 
 
-def find_taken(stages: MatchLayout, area: int, thresholds: int) -> Ints:
-    """[T, slot of a prediction] the slot of the truth it took, -1 for none."""
-    offsets, truth, _ = stages.candidates
+def find_matched_truths(layout: MatchLayout, area: int, thresholds: int) -> Ints:
+    """[T, index of a prediction] the index of the ground-truth object that it matches, -1 for none."""
+    offsets, truth, _ = layout.candidates
     owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     found = np.full((thresholds, len(offsets) - 1), -1, dtype=np.int64)
     for t in range(thresholds):
-        pairs = np.flatnonzero(stages.is_matched(t, area))
+        pairs = np.flatnonzero(layout.is_matched(t, area))
         found[t, owners[pairs]] = truth[pairs]
     return found
 
@@ -126,8 +148,6 @@ def accumulate_cell(images: list[Any], positives: int, most: int, p: Params) -> 
     )
     return found
 
-
-Record = dict[str, Any]
 
 Groups = defaultdict[Any, list[Record]]
 
@@ -212,20 +232,20 @@ def keypoints_of(records: list[Record], count: int) -> Floats:
 
 def match(
     truths: list[Record], detections: list[Record], overlaps: Any, p: Params, area: Any, most: int
-) -> dict[str, Any]:
-    """Who takes whom at each threshold, from overlaps of all truths with detections by falling score."""
+) -> MatchedRecords:
+    """Match at each threshold, given the overlaps of all ground-truth objects with detections by falling score."""
     low, high = area
     for truth in truths:
         truth["_ignore"] = int(bool(truth["ignore"] or truth["area"] < low or truth["area"] > high))
     ignored = np.array([truth["_ignore"] for truth in truths])
     order = np.argsort(ignored, kind="stable")  # ignored truths last, as in pycocotools
     ranked = rank(detections, most)
-    taken = np.full((len(p.iouThrs), len(ranked)), -1, dtype=np.int32)
+    matched_truth = np.full((len(p.iouThrs), len(ranked)), -1, dtype=np.int32)
     if len(overlaps):
         table = np.asarray(overlaps, dtype=np.float64)
         if table.shape[0] < len(ranked) or table.shape[1] != len(truths):
             raise BadParameter(f"ious: expected overlaps of {len(ranked)} with {len(truths)}, found {table.shape}")
-        taken = _core.match_iou_matrix(
+        matched_truth = _core.match_iou_matrix(
             np.ascontiguousarray(table[: len(ranked)]),
             ignored != 0,
             np.array([bool(truth.get("iscrowd")) for truth in truths]),
@@ -234,7 +254,7 @@ def match(
         )
     outside = np.array([d["area"] < low or d["area"] > high for d in ranked], dtype=np.bool_)
     ids = [[record["id"] for record in side] for side in (ranked, truths)]
-    return describe_image(ids[0], [d["score"] for d in ranked], outside, ids[1], ignored, order, taken)
+    return describe_image(ids[0], [d["score"] for d in ranked], outside, ids[1], ignored, order, matched_truth)
 
 
 def describe_image(
@@ -244,15 +264,15 @@ def describe_image(
     truth_ids: list[Any],
     ignored: NDArray[Any],
     order: NDArray[np.intp],
-    taken: NDArray[np.integer],
-) -> dict[str, Any]:
-    """What pycocotools says of one image: `taken` is [threshold, detection], `order` that of the truths."""
-    hit = taken >= 0
-    dt_matches = np.where(hit, np.array([*truth_ids, 0], dtype=np.float64)[taken], 0.0)
-    gt_matches = np.zeros((len(taken), len(truth_ids)))
+    matched_truth: NDArray[np.integer],
+) -> MatchedRecords:
+    """What pycocotools reports of one image: `matched_truth` is [threshold, detection], `order` that of the truths."""
+    hit = matched_truth >= 0
+    dt_matches = np.where(hit, np.array([*truth_ids, 0], dtype=np.float64)[matched_truth], 0.0)
+    gt_matches = np.zeros((len(matched_truth), len(truth_ids)))
     levels, rows = np.nonzero(hit)
-    gt_matches[levels, taken[levels, rows]] = np.array(pred_ids, dtype=np.float64)[rows]
-    dt_ignore = (hit & (np.append(ignored, 0)[taken] != 0)) | ((dt_matches == 0) & outside)
+    gt_matches[levels, matched_truth[levels, rows]] = np.array(pred_ids, dtype=np.float64)[rows]
+    dt_ignore = (hit & (np.append(ignored, 0)[matched_truth] != 0)) | ((dt_matches == 0) & outside)
     return {
         "dtIds": pred_ids,
         "gtIds": [truth_ids[i] for i in order],

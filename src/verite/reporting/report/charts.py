@@ -54,7 +54,7 @@ def stacked_bar(pieces: Sequence[Piece], about: str, detector: int = 0) -> Marku
 
     A click on a piece opens the objects of its type of the detector in this position.
     """
-    at, last, parts, small = 0.0, 0.0, [], []
+    at, last, parts, small, hidden = 0.0, 0.0, [], [], []
     next_on_phone = 0.0  # where the next label may begin on a screen half as wide
     for piece in pieces:
         value = piece.share
@@ -72,11 +72,14 @@ def stacked_bar(pieces: Sequence[Piece], about: str, detector: int = 0) -> Marku
             parts.append(text(f"{100 * left:.2f}%", 12, f"{piece.label} ", strong, kind=kind))
             last = left + long + 0.01
             next_on_phone = left + wide + 0.02 if fits else next_on_phone
+            hidden += [] if kind != "narrow" else [shown]
         elif value >= 0.0005:
             small.append(shown)
         at += value
     if small:
         parts.append(text("100%", 58, " · ".join(small), kind="f sm narrow", anchor="end"))
+    if hidden:  # on a phone those that are labelled elsewhere
+        parts.append(text("100%", 58, " · ".join(hidden), kind="f sm phone", anchor="end"))
     label = ", ".join(f"{piece.label} {number(piece.value)}" for piece in pieces)
     return element("svg", *parts, class_="bar", height=62, role="img", aria_label=f"{about}: {label}")
 
@@ -241,21 +244,31 @@ def frame(axes: Axes) -> list[Markup]:
     return parts
 
 
-def absent_zone(axes: Axes, low: float, high: float) -> Markup:
-    """Shade the part of a chart whose predictions are not in the file: they were cut at a confidence threshold."""
+def absent_zone(axes: Axes, low: float, high: float) -> tuple[Markup, Markup] | None:
+    """Return the shade of the part of a chart whose predictions are not in the file, and its label; None if tiny.
+
+    They were cut at a confidence threshold.
+    """
     (left, top), (right, base) = axes.place(low, axes.y_range[1]), axes.place(high, axes.y_range[0])
     if right - left < 1:
-        return Markup()
+        return None
     middle, height = (left + right) / 2, (top + base) / 2
     words = text(f"{middle:.1f}", f"{height:.1f}", "not in the file", kind="f sm", anchor="middle")
     if right - left < 80:
         turned = {"transform": f"rotate(-90 {middle:.1f} {height:.1f})", "class_": "f sm", "text_anchor": "middle"}
         words = element("text", "not in the file", x=f"{middle:.1f}", y=f"{height:.1f}", **turned)
     area = {"x": f"{left:.1f}", "y": f"{top:.1f}", "width": f"{right - left:.1f}", "height": f"{base - top:.1f}"}
-    return element("g", element("rect", **area, class_="absent"), words if right - left > 14 else Markup())
+    return element("rect", **area, class_="absent"), words if right - left > 14 else Markup()
 
 
-def line_chart(axes: Axes, drawn: Sequence[Line], about: str, *more: Markup, key: str = "") -> Markup:
+def line_chart(
+    axes: Axes,
+    drawn: Sequence[Line],
+    about: str,
+    *more: Markup,
+    zone: tuple[Markup, Markup] | None = None,
+    key: str = "",
+) -> Markup:
     """Draw a line chart; lines are labelled where they run, not in a legend.
 
     Parameters
@@ -266,16 +279,19 @@ def line_chart(axes: Axes, drawn: Sequence[Line], about: str, *more: Markup, key
         Text alternative for screen readers.
     more
         Further SVG elements, such as marks.
+    zone
+        Shaded part of the chart (`absent_zone`): its area lies behind the lines, its label before them.
     key
         Position of the detector whose slider the chart follows.
     """
-    parts = frame(axes)
+    parts = frame(axes) + ([zone[0]] if zone else [])
     for line in drawn:
         placed = [axes.place(x, y) for x, y in line.points if isfinite(x) and isfinite(y)]
         if placed:
             shape = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in placed)
             named = {} if line.kind == "iso" else {"data_name": plain(line.label or line.name or axes.y, MOST_LABEL)}
             parts.append(element("path", d=shape, class_=f"ln {line.kind}", **named))
+    parts += [zone[1]] if zone else []
     taken: list[tuple[float, float, float]] = []
     for line in drawn:
         if line.label and line.points:

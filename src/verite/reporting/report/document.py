@@ -281,15 +281,17 @@ class RankedDetector:
     Attributes
     ----------
     score, sd, bias
-        The score, and standard deviation and bias of its bootstrap distribution.
+        The score, its bootstrap standard deviation, and by how much it lies above that on infinitely many images.
     gap
         Difference to the next detector; None for the last.
     p_first, p_keeps
-        Probabilities of being first and of keeping the rank, under annotation errors, bootstrap of images, and both.
+        Shares of simulations in which it is first and keeps its rank: annotation errors, bootstrap of images, and both.
     ranks
         Lowest and highest rank that cannot be excluded.
     flip
         Smallest number of annotations found whose removal swaps this detector with the next.
+    p_first_images
+        Probability of being first on all images, by shrinkage of the scores.
     """
 
     name: str
@@ -301,10 +303,11 @@ class RankedDetector:
     p_keeps: Mapping[str, float | None]
     ranks: tuple[int, int]  # those that cannot be excluded
     flip: int | None
+    p_first_images: float | None = None
 
     @property
     def keeps(self) -> float | None:
-        """Probability of keeping the rank; annotation errors and bootstrap together where both were simulated."""
+        """Share of simulations in which the rank is kept, of annotation errors and images where both were simulated."""
         known = (self.p_keeps.get(key) for key in ("both", "images", "errors"))
         return next((value for value in known if value is not None and value == value), None)
 
@@ -336,7 +339,7 @@ class Ranking(Quoted):
     groups
         Groups of statistically tied detectors.
     whole_order
-        Probability that the whole ranking is kept, by source of uncertainty.
+        Share of simulations in which the whole ranking is kept, by source of uncertainty.
     decisive
         Annotations with the largest influence on the first rank.
     """
@@ -362,6 +365,7 @@ class Ranking(Quoted):
                     one["name"], one["score"], one.get("sd"), one.get("bias"),
                     Gap(gap["value"], gap["low"], gap["high"]) if gap else None,
                     one.get("p_first") or {}, one.get("p_keeps") or {}, tuple(one["places"]), one.get("flip"),
+                    one.get("p_first_images"),
                 )
             )  # fmt: skip
         return cls(

@@ -16,6 +16,7 @@ from verite.model.tables import Table
 from verite.reporting.report.layout import (
     count_of,
     detector_name,
+    ends,
     is_known,
     list_all,
     name,
@@ -99,7 +100,8 @@ def summarise(document: ReportDocument) -> Markup:
         return sentence(lead, ".")
     if row.keeps < 0.9:
         return sentence(lead, f", but keeps the lead in only {round(100 * row.keeps)}\u00a0% of the resamples.")
-    return sentence(lead, f" and keeps the lead in {min(99, round(100 * row.keeps))}\u00a0% of the resamples.")
+    share = "more than 99" if row.keeps > 0.99 else str(round(100 * row.keeps))
+    return sentence(lead, f" and keeps the lead in {share}\u00a0% of the resamples.")
 
 
 def describe_leader(document: ReportDocument) -> Markup:
@@ -137,7 +139,7 @@ def describe_leader(document: ReportDocument) -> Markup:
                 rival = name(document.detectors[best_at].name)
                 lead = f": at {words.overlap} {iou} it leads by {number(gap)}. "
                 parts.append(sentence(f"If {where}, choose ", rival, lead))
-    if not parts:
+    if not parts and is_known(first.scores.get("AP50")):
         parts.append(sentence(f"No other detector leads at a reported {words.overlap} threshold."))
     return join_elements(*parts)
 
@@ -149,8 +151,10 @@ def findings(document: ReportDocument, unreadable: Sequence[str]) -> Markup:
         alike.setdefault((one.code, one.severity, NUMBER.sub("", one.message), one.fix, one.options), []).append(one)
     listed = []
     for (code, severity, _, fix, options), same in alike.items():
-        of = same[0].of if len(same) == 1 else f"{len(same)} detectors: {', '.join(one.of for one in same)}"
-        listed.append((code, severity, of, join_messages([one.message for one in same]), fix, options))
+        of = same[0].of if len(same) == 1 else f"{len(same)} detectors ({', '.join(one.of for one in same)})"
+        of = of if len(same) < max(len(document.detectors), 2) else f"All {len(same)} detectors"
+        message = join_messages([one.message for one in same]).rstrip(".")
+        listed.append((code, severity, of, f"{message}.", f"{fix[:1].upper()}{fix[1:].rstrip('.')}.", options))
     if unreadable:
         some = f"{', '.join(unreadable[:3])}{', …' if len(unreadable) > 3 else ''}"
         message = f"{count_of(len(unreadable), 'image')} could not be read: {some}"
@@ -176,12 +180,12 @@ def join_messages(messages: Sequence[str]) -> str:
     """Return messages that differ in numbers only as one, with the range of each number.
 
     >>> join_messages(["below 0.3 of 5", "below 0.301 of 5"])
-    'below 0.3 to 0.301 of 5'
+    'below 0.3–0.301 of 5'
     """
     ranges = []
     for texts in zip(*(NUMBER.findall(one) for one in messages), strict=False):
         low, high = min(texts, key=float), max(texts, key=float)
-        ranges.append(low if low == high else f"{low} to {high}")
+        ranges.append(low if low == high else f"{low}–{high}")
     return NUMBER.sub(lambda _: ranges.pop(0) if ranges else "", messages[0])
 
 
@@ -221,7 +225,7 @@ def card_figures(document: ReportDocument, one: Detector) -> list[tuple[str, str
     if row is None:
         return found
     if row.gap is not None:
-        between = f"[{number(row.gap.low)}, {number(row.gap.high)}]" if is_known(row.gap.low) else ""
+        between = f"[{ends(row.gap.low, row.gap.high)}]" if is_known(row.gap.low) else ""
         found.append(("gap to the next", number(row.gap.value), between))
     if row.keeps is not None:
         found.append(("rank stable in resamples", probability(row.keeps), ""))

@@ -68,6 +68,15 @@ def signed(value: float | None, digits: int = 3) -> str:
     return f"{value:.{digits}f}".replace("-", "−") if value < 0 else f"+{value:.{digits}f}"
 
 
+def ends(low: float | None, high: float | None) -> str:
+    """Return the ends of a confidence interval; minus is as wide as plus.
+
+    >>> ends(-0.007, 0.008)
+    '−0.007, 0.008'
+    """
+    return f"{number(low)}, {number(high)}".replace("-", "−")
+
+
 def probability(value: float | None) -> str:
     r"""Return a probability estimated by simulation, which is never exactly 0 or 1.
 
@@ -277,6 +286,14 @@ def assemble_page(
     script = "\n".join(line for line in map(str.strip, source.splitlines()) if line and not line.startswith("//"))
     top = page_head(document.title, detectors[0].signature, script)
     footer = element("p", "Created by verite. Every number is in the data of the report: verite.read_report(path).")
+    # Fill of missed objects: one for whole images, which the script scales, and one per size of crops.
+    shape = "M-2 2L2 -2M0 8L8 0M6 10L10 6"  # dark below light: visible on any background
+    below = element("path", d=shape, stroke="#0b0d10", stroke_opacity=".3", stroke_width=2)
+    above = element("path", d=shape, stroke="#fff", stroke_opacity=".6")
+    pattern = element("pattern", below, above, id="hatch", width=8, height=8, patternUnits="userSpaceOnUse")
+    sizes = [
+        element("pattern", id=f"hatch-{k}", href="#hatch", patternTransform=f"scale({2**k / 8:g})") for k in HATCHES
+    ]
     body = element(
         "body",
         element("a", "Skip to the summary", class_="skip", href="#main"),
@@ -289,7 +306,7 @@ def assemble_page(
             class_="shell",
         ),
         image_viewer(len(detectors) > 1),
-        hatch_patterns(),
+        element("svg", element("defs", pattern, *sizes), class_="hide", aria_hidden="true"),
         element("p", id="said", role="status", class_="hide"),
         element("p", OLD, id="old", class_="note", hidden=""),
         *data,
@@ -356,18 +373,6 @@ def choose_pair(document: ReportDocument) -> Markup:
         chosen.append(element("label", element("span", word), element("select", *options, id=letter, aria_label=about)))
     swap = element("button", "Swap", type="button", class_="btn", id="swap")
     return element("div", *chosen, swap, class_="pair js", hidden="", role="group", aria_label="Detectors shown")
-
-
-def hatch_patterns() -> Markup:
-    """Return the fill of missed objects: one for whole images, which the script scales, and one per size of crops."""
-    shape = "M-2 2L2 -2M0 8L8 0M6 10L10 6"  # dark below light: visible on any background
-    below = element("path", d=shape, stroke="#0b0d10", stroke_opacity=".3", stroke_width=2)
-    above = element("path", d=shape, stroke="#fff", stroke_opacity=".6")
-    pattern = element("pattern", below, above, id="hatch", width=8, height=8, patternUnits="userSpaceOnUse")
-    sizes = [
-        element("pattern", id=f"hatch-{k}", href="#hatch", patternTransform=f"scale({2**k / 8:g})") for k in HATCHES
-    ]
-    return element("svg", element("defs", pattern, *sizes), class_="hide", aria_hidden="true")
 
 
 def image_viewer(has_pair: bool) -> Markup:

@@ -26,7 +26,7 @@ from verite.formats.json_documents import decode_bytes
 from verite.leaderboards.leaderboard import LeaderboardSettings, protocol_of_scores, rank_results
 from verite.model.comparison import Comparison, distinct_names
 from verite.model.results import Results, digest_for, encode_json
-from verite.protocols import REGISTRY, protocol_named
+from verite.protocols import REPORTED, protocol_named
 from verite.reporting.report.crops import ReportImages, window_of
 from verite.reporting.report.detector import EvaluatedDetector, file_name
 from verite.reporting.report.document import (
@@ -51,17 +51,18 @@ from verite.reporting.report.settings import ANALYSIS, ReportSettings
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from verite.files import JsonObject
     from verite.model.styles import Markup
     from verite.reporting.report.section import DrawnSection
 
 NOT_STATED = ("name", "threads")  # settings that change no number
 MOST_DECISIVE = 12  # decisive annotations
-RANKED_SCORES = 6  # scores that are resampled
+RANKED_SCORES = 6  # the first scores of the protocol, which the bootstrap of the ranking computes
 PROTOCOL_NAMES = {
     "coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images", "f1": "F1", "track": "Tracking",
     "miss-rate": "Miss rate", "kitti": "KITTI", "wider": "WIDER FACE", "oc-cost": "OC-cost", "instances": "Instances",
 }  # fmt: skip
-NUMBER = re.compile(r"(\d+(?:\.\d+)?)")
+NUMBER = re.compile(r"(\d+(?:\.\d+)?)")  # in encoded JSON
 OPTIONS = {"labels": "--class"}  # settings whose option has another name
 
 
@@ -97,7 +98,8 @@ def report(
     output
         The HTML file to write.
     protocol
-        Evaluation protocol: coco, voc, lvis, openimages, or f1 for predictions without confidences.
+        Evaluation protocol that matches objects: coco, voc, lvis, openimages, miss-rate, instances …, or f1 for
+        predictions without confidences.
     images
         Folder with the images; by default folders beside the ground truth are searched.
     audit
@@ -148,8 +150,8 @@ def report(
     ...     round(vt.read_report(path)["systems"][0]["scores"]["AP50"], 3)
     1.0
     """
-    if not isinstance(protocol, str) or protocol not in REGISTRY:
-        raise BadParameter(f"protocol: expected one of {', '.join(REGISTRY)}, found {protocol!r}")
+    if not isinstance(protocol, str) or protocol not in REPORTED:
+        raise BadParameter(f"protocol: expected one of {', '.join(REPORTED)}, found {protocol!r}")
     images = None if images is None else path_of(images, "images")
     if card is not None:
         from verite.reporting.report.card import card_format
@@ -536,7 +538,7 @@ def decode_data(place: Path, page: str) -> Any:
         raise ReadError(place, expected="a report written by verite report", found="damaged report data") from None
 
 
-def read_report(path: str | PathLike[str]) -> dict[str, Any]:
+def read_report(path: str | PathLike[str]) -> JsonObject:
     """Read the data of a report: every number it shows.
 
     Parameters

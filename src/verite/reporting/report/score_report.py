@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verite.model.styles import Markup, element, join_elements
+from verite.plotting import shorten_apart
 from verite.reporting.report.charts import interval
 from verite.reporting.report.layout import (
     column,
@@ -115,8 +116,10 @@ def facts(board: ScoreLeaderboard) -> Markup:
 def ranking_section(board: ScoreLeaderboard) -> Markup:
     """Render the table of systems, with a bar of each lead, and the tied groups."""
     ranked, sign = board.board, board.sign
-    groups = [list_all([name(one) for one in group]) for group in ranked.groups]
-    tied = sentence("Statistically tied: ", *(part for group in groups for part in (group, ". "))) if groups else ""
+    groups = [element("li", list_all([name(one) for one in group])) for group in ranked.groups]
+    tied = element("div", element("p", "Statistically tied:"), element("ul", *groups), class_="note ties")
+    leads = [gap for gap in ranked.gaps if gap is not None]
+    clear = sum(low > 0 for _, low, _ in leads)
     known = [end for gap in ranked.gaps if gap is not None for end in gap if not np.isnan(end)]
     reach = max([0.001, *map(abs, known)])
     rows = []
@@ -135,8 +138,9 @@ def ranking_section(board: ScoreLeaderboard) -> Markup:
     what = "clusters" if board.scores.clusters is not None else "cases"
     about = f"Intervals by Student's t over {what}; grey: the interval includes 0. Possible ranks hold for all at once."
     return join_elements(
-        finding(tied or sentence("No two systems are statistically tied.")),
+        finding(f"{clear} of {count_of(len(leads), 'lead')} over the next system exclude 0."),
         scroll("Table of systems", table(about, heads, rows)),
+        tied if groups else Markup(),
     )
 
 
@@ -153,7 +157,7 @@ def significance_section(board: ScoreLeaderboard) -> Markup:
             about = f"{plain(one)} and {plain(other)}: {word if word != '·' else 'not significant'}"
             cells.append(td(word, title=about) if i != j else td())
         rows.append(element("tr", th(detector_name(one)), *cells))
-    heads = [column("row compared with", "l"), *(column(plain(one, 18)) for one in names)]
+    heads = [column("row compared with", "l"), *map(column, shorten_apart([plain(one) for one in names], 18))]
     level = f"{100 * board.board.level:g}\u00a0%"
     about = f"All statements hold at once with a confidence of {level} (Romano and Wolf's stepdown procedure)."
     return join_elements(
@@ -211,7 +215,8 @@ def case_section(board: ScoreLeaderboard) -> Markup:
         element("tr", th(name(scores.cases[k])), *(td(number(float(v))) for v in values[k]), td(signed(float(gaps[k]))))
         for k in most
     ]
-    heads = [column("case", "l"), *(column(plain(one, 18)) for one in board.names), column("first over second")]
+    shorter = shorten_apart([plain(one) for one in board.names], 18)
+    heads = [column("case", "l"), *map(column, shorter), column("first over second")]
     differ = table(f"The {len(most)} cases on which the first two differ most.", heads, shown)
     first, second = (detector_name(one) for one in board.names[:2])
     total = count_of(len(gaps), "case")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from verite.analysis.parts import AnalyseSettings, ProtocolSettings
 from verite.settings import Bytes, Choice, Option, Setting, Settings, Text, Whole
+
+if TYPE_CHECKING:
+    from verite.files import JsonObject
 
 # Settings of `vt.analyse` that a report accepts too. The protocol has its own settings; the number of bootstrap
 # resamples and the audit table are settings of the report.
@@ -52,12 +55,12 @@ class ReportSettings(Settings):
         default_text="none",
     )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the settings as plain values."""
         return dict(vars(self))
 
     @property
-    def changed(self) -> dict[str, Any]:
+    def changed(self) -> JsonObject:
         """The settings that differ from their defaults."""
         defaults = ReportSettings().to_dict()
         return {key: value for key, value in self.to_dict().items() if value != defaults[key]}

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from verite.compat.pycocotools import coco as base
+from verite.compat.pycocotools.coco import Record, close, make_results, read_json
 from verite.compat.pycocotools.coco import _isArrayLike as _isArrayLike
-from verite.compat.pycocotools.coco import close, make_results, read_json
 from verite.errors import BadParameter
 
 logger = logging.getLogger(__name__)
 
-Record = dict[str, Any]
 
 ID_ZERO = (
     "annotations: found an id of 0, which evaluations read as no match; number annotations from 1, or the values are "

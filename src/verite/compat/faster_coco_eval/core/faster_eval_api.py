@@ -233,7 +233,12 @@ class COCOeval_faster(base.COCOeval):  # noqa: N801 - the name is faster-coco-ev
         if not has_area or base.has_own_steps(self) or any(map(has_own_ways, sides)) or not fits_core(p):
             self._evaluate_stepwise()
         elif self.lvis_style:
-            self.freq_groups = frequency_groups(sides[0], p)
+            # Positions of rare, common and frequent classes.
+            truth = sides[0]
+            found: list[list[int]] = [[] for _ in p.imgCountLbl]
+            for i, label in enumerate(p.catIds):
+                found[p.imgCountLbl.index(truth.cats[label]["frequency"])].append(i)
+            self.freq_groups = found
             self._prepared = prepare_sides(*sides, p, federated=True)
         else:
             self._prepared = prepare_closed(*sides, p) or prepare_sides(*sides, p)
@@ -312,7 +317,7 @@ class COCOeval_faster(base.COCOeval):  # noqa: N801 - the name is faster-coco-ev
     def _find_matches(self) -> dict[str, float]:
         """The highest IoU of each pair (``"detection_annotation"``) matched at any threshold and in any area range."""
         evaluation = self._everything().evaluation
-        layout = evaluation.stages
+        layout = evaluation.layout
         offsets, truths, ious = layout.candidates
         is_matched = np.any([(bits != 0).any(axis=1) for bits in layout.matched], axis=0)
         pairs = np.flatnonzero(is_matched)
@@ -589,14 +594,6 @@ class COCOeval(COCOeval_faster):
     @print_function.setter
     def print_function(self, value: Callable[..., Any]) -> None:
         self._compat_print_function = value
-
-
-def frequency_groups(truth: Any, p: Params) -> list[list[int]]:
-    """Return positions of rare, common and frequent classes."""
-    found: list[list[int]] = [[] for _ in p.imgCountLbl]
-    for i, label in enumerate(p.catIds):
-        found[p.imgCountLbl.index(truth.cats[label]["frequency"])].append(i)
-    return found
 
 
 def match_ious(image: Mapping[str, Any], ious: Any, truth_ids: list[Any]) -> Any:

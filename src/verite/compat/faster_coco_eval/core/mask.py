@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from verite.compat.pycocotools import _mask as _mask
+from verite.compat.pycocotools._mask import Rle
 from verite.compat.pycocotools.mask import area as area
 from verite.compat.pycocotools.mask import decode as decode
 from verite.compat.pycocotools.mask import encode as encode
@@ -15,8 +16,6 @@ from verite.compat.pycocotools.mask import frPyObjects as frPyObjects
 from verite.compat.pycocotools.mask import iou as iou
 from verite.compat.pycocotools.mask import merge as merge
 from verite.compat.pycocotools.mask import toBbox as toBbox
-
-Rle = dict[str, Any]
 
 
 def segmToRle(segm: Any, w: int, h: int) -> Rle:  # noqa: N802

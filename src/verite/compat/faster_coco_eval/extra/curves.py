@@ -59,11 +59,14 @@ class Curves(ExtraEval):
             raise AssertionError("Run first self.evaluate()")
         curves = []
         for category, about in self.cocoGt.cats.items():
-            errors = [
-                keypoint_errors(record, self.cocoDt.anns[record["dt_id"]])
-                for record in self.cocoGt.loadAnns(self.cocoGt.getAnnIds(catIds=[category]))
-                if record.get("keypoints") and record.get("matched")
-            ]
+            errors: list[Any] = []
+            for record in self.cocoGt.loadAnns(self.cocoGt.getAnnIds(catIds=[category])):
+                if record.get("keypoints") and record.get("matched"):
+                    points = [
+                        np.array(one["keypoints"], dtype=np.float64).reshape(-1, 3)[:, :2]
+                        for one in (record, self.cocoDt.anns[record["dt_id"]])
+                    ]
+                    errors.append(np.abs(points[0] - points[1]).mean(axis=1))
             if not errors:
                 continue
             if self.iouType != "keypoints":
@@ -81,12 +84,6 @@ class Curves(ExtraEval):
     plot_pre_rec = no_plot("plot_pre_rec", "vt.coco(…).plot() draws precision over recall")
     plot_f1_confidence = no_plot("plot_f1_confidence", "vt.analyse(…) has F1 over confidence")
     plot_ced_metric = no_plot("plot_ced_metric", "build_ced_curve() returns its points")
-
-
-def keypoint_errors(truth: Curve, pred: Curve) -> Any:
-    """Return the mean absolute difference of x and y of each keypoint."""
-    points = [np.array(one["keypoints"], dtype=np.float64).reshape(-1, 3)[:, :2] for one in (truth, pred)]
-    return np.abs(points[0] - points[1]).mean(axis=1)
 
 
 def cumulate(errors: Any, count: int) -> Curve:

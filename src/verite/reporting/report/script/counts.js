@@ -76,29 +76,37 @@ function fillTable(i, table, known, cells, across, kind) {
 // The map is one button: arrow keys and the pointer choose a cell, Enter and a click open it.
 const cellName = (a, b) => a < 0 ? `${nameOf(b)} on background` : b < 0 ? `${nameOf(a)} missed` : a === b ? `${nameOf(a)} detected` : `${nameOf(a)} confused with ${nameOf(b)}`;
 function fillHeat(i, map, known, cells, across, kind) {
-	const n = known.length, layer = $(".cells", map), readout = $(`[data-heat="${i}"]`), place = k => k + (k === n ? 1 : 0), made = [];
+	const n = known.length, layer = $(".cells", map), readout = $(`[data-heat="${i}"]`), place = k => k + (k === n ? 1 : 0), made = [], filled = [];
 	cells.forEach((line, a) => line.forEach((many, b) => {
 		if (!many || a === n && b === n) return;
 		made.push(draw("rect", {x: place(b), y: place(a), width: 1, height: 1, class: kind(a, b, many)}));
+		filled.push([a, b]);
 	}));
 	layer.replaceChildren(...made);
 	const at = map.chosen ??= [0, 0], frame = $(".at", map), pair = () => at.map(k => known[k] ?? -1);
 	map.show = () => {
 		const [a, b] = at, many = cells[a][b], text = a === n && b === n ? "" : `${cellName(...pair())}: ${whole(many)}, ${percent(many, across[a])} of the row`;
 		fill(frame, {x: place(b), y: place(a)});
-		write(readout, text);
+		readout.replaceChildren(text, ...(many && isFine() ? [" ", press("Open", map.open, {class: "btn"})] : []));
 		map.ariaLabel = text;
 	};
 	map.open = () => cells[at[0]][at[1]] && listCell(i, ...pair(), cells[at[0]][at[1]]);
+	// Cells too small for a finger: the nearest one that is not empty
+	const isFine = map.isFine = () => layer.getScreenCTM().a < 6;
+	map.near = (x, y) => nearest(filled, ([a, b]) => Math.hypot(place(b) + .5 - x, place(a) + .5 - y));
 	map.choose = (a, b) => { at[0] = Math.min(n, Math.max(0, a)); at[1] = Math.min(n, Math.max(0, b)); map.show(); };
 	if (map.isWired) return frame.checkVisibility() && readout.textContent && map.show();
 	map.isWired = true;
 	const pointed = event => {
 		const {x, y} = DOMPoint.fromPoint(event).matrixTransform(layer.getScreenCTM().inverse()), whole = v => v > n ? n : Math.floor(v);
-		if (x >= 0 && y >= 0) map.choose(whole(y), whole(x));
+		if (x >= 0 && y >= 0) map.choose(...(map.isFine() ? map.near(x, y) : [whole(y), whole(x)]));
 	};
 	on(map, "pointermove", pointed);
-	on(map, "click", event => { pointed(event); map.open(); });
+	on(map, "click", event => {
+		const before = at.join();
+		pointed(event);
+		if (!map.isFine() || before === at.join()) map.open();
+	});
 	on(map, "keydown", event => {
 		const way = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]}[event.key];
 		if (way) map.choose(at[0] + way[0], at[1] + way[1]);
@@ -109,7 +117,7 @@ function fillHeat(i, map, known, cells, across, kind) {
 	Object.assign(map, {tabIndex: 0});
 	map.setAttribute("role", "button");
 	map.show();
-	write(readout, "Point at a cell, or use the arrow keys.");
+	write(readout, isFine() ? "Tap a cell, or use the arrow keys." : "Point at a cell, or use the arrow keys.");
 }
 // Most frequent confusions at this threshold, each with crops of its objects
 const MOST_RANKED = 12;

@@ -117,7 +117,7 @@ function exports(root) {
 
 function connect(root) {
 	each("table:not(.mx) thead tr:last-child th:not(.nosort)", sortable, root);
-	each(".chart", pointable, root);
+	each(".chart[data-axes]", pointable, root);
 	exports(root);
 	if (!truths) return;
 	listen(".slider", "input", slider => set(+slider.dataset.system, +slider.value), root);
@@ -148,6 +148,7 @@ function connect(root) {
 		shape.closest("svg").role = "group";
 		Object.assign(shape, {tabIndex: 0, role: "button", ariaLabel: name});
 	}, root);
+	listen(".enlarge", "click", button => fill(button, {"aria-pressed": button.nextElementSibling.classList.toggle("large")}), root);
 	listen(".find", "change", input => {
 		const found = Object.keys(images.names).map(Number).filter(image => imageName(image).includes(input.value));
 		if (input.value && found.length) openImage(+input.dataset.system, found[0], found);

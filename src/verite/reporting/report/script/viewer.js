@@ -50,16 +50,26 @@ function paint(image, objects, chosen) {
 	if (photo) made.append(photo);
 	fill($("#hatch"), {patternTransform: `scale(${width / 640})`});
 	objects.forEach((one, k) => {
-		const {x, y, d} = shapes[k], {isTruth, j} = one, isChosen = chosen?.j === j && chosen.isTruth === isTruth, kind = kindOf(one) + (isChosen ? " hit" : "");
+		const {x, y, right, d} = shapes[k], {isTruth, j} = one, isRight = x > width * .55, isChosen = chosen?.j === j && chosen.isTruth === isTruth, kind = kindOf(one) + (isChosen ? " hit" : "");
 		made.append(draw("path", {d, class: isTruth ? "halo" : "halo prdh"}), draw("path", {d, class: kind}, draw("title", {}, describe(one))));
-		if (isChosen) made.append(draw("text", {x, y: Math.max(y - height * .012, height * .03), "font-size": height * .032}, describe(one)));
+		if (isChosen) made.append(draw("text", {x: isRight ? right : x, y: Math.max(y - height * .012, height * .04), "text-anchor": isRight ? "end" : "start"}, describe(one)));
 	});
 	return made;
 }
 const move = by => openImage(view.i, view.order.at((view.at + by) % view.order.length), view.order, null, view.threshold);
 function zoom(by) {
 	view.zoom = by ? Math.min(8, Math.max(1, view.zoom * by)) : 1;
-	each("svg", one => Object.assign(one.style, {width: `${100 * view.zoom}%`, maxHeight: view.zoom > 1 ? "none" : ""}), stage);
+	const boxes = $$("figure", stage), box = boxes.find(one => $("path.hit", one)) ?? boxes[0], frame = box.getBoundingClientRect();
+	const whole = $("svg", box).getBoundingClientRect(), hit = $("path.hit", box)?.getBoundingClientRect();
+	// The chosen object stays in the middle as long as it is in view, else what is there; both detectors show the same.
+	const isSeen = hit && hit.right > frame.left && hit.left < frame.right && hit.bottom > frame.top && hit.top < frame.bottom;
+	const at = isSeen ? hit : frame, x = (at.x + at.width / 2 - whole.x) / whole.width, y = (at.y + at.height / 2 - whole.y) / whole.height;
+	for (const one of boxes) {
+		const svg = $("svg", one);
+		Object.assign(svg.style, {width: `${100 * view.zoom}%`, maxHeight: view.zoom > 1 ? "none" : ""});
+		one.scrollTo(x * svg.getBoundingClientRect().width - one.clientWidth / 2, y * svg.getBoundingClientRect().height - one.clientHeight / 2);
+		each("text", text => text.style.fontSize = `${13 / (svg.getScreenCTM()?.a || 1)}px`, svg);
+	}
 }
 const split = () => { view.isSplit = !view.isSplit; openImage(view.i, view.image, view.order, view.chosen, view.threshold); };
 const ACTS = {k: () => move(-1), j: () => move(1), "-": () => zoom(2 / 3), "+": () => zoom(1.5), 0: () => zoom(0), s: () => hasPair && split(), "": () => dialog.close()};
@@ -74,15 +84,17 @@ function tile(i, one, order, at) {
 	made.append(cropOf(i, one), make("span", {}, describe(one)), make("small", {}, imageName(one.image)));
 	return made;
 }
-async function list(i, name, wanted, many, link = {}, at = state.at[i]) {
+async function list(i, name, wanted, many, link = {}, at = state.at[i], most = MOST) {
 	remembers(link);
 	const data = await load(i), found = [];
 	for (let image = 0; image < truths.start.length - 1; image++) found.push(...objectsOf(i, data, image, at).filter(wanted));
 	found.sort((a, b) => errorsFirst(a, b) || (b.confidence || 2) - (a.confidence || 2));
-	const order = [...new Set(found.map(one => one.image))], n = found.length, more = n > MOST ? `, the first ${MOST} listed` : "";
+	const order = [...new Set(found.map(one => one.image))], n = found.length, more = n > most ? `, the first ${whole(most)} listed` : "";
 	const less = many > n ? ` of ${whole(many)} objects stored, the others are only counted` : " objects";
 	const over = many < n ? `, ${whole(many)} count: predictions on the others are not stored` : "";
-	open(name, false, `${atThreshold(i, at)}: ${whole(n)}${less}${over}${more}${n === many ? "" : "." + missingNote(i)}`, found.slice(0, MOST).map(one => tile(i, one, order, at)));
+	open(name, false, `${atThreshold(i, at)}: ${whole(n)}${less}${over}${more}${n === many ? "" : "." + missingNote(i)}`, found.slice(0, most).map(one => tile(i, one, order, at)));
+	if (n > most) shelf.append(make("li", {class: "all"}, press(`Show ${whole(Math.min(MOST, n - most))} more`, () => list(i, name, wanted, many, link, at, most + MOST), {class: "btn"})));
+	if (most > MOST) $$("button", shelf)[most - MOST]?.focus();
 }
 function listLabel(i, label) {
 	const [right, wrong] = $$(`#classes-${i} [data-label="${label}"] .at`).map(read);

@@ -138,7 +138,8 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Calibra
 def diagram(one: Detector, found: Calibration) -> Markup:
     """Plot precision against confidence by bin."""
     axes = Axes("confidence", "precision")
-    marks = [] if one.cut_at is None else [absent_zone(axes, 0.0, one.cut_at)]
+    zone = None if one.cut_at is None else absent_zone(axes, 0.0, one.cut_at)
+    marks = []
     for bin in found.bins:
         (x, low), (_, high) = (axes.place(bin.confidence, end) for end in (bin.precision_low, bin.precision_high))
         y = axes.place(bin.confidence, bin.precision)[1]
@@ -153,7 +154,7 @@ def diagram(one: Detector, found: Calibration) -> Markup:
     x, y = axes.place(1.0, 1.0)  # above the end of the line, where no interval reaches
     marks.append(text(f"{x:.1f}", f"{y - 10:.1f}", "perfect calibration", kind="f sm", anchor="end"))
     diagonal = Line("", [(0.0, 0.0), (1.0, 1.0)], "iso")
-    return line_chart(axes, [diagonal], f"Confidence of {plain(one.name)} against precision", *marks)
+    return line_chart(axes, [diagonal], f"Confidence of {plain(one.name)} against precision", *marks, zone=zone)
 
 
 def bin_table(found: Calibration) -> Markup:

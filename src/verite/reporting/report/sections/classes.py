@@ -9,13 +9,14 @@ confidence slider.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from verite.model.styles import Markup, element, join_elements
+from verite.model.tables import Table
 from verite.reporting.draw import MOST_RING_POINTS as MOST_POINTS
 from verite.reporting.report.charts import small_curve, thin_bar
 from verite.reporting.report.document import Json
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 MOST_ROWS, LEAST_ROWS = 4000, 50  # classes with all their numbers: of all detectors, and of each
 MOST_BARS = 4000  # classes of all detectors that have a bar in their row
 MOST_CURVES = 24  # classes with a curve of their own, the worst
+SIZES = ("APs", "APm", "APl")  # scores of COCO by area of the objects
 FEW = 8  # rows up to which no filter is needed
 WHOLE = 10_000  # characters of a name where it is the subject
 COUNTS = {"truths": "GT", "preds": "predictions", "TP": "TP", "FP": "FP"}  # columns of counts and their heads
@@ -108,9 +110,10 @@ def rows_per_detector(inputs: ReportInputs) -> int:
 def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ClassesData:
     """Return the table of classes and the curves of the worst ones."""
     results, iou, analysis = detector.results, detector.overlay.iou, detector.analysis
-    data = results.class_table()
+    data = with_sizes(results.class_table(), results)
     keep = [i for i, word in enumerate(data.head) if word not in ("best F1", "at confidence")]
-    rows = [[row[i] for i in keep] for row in data.rows]
+    # Six decimals but for the first score: more would take the room of predictions on a large page.
+    rows = [[*row[:2], *(round(v, 6) if isinstance(v := row[i], float) else v for i in keep[2:])] for row in data.rows]
     sign = -1.0 if results.is_error(next(iter(results.scores))) else 1.0
     rows.sort(key=lambda row: (not is_known(row[1]), sign * row[1] if is_known(row[1]) else 0.0))
     shown = rows[: rows_per_detector(inputs)]
@@ -149,6 +152,19 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ClassesData:
     )
 
 
+def with_sizes(classes: Table, results: Results) -> Table:
+    """Return a table of classes with AP of small, medium and large objects beside AP, where the protocol has it."""
+    sizes = [key for key in SIZES if key in results.scores]
+    if not sizes:
+        return classes
+    by_class, at = results.class_scores(), 1 + max(i for i, word in enumerate(classes.head) if word.startswith("AP"))
+    added = zip(*([round(value, 4) for value in by_class[key]] for key in sizes), strict=True)
+    rows = tuple((*row[:at], *own, *row[at:]) for row, own in zip(classes.rows, added, strict=True))
+    means = [results.scores[key].value for key in sizes]
+    mean = (*classes.mean[:at], *means, *classes.mean[at:]) if classes.mean else classes.mean
+    return replace(classes, head=(*classes.head[:at], *sizes, *classes.head[at:]), rows=rows, mean=mean)
+
+
 def class_curves(results: Results, iou: float) -> list[tuple[str, float, tuple[Any, Any]]]:
     """Return the precision-recall curve of each class with a score, at one IoU threshold.
 
@@ -159,8 +175,9 @@ def class_curves(results: Results, iou: float) -> list[tuple[str, float, tuple[A
         interpolated curve where the protocol keeps every point.
     """
     from verite.protocols.coco import CocoResults
+    from verite.protocols.curves import CurveResults
 
-    if results.protocol in ("f1", "miss-rate", "track"):  # no curves of precision
+    if not isinstance(results, CocoResults | CurveResults):  # no curves of precision against recall
         return []
     aps = dict(zip(results.class_names, results.class_scores()[next(iter(results.scores))], strict=True))
     t = [abs(one - iou) < 1e-9 for one in results.iou_thresholds].index(True)
@@ -169,10 +186,8 @@ def class_curves(results: Results, iou: float) -> list[tuple[str, float, tuple[A
         recall = np.linspace(0, 1, len(precision))
         points = {label: (recall, precision[:, k]) for k, label in enumerate(results.class_names)}
     else:
-        from verite.protocols.curves import CurveResults
         from verite.reporting.plots import stairs
 
-        assert isinstance(results, CurveResults)
         points = {label: stairs(curve) for label, curve in results.curves[t].items() if curve.truths}
     return [(label, ap, points[label]) for label, ap in aps.items() if isfinite(ap) and label in points]
 
@@ -273,9 +288,10 @@ def class_table(document: ReportDocument, i: int, data: ClassesData) -> Markup:
     foot += [td(show(word, value)) for word, value in zip(words, classes.mean[1:], strict=True)]
     foot += [td(kind="at js", hidden="") for _ in range(2)]
     foot += [td(), *([td(number((data.lrp or {}).get("oLRP"), 2))] if classes.oLRP else [])]
-    caption: list[str] = ["Lowest first."]
+    first = "Highest" if document.is_error else "Lowest"
+    caption: list[str] = [f"{first} first."]
     if kinds:
-        caption = ["Lowest first. ", element("span", element("span", class_="sw t-ap"), words[0], class_="tk")]
+        caption = [f"{first} first. ", element("span", element("span", class_="sw t-ap"), words[0], class_="tk")]
         caption += [
             element("span", swatch(kind), type_name(kind), class_="tk") for kind in ERROR_TYPES if kind in kinds
         ]

@@ -25,6 +25,7 @@ from verite.reporting.report.layout import (
     column,
     count_of,
     detector_name,
+    ends,
     finding,
     is_known,
     name,
@@ -259,7 +260,7 @@ def summarise(document: ReportDocument, pair: Pair, first: Detector, second: Det
     elif is_known(gap.low):
         word = "" if gap.is_significant else ", not significant"
         low, high = (-gap.high, -gap.low) if document.is_error and is_known(gap.high) else (gap.low, gap.high)
-        lead = sentence(lead, f" [{number(low)}, {number(high)}]{word}")
+        lead = sentence(lead, f" [{ends(low, high)}]{word}")
     more = pair.detections.second_only - pair.detections.first_only
     if more > 0:
         return sentence(lead, ", but ", detector_name(second.name), f" detects {count_of(more, 'more object')}.")
@@ -304,7 +305,7 @@ def render_detections(document: ReportDocument, pair: Pair, first: Detector, sec
     ]
     at = f"{total:,} objects at {document.words.at(one.iou)}, each detector at the confidence of its best F1."
     p = "p < 0.001" if one.p < 0.001 else f"p = {one.p:.3f}"
-    word = "Statistically significant" if one.p < 0.05 else "Not statistically significant"
+    word = "The difference is significant" if one.p < 0.05 else "The difference is not significant"
     return join_elements(
         element("h3", "Objects detected by each detector"),
         element("p", at),
@@ -322,11 +323,12 @@ def only_strips(pair: Pair, first: Detector, second: Detector) -> Markup:
         (second, first, (pair.second, pair.first), pair.detections.second_only),
     ):
         title = sentence(f"{count_of(count, 'object')} that only ", detector_name(mine.name), " detects")
-        about = sentence(
-            "Highest confidence first, at most two of a class; ", detector_name(other.name), " misses them."
-        )
+        about = element(
+            "p", "Highest confidence first, of many classes two each; ", detector_name(other.name), " misses them.",
+            class_="js", hidden="",
+        )  # fmt: skip
         strip = element("div", data_only=f"{one} {two}", class_="js", hidden="")
-        parts += [element("h3", title), element("p", about), strip] if count else []
+        parts += [element("h3", title), about, strip] if count else []
     return join_elements(*parts)
 
 
@@ -401,7 +403,12 @@ def score_differences(pair: Pair, first: Detector, second: Detector, *, is_error
             cells.append(td(f"{signed(one.low)} to {signed(one.high)}" if is_known(one.low) else ABSENT, kind="q"))
         rows.append(element("tr", *cells))
     names = shorten_apart([first.name, second.name], 14)
-    heads = [column("score", "l"), column("line: no difference", "l nosort"), column(names[0]), column(names[1])]
+    heads = [
+        column("score", "l"),
+        column("difference and 95\u00a0% CI; the line is 0", "l nosort"),
+        column(names[0]),
+        column(names[1]),
+    ]
     heads += [column("difference"), *([column(CI)] if has_interval else [])]
     by = ", with 95\u00a0% confidence intervals (paired bootstrap over images)" if has_interval else ""
     return join_elements(

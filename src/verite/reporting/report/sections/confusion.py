@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from verite.model.styles import Markup, element, join_elements
+from verite.plotting import shorten_apart
 from verite.reporting.report.document import Json, Quoted
 from verite.reporting.report.layout import (
     column,
@@ -290,7 +291,7 @@ def heat_map(document: ReportDocument, i: int, confusion: ConfusionMatrix, matri
     """
     kept, counts, rest = sum_others(matrix[np.ix_(*[[*confusion.order, len(confusion.labels)]] * 2)])
     chosen = [confusion.order[k] for k in kept]
-    words = [plain(confusion.labels[k], 18) for k in chosen] + ([f"other ({rest})"] if rest else [])
+    words = shorten_apart([plain(confusion.labels[k]) for k in chosen], 18) + ([f"other ({rest})"] if rest else [])
     shown, places = len(words), {label: k for k, label in enumerate(document.truth.class_names)}
     known = [*(places.get(confusion.labels[k], k) for k in chosen), *([OTHERS] if rest else [])]
     cells, across = [], counts.sum(axis=1).tolist()
@@ -331,7 +332,8 @@ def heat_map(document: ReportDocument, i: int, confusion: ConfusionMatrix, matri
         element("h3", title),
         element("p", note),
         element("p", class_="readout js", data_heat=i, hidden="", aria_live="polite"),
-        drawn,
+        element("button", "Enlarge", type="button", class_="btn enlarge js", hidden="", aria_pressed="false"),
+        element("div", drawn, class_="map"),
     )
 
 

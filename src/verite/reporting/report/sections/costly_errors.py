@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -89,64 +89,63 @@ class CostlyErrors:
     errors: tuple[ErrorCrop, ...]
 
 
+@dataclass(frozen=True)
+class ListedError:
+    """An error by its rows in predictions and ground truth, one of which may be None; cost in AP, None if unknown."""
+
+    error: str  # its type
+    pred: int | None
+    truth: int | None
+    cost: float | None = None
+    iou: float | None = None
+
+
 def build(inputs: ReportInputs, detector: EvaluatedDetector) -> CostlyErrors:
     """Return the errors with the highest cost in AP.
 
     Without an analysis, and by the protocol f1, errors have no cost of their own: then half of them are the false
     positives with the highest confidence, half the largest missed objects.
     """
-    overlay, listed = detector.overlay, []
+    overlay, listed = detector.overlay, list[ListedError]()
     if detector.analysis is not None and detector.results.protocol != "f1":
         worst = detector.analysis.worst
         for row in worst.preds(MOST_SEARCHED):
-            one = worst.pred_dict(int(row))
-            listed.append((one["error"], one["row"], one["truth"], one["cost"], one.get("iou")))
+            error = worst.pred_dict(int(row))
+            listed.append(ListedError(error["error"], error["row"], error["truth"], error["cost"], error["iou"]))
         for row in worst.truths(MOST_SEARCHED):
-            one = worst.truth_dict(int(row))
-            listed.append((one["error"], None, one["row"], one["cost"], one.get("iou")))
-        listed = sorted((one for one in listed if one[3] > 0), key=lambda one: -one[3])
+            missed = worst.truth_dict(int(row))
+            listed.append(ListedError(missed["error"], None, missed["row"], missed["cost"]))
+        listed = sorted((one for one in listed if (one.cost or 0) > 0), key=lambda one: -(one.cost or 0))
         seen: Counter[tuple[str, int]] = Counter()
         spread = []
-        for error in listed:
-            kind, row, truth = error[:3]
-            key = kind, int(overlay.truth.label[truth]) if row is None else int(overlay.pred.label[row])
-            seen[key] += 1
-            spread += [error] if seen[key] <= MOST_ALIKE else []
+        for one in listed:
+            labels = overlay.truth.label[one.truth] if one.pred is None else overlay.pred.label[one.pred]
+            seen[one.error, int(labels)] += 1
+            spread += [one] if seen[one.error, int(labels)] <= MOST_ALIKE else []
         # Few classes have few kinds of errors: then more of each are shown.
         listed = spread if len(spread) >= MOST_CROPS // 2 else listed
     else:
         wrong = np.flatnonzero(detector.counts.type > 0)
         wrong = wrong[np.argsort(-overlay.confidences[wrong], kind="stable")][: MOST_CROPS // 2]
-        missed = np.flatnonzero(overlay.matches.counted_truth & (overlay.matches.matched_pred < 0))
-        sizes = overlay.truth.regions.sizes[missed]
-        missed = missed[np.argsort(-(sizes[:, 2] * sizes[:, 3]), kind="stable")][: MOST_CROPS // 2]
-        listed += [("wrong", int(row), None, None, None) for row in wrong]
-        listed += [("missed", None, int(row), None, None) for row in missed]
-    return CostlyErrors(tuple(crop_of(detector, *one) for one in listed[:MOST_CROPS]))
+        rows = np.flatnonzero(overlay.matches.counted_truth & (overlay.matches.matched_pred < 0))
+        sizes = overlay.truth.regions.sizes[rows]
+        rows = rows[np.argsort(-(sizes[:, 2] * sizes[:, 3]), kind="stable")][: MOST_CROPS // 2]
+        listed += [ListedError("wrong", int(row), None) for row in wrong]
+        listed += [ListedError("missed", None, int(row)) for row in rows]
+    return CostlyErrors(tuple(crop_of(detector, one) for one in listed[:MOST_CROPS]))
 
 
-def crop_of(
-    detector: EvaluatedDetector, error: str, pred: int | None, truth: int | None, cost: Any, iou: Any
-) -> ErrorCrop:
-    """Return an error with what is needed to draw it.
-
-    Parameters
-    ----------
-    error
-        Its type.
-    pred, truth
-        Rows of the prediction and of the ground-truth object; one of them may be None.
-    cost, iou
-        Its cost in AP, and the IoU of both; None where unknown.
-    """
-    overlay = detector.overlay
+def crop_of(detector: EvaluatedDetector, listed: ListedError) -> ErrorCrop:
+    """Return an error with what is needed to draw it."""
+    overlay, pred, truth = detector.overlay, listed.pred, listed.truth
     image, truth_outline, pred_outline, window = detector.outlines(truth, pred)
     ours, theirs = (
         None if row is None else side.labels.all_names[side.label[row]]
         for side, row in ((overlay.truth, truth), (overlay.pred, pred))
     )
     confidence = None if pred is None else float(overlay.confidences[pred])
-    return ErrorCrop(image, error, ours, theirs, confidence, iou, cost, truth_outline, pred_outline, window)
+    outlines = truth_outline, pred_outline, window
+    return ErrorCrop(image, listed.error, ours, theirs, confidence, listed.iou, listed.cost, *outlines)
 
 
 def render(document: ReportDocument, images: ReportImages, i: int, data: CostlyErrors) -> Markup:
@@ -160,6 +159,7 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: CostlyE
         about = "The number is the cost in AP: the gain if only this error were fixed. These costs do not sum."
     frequent = Counter(item.describe() for item in items).most_common(3)
     listed = [sentence(words, f" ({count}\u00a0times)" if count > 1 else "") for words, count in frequent]
+    spread = ", at most two per class and error type" if frequent[0][1] <= 2 else ""
     drawn = join_elements(
         legend(has_cost),
         element("ol", *(element("li", render_error(document, images, item)) for item in items), class_="crops"),
@@ -168,7 +168,7 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: CostlyE
         drawn = scroll(f"Table of errors, {plain(document.detectors[i].name)}", error_table(document, items, has_cost))
     return join_elements(
         finding("Most frequent among them: ", list_all(listed), "."),
-        element("p", f"{count_of(len(items), 'error')}, at most two per class and error type. {about}", class_="sub"),
+        element("p", f"{count_of(len(items), 'error')}{spread}. {about}", class_="sub"),
         drawn,
     )
 
@@ -178,7 +178,7 @@ def error_table(document: ReportDocument, items: Sequence[ErrorCrop], has_cost: 
     rows = []
     for item in items:
         cells = [th(item.describe()), td(join_elements(swatch(item.error), type_name(item.error)), kind="l")]
-        cells += [td(name(document.images.name(item.image)), kind="l"), td(number(item.confidence, 2))]
+        cells += [td(name(document.images.name(item.image), "nm img"), kind="l"), td(number(item.confidence, 2))]
         cells += [td(number(item.iou, 2)), *([td(number(item.cost, 4))] if has_cost else [])]
         rows.append(element("tr", *cells))
     heads = [column("error", "l"), column("type", "l"), column("image", "l"), column("confidence")]
@@ -214,7 +214,7 @@ def render_error(document: ReportDocument, images: ReportImages, item: ErrorCrop
         draw_crop(document, images, item.image, item.window, outlines, about, is_missed=is_missed),
         element("p", element("b", item.describe()), class_="what"),
         element("p", swatch(item.error), kind, *cost, class_="c"),
-        element("p", element("small", name(where), element("br"), ", ".join(details))),
+        element("p", element("small", name(where, "nm img"), element("br"), ", ".join(details))),
     )
 
 

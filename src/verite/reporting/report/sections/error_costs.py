@@ -203,12 +203,12 @@ def cost_table(document: ReportDocument) -> Markup:
         for kind in kinds:
             count = element("span", whole(costs.counts.get(kind)), data_count=f"{i}.{kind}")
             alone = element("span", signed(costs.alone[kind]))
-            cells.append(td(number(costs.cost[kind]), element("small", alone, " ", count)))
+            cells.append(td(number(costs.cost[kind]), element("small", alone, " · ", count)))
         cells.append(td(number(sum(value for value in costs.cost.values() if is_known(value)))))
         rows.append(element("tr", *cells))
     caption = join_elements(
         element("b", "Cost"), ": mean gain over every order of fixing the error types; costs and score sum to 1. Below "
-        "it the gain if only this type were fixed (ΔAP of TIDE), and the ", element("b", "count"),
+        "it the gain if only this type were fixed (ΔAP of TIDE) and, after the dot, the ", element("b", "count"),
         f" at {document.words.at(known[0][2].iou)}. ", *describe_threshold([(i, one) for i, one, _ in known]),
     )  # fmt: skip
     meanings = [

@@ -15,6 +15,7 @@ import numpy as np
 from verite.model.styles import Markup, element, join_elements
 from verite.reporting.report.charts import Piece, thin_bar
 from verite.reporting.report.layout import (
+    GAP,
     TALL,
     column,
     count_of,
@@ -22,7 +23,6 @@ from verite.reporting.report.layout import (
     is_known,
     name,
     number,
-    percent,
     plain,
     scroll,
     table,
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from verite.reporting.report.detector import EvaluatedDetector
     from verite.reporting.report.document import ReportDocument, StoredObjects
 
+MOST_SPREAD = 0.01  # share of the errors in one image, below which they are called spread out
 MOST_LISTED = 60
 
 
@@ -116,8 +117,10 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: ImagesD
     more = f" The other {count_of(total - len(rows), 'image')} {others}." if total > len(rows) else ""
     result: list[str] = ["The image with the most errors is ", name(document.images.names[str(rows[0].image)]), "."]
     if len(rows) > 5 and any(row.errors for row in rows):
-        share = percent(sum(row.errors for row in rows[:5]), one.best.false_positives + one.best.missed)
-        result = [f"Five of {total:,} images have {share} of the errors."]
+        share = sum(row.errors for row in rows[:5]) / (one.best.false_positives + one.best.missed)
+        result = [f"Five of {total:,} images have {100 * share:.0f}{GAP}% of the errors."]
+        if share < 5 * MOST_SPREAD:
+            result = [f"The errors are spread out: {100 * share:.1f}{GAP}% are in the five worst of {total:,} images."]
     return join_elements(
         finding(*result),
         element("p", f"The worst {len(rows)} of {total:,}.{more}", class_="sub"),
@@ -155,7 +158,7 @@ def image_row(
         inner = element("use", href=f"#photo-{row.image}") if link is None else element("image", href=link, **about)
         box = f"0 0 {size[0]:g} {size[1]:g}"
         thumbnail = element("svg", inner, viewBox=box, class_="thumb", aria_hidden="true")
-    cells = [th(thumbnail, name(title)), td(bar, kind="wide"), td(whole(row.objects), kind="q")]
+    cells = [th(thumbnail, name(title, "nm img")), td(bar, kind="wide"), td(whole(row.objects), kind="q")]
     cells += [td(whole(count), kind="n") for count in (row.true_positives, row.false_positives, row.missed)]
     cells += [td(number(row.cost, 4))] if has_cost else []
     return element("tr", *cells, data_open=f"{i} {row.image}", data_row=k, data_truths=row.objects)
@@ -170,6 +173,12 @@ def footnote(document: ReportDocument, i: int, stored: StoredObjects) -> Markup:
         many = count_of(mine.left_out, "prediction")
         below = f"with confidence ≤ {number(mine.left_out_below, 3)} are counted, but cannot be opened"
         parts.append(f"{many} {below}: create the report with a larger --budget.")
+    neither = document.detectors[i].predictions - mine.kept - mine.left_out
+    if neither > 0 and stored.opened is None:
+        parts.append(
+            f"{count_of(neither, 'prediction')} of the file count neither way (they match ignored ground truth or "
+            "exceed the limit per image) and cannot be opened."
+        )
     if stored.outlined is not None:
         where, many = count_of(stored.outlined, "image"), document.words.many
         parts.append(f"In {where} {many} have outlines when opened; other images show rectangles.")

@@ -66,7 +66,8 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Operati
     recall_panel = panel(
         "Precision against recall", "All objects together, at every confidence.", recall_chart(i, one, rates)
     )
-    froc_panel = panel("Recall against false positives per image (FROC)", "Logarithmic scale.", froc_chart(one))
+    about = f"Logarithmic scale.{describe_miss_rate(data)}"
+    froc_panel = panel("Recall against false positives per image (FROC)", about, froc_chart(one))
     listed = threshold_table(one, one.steps.nearest(best.confidence), rates)
     return join_elements(
         finding(*result),
@@ -91,6 +92,15 @@ def describe_choice(one: Detector) -> list[str]:
             "best F1 depend on that threshold, and the grey zones are unknown."
         )
     return said
+
+
+def describe_miss_rate(data: OperatingData) -> str:
+    """Return the log-average miss rate as a sentence; "" without an analysis or ground truth."""
+    froc = (data.operating or {}).get("froc")
+    value = froc.get("LAMR") if isinstance(froc, Mapping) else None
+    if not isinstance(value, (int, float)):
+        return ""
+    return f" Log-average miss rate (MR⁻²) of all classes together: {number(value)}."
 
 
 def panel(title: str, about: str, *content: Markup) -> Markup:
@@ -139,13 +149,16 @@ def rates_chart(i: int, one: Detector, rates: Sequence[tuple[float, float, float
     x = axes.place(one.best.confidence, 0)[0]
     cut = element("line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=TOP, y2=HIGH - BOTTOM, class_="cut", data_cut=str(i))
     looks = (("precision", "k", 0.6, False), ("recall", "g", 0.02, True), ("F1", "a", 0.3, False))
+    is_cut = one.cut_at is not None and low < one.cut_at <= high
+    zone = absent_zone(axes, low, one.cut_at) if is_cut and one.cut_at is not None else None
+    # Below the lowest confidence of the file nothing is known: lines and their labels begin there.
+    begin = next((k for k, step in enumerate(at) if step >= (one.cut_at or low)), 0) if is_cut else 0
     lines = [
-        Line(word, list(zip(at, values, strict=True)), colour, low + share * (high - low), is_below)
+        Line(word, list(zip(at, values, strict=True))[begin:], colour, at[begin] + share * (high - at[begin]), is_below)
         for (word, colour, share, is_below), values in zip(looks, zip(*rates, strict=True), strict=True)
     ]
-    zone = absent_zone(axes, low, one.cut_at) if one.cut_at is not None and low < one.cut_at <= high else Markup()
     about = f"Precision, recall and F1 of {plain(one.name)} against confidence"
-    return line_chart(axes, lines, about, zone, cut, key=str(i))
+    return line_chart(axes, lines, about, cut, zone=zone, key=str(i))
 
 
 def recall_chart(i: int, one: Detector, rates: Sequence[tuple[float, float, float]]) -> Markup:
@@ -163,9 +176,9 @@ def recall_chart(i: int, one: Detector, rates: Sequence[tuple[float, float, floa
         x, y = axes.place(first, 1)
         label = {"x": f"{x:.1f}", "y": f"{y - 5:.1f}", "class_": "f sm", "text_anchor": "middle"}
         marks.append(element("text", f"F1 {tick(f1)}", **label))
-    if one.cut_at is not None and points:
-        marks.insert(0, absent_zone(axes, points[-1][0], 1.0))
-    return line_chart(axes, [*lines, Line("", points, "a")], f"Precision against recall of {plain(one.name)}", *marks)
+    zone = absent_zone(axes, points[-1][0], 1.0) if one.cut_at is not None and points else None
+    about = f"Precision against recall of {plain(one.name)}"
+    return line_chart(axes, [*lines, Line("", points, "a")], about, *marks, zone=zone)
 
 
 def froc_chart(one: Detector) -> Markup:
@@ -179,8 +192,8 @@ def froc_chart(one: Detector) -> Markup:
             x = max(wrong / images, 0.125)
             highest[x] = max(right / objects, highest.get(x, 0.0))
     line = Line("", sorted(highest.items()), "a")
-    zone = absent_zone(axes, max(highest), 8.0) if one.cut_at is not None and highest else Markup()
-    return line_chart(axes, [line], f"Recall of {plain(one.name)} against false positives per image", zone)
+    zone = absent_zone(axes, max(highest), 8.0) if one.cut_at is not None and highest else None
+    return line_chart(axes, [line], f"Recall of {plain(one.name)} against false positives per image", zone=zone)
 
 
 def threshold_table(one: Detector, best: int, rates: Sequence[tuple[float, float, float]]) -> Markup:
@@ -189,12 +202,11 @@ def threshold_table(one: Detector, best: int, rates: Sequence[tuple[float, float
     Thresholds below the lowest confidence of the file are left out: they all keep every prediction.
     """
     rows, steps = [], one.steps
-    nearest = min(LISTED, key=lambda k: abs(k - best))
-    for k in LISTED:
-        if one.cut_at is not None and steps.confidences[k] < one.cut_at:
-            continue
+    listed = [k for k in LISTED if one.cut_at is None or steps.confidences[k] >= one.cut_at]
+    nearest = min(listed, key=lambda k: abs(k - best), default=None)
+    for k in listed:
         cells = [*map(number, rates[k]), whole(steps.true_positives[k]), whole(steps.false_positives[k])]
-        marked = {"class_": "chosen"} if k == nearest and abs(k - best) <= 5 else {}
+        marked = {"class_": "chosen"} if k == nearest else {}
         rows.append(element("tr", th(number(steps.confidences[k], 2)), *map(td, cells), **marked))
     heads = [column(word) for word in ("confidence ≥", "precision", "recall", "F1", "TP", "FP")]
     cut = "" if one.cut_at is None else f" No prediction in the file is below {number(one.cut_at, 2)}."
@@ -205,7 +217,11 @@ SECTION = DetectorSection(
     id="operating",
     title="Operating point",
     place=60,
-    wanted=lambda document: bool(document.truth.objects) and document.protocol != "f1",
+    wanted=lambda document: (
+        bool(document.truth.objects)
+        and document.protocol != "f1"
+        and any(len({*one.steps.true_positives}) > 1 or not one.best.true_positives for one in document.detectors)
+    ),
     build=lambda inputs, detector: OperatingData(detector.parts.get("operating")),
     render=render,
 )

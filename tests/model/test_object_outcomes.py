@@ -1,4 +1,4 @@
-"""Every truth and every prediction has its fate, for pandas, polars and Arrow; scores have flat names."""
+"""The outcome of every ground-truth object and prediction, for pandas, polars and Arrow; flat names of scores."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_absent_scores_are_not_a_number_in_the_flat_dictionary():
 def test_annotations_show_what_is_in_them():
     many = vt.Annotations.of([f"image {i}" for i in range(30)], ["<b>"] * 30, [[0, 0, 9, 9]] * 30)
     shown = many._repr_html_()
-    assert "30 objects of 1 labels in 30 images" in shown
+    assert "30 objects of 1 class in 30 images" in shown
     assert "first 20 of 30 objects" in shown
     assert "image 19" in shown
     assert "image 20" not in shown
