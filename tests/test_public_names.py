@@ -6,11 +6,19 @@ import inspect
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import verite as vt
+from verite.annotation_errors.agree import AgreeSettings
+from verite.leaderboards.leaderboard import LeaderboardSettings
+from verite.leaderboards.score_tables import ScoreSettings
+from verite.metrics.localize import LocalizeSettings
 from verite.protocols import REGISTRY, protocol_named
+from verite.ranking.rank import RankSettings
+from verite.reporting.draw import DrawSettings
+from verite.settings import Settings
 
 RIGHT = """
 import verite as vt
@@ -23,12 +31,14 @@ vt.voc(truth, pred, iou=0.3, ignored="count", name="mine").accumulate("cat")
 vt.openimages(truth, pred, group_of_weight=0.5, threads=2)
 vt.scene_score(truth, pred, matching="one-to-one", alpha=0.5).score
 vt.localize(truth, pred, "iou", unmatched="score")
+vt.leaderboard(truth, {"a": pred, "b": pred}, metrics=["AP", "AP50"], draws=200, resample="video_id").table()
 """
 # Each wrong line and what a type checker says of it.
 WRONG = {
     'vt.coco(truth, pred, iou="half")': '"iou" to "__call__" of "Protocol" has incompatible type "str"',
     "vt.coco(truth, pred, ios=0.5)": 'Unexpected keyword argument "ios"',
     'vt.voc(truth, pred, pixel="plus2")': '"pixel" to "__call__" of "Protocol" has incompatible type',
+    'vt.rank("t.csv", draws="many")': '"draws" to "__call__" of "RankFunction" has incompatible type "str"',
     "vt.nonsense": 'Module has no attribute "nonsense"',
 }
 
@@ -89,3 +99,37 @@ def test_earlier_names_still_work_with_a_warning(old: str, new: str) -> None:
         found = getattr(vt, old)
     assert found is getattr(vt, new)
     assert old not in dir(vt)
+
+
+@pytest.mark.parametrize(
+    ("function", "settings"),
+    [
+        (vt.rank, RankSettings),
+        (vt.leaderboard, LeaderboardSettings),
+        (vt.score_leaderboard, ScoreSettings),
+        (vt.draw, DrawSettings),
+        (vt.localize, LocalizeSettings),
+        (vt.agree, AgreeSettings),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_functions_list_and_document_every_declared_setting(function: Any, settings: type[Settings]) -> None:
+    found = inspect.signature(function).parameters
+    documented = {
+        name
+        for line in inspect.getdoc(function).partition("Returns\n")[0].splitlines()
+        for name in line.partition(" : ")[0].replace("*", "").split(", ")
+    }
+    public = {name: one for name, one in settings.declared.items() if one.has_option or name in found}
+    assert public
+    for name, setting in public.items():
+        assert name in found, name
+        assert name in documented, name
+        assert settings.declared[name].accept(found[name].default) == setting.accept(None), name
+
+
+def test_an_argument_without_a_name_is_refused() -> None:
+    with pytest.raises(vt.BadParameter, match="leaderboard: expected settings by name, found 'b' without one"):
+        vt.leaderboard("truth.json", "a", "b")
+    with pytest.raises(vt.BadParameter, match="did you mean 'seed'"):
+        vt.score_leaderboard({"a": [1.0], "b": [2.0]}, seeds=1)

@@ -27,6 +27,7 @@ from typing import (
     ClassVar,
     Generic,
     Literal,
+    ParamSpec,
     Self,
     TypeVar,
     dataclass_transform,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 Given = TypeVar("Given", contravariant=True)
 Held = TypeVar("Held", covariant=True)
 Plain = TypeVar("Plain")
+P = ParamSpec("P")
 MAX_THRESHOLDS = 64  # matching keeps one bit per IoU threshold in a 64-bit word
 
 
@@ -534,3 +536,56 @@ def call_signature(settings: type[Settings], first: Mapping[str, str], returns: 
         for name, setting in settings.declared.items()
     ]
     return Signature([*leading, *named], return_annotation=returns)
+
+
+Made = TypeVar("Made", bound=Settings)
+
+
+class SettingsFunction(Generic[P, Made]):
+    """A public function whose keyword arguments are the settings of a class, such as `vt.rank`.
+
+    A subclass has one method, ``__call__(self, what, *args: P.args, **given: P.kwargs)``: its other parameters are the
+    leading arguments, its docstring is the function's, and ``self.settings_of(*args, **given)`` are the settings. So
+    type checkers, `inspect.signature` and the reference see every declared setting, and none is written again.
+
+    >>> class AreaSettings(Settings):
+    ...     pixel: Option[str] = Choice("plus1", "Width of a box.", ("plus1", "continuous"))
+    >>> class Area(SettingsFunction[P, AreaSettings]):
+    ...     def __call__(self, low: int, high: int, *args: P.args, **given: P.kwargs) -> int:
+    ...         return high - low + (self.settings_of(*args, **given).pixel == "plus1")
+    >>> area = Area("area", AreaSettings)
+    >>> area(2, 5), area(2, 5, pixel="continuous")
+    (4, 3)
+    >>> from inspect import signature
+    >>> print(signature(area))
+    (low: 'int', high: 'int', *, pixel: Literal['plus1', 'continuous'] = 'plus1') -> 'int'
+    """
+
+    def __init__(self, name: str, settings: Callable[P, Made]) -> None:
+        """Make the function `name` of the module in which the subclass is defined."""
+        self.__name__ = self.__qualname__ = name
+        self.__module__, self.__doc__ = type(self).__module__, type(self).__call__.__doc__
+        self.settings = settings
+
+    def settings_of(self, *args: P.args, **given: P.kwargs) -> Made:
+        """Return the validated settings; positional arguments beyond the leading ones are refused."""
+        if args:
+            raise BadParameter(f"{self.__name__}: expected settings by name, found {excerpt(args[0])} without one")
+        return self.settings(*args, **given)
+
+    @property
+    def __signature__(self) -> CallSignature:
+        from inspect import Parameter, signature
+
+        shown = signature(type(self).__call__)
+        _, *leading = shown.parameters.values()
+        own = [one for one in leading if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        declared: Any = self.settings
+        named = call_signature(declared, {}, "").parameters.values()
+        return shown.replace(parameters=[*own, *named])
+
+    def __reduce__(self) -> str:
+        return self.__name__  # found again by its name, as functions are
+
+    def __repr__(self) -> str:
+        return f"<function {self.__module__}.{self.__name__}>"

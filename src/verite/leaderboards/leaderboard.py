@@ -36,7 +36,20 @@ from verite.model.results import Results, system_name
 from verite.progress import begin
 from verite.protocols import protocol_named
 from verite.protocols.keypoints import Sigmas
-from verite.settings import Choice, Count, FileOrContent, Flag, Names, Number, Option, Setting, Whole
+from verite.settings import (
+    Choice,
+    Count,
+    FileOrContent,
+    Flag,
+    Names,
+    Number,
+    Option,
+    P,
+    Setting,
+    Settings,
+    SettingsFunction,
+    Whole,
+)
 from verite.signature import Signature
 from verite.statistics.half_samples import HALVES, check_enough_images, check_images, half_sample_interval
 from verite.statistics.multiple_comparisons import TIE
@@ -47,7 +60,7 @@ if TYPE_CHECKING:
 
     from verite.evaluation.prepare import Checks
     from verite.leaderboards.audit import AuditRow
-    from verite.leaderboards.track_leaderboard import TrackLeaderboard
+    from verite.leaderboards.track_leaderboard import TrackErrors, TrackLeaderboard
     from verite.statistics.half_samples import ScoreInterval
 
     Floats = NDArray[np.float64]
@@ -93,7 +106,7 @@ class Groups(Setting[Any, Any]):
         return value if isinstance(value, str) else "given"
 
 
-class LeaderboardSettings(EvaluationSettings):
+class LeaderboardSettings(Settings):
     """The protocol and its scores, what is simulated, and how often."""
 
     protocol: Option[Protocols] = Choice("coco", "Evaluation protocol; f1 with --metric F1.", Protocols)
@@ -138,7 +151,7 @@ class LeaderboardSettings(EvaluationSettings):
     )  # fmt: skip
     audit_size: Option[int] = Count(100, "Largest number of annotations to check first.", is_signed=False)
     threads: Option[int | None] = THREADS
-    parts: Option[int | None] = Count(None, "", is_signed=False, has_option=False)  # needs all images at once
+    checks: Option[Checks] = EvaluationSettings.checks
 
     def check(self) -> None:
         if self.sigmas is not None and self.on != "keypoints":
@@ -157,6 +170,36 @@ class LeaderboardSettings(EvaluationSettings):
         return {"protocol": protocol_of_scores(given.get("metrics"))}
 
 
+class ErrorRates(Setting[Any, Any]):
+    """Rates of annotation errors: a model, which the simulation checks."""
+
+    takes = "Detection | TrackErrors"
+
+    def validate(self, value: Any) -> Any:
+        from verite.leaderboards.track_leaderboard import TrackErrors
+
+        if not isinstance(value, (Detection, TrackErrors)):
+            raise self.refuse("rates such as verite.annotation_errors.Detection(missing=0.05)", excerpt(value))
+        return value
+
+
+class AuditRows(FileOrContent[Any, Any]):
+    """An audit.csv with its verdicts filled in, or its rows."""
+
+    takes = "str | PathLike[str] | Sequence[AuditRow]"
+
+
+class LeaderboardArguments(LeaderboardSettings):
+    """Keyword arguments of `vt.leaderboard`: the settings, and what the command line makes of several options."""
+
+    errors: Setting[Detection | TrackErrors | None, Any] = ErrorRates(
+        None, "Rates of annotation errors.", is_signed=False, has_option=False
+    )
+    audit: Setting[str | PathLike[str] | Sequence[AuditRow] | None, Any] = AuditRows(
+        None, "An audit.csv with its verdicts filled in.", is_signed=False, has_option=False
+    )
+
+
 def protocol_of_scores(metrics: Any) -> Protocols:
     """Return the protocol that has these scores, if none is given: f1, track, or else coco.
 
@@ -169,147 +212,124 @@ def protocol_of_scores(metrics: Any) -> Protocols:
     return "f1" if names and all(str(name).partition("@")[0] in F1_SCORES for name in names) else "coco"
 
 
-def leaderboard(
-    truth: Any,
-    predictions: Any = None,
-    *,
-    errors: Detection | None = None,
-    audit: str | PathLike[str] | Sequence[AuditRow] | None = None,
-    protocol: Protocols = "coco",
-    on: On = "box",
-    sigmas: Any = None,
-    max_distance: float | str | None = None,
-    pixel_size: float | None = None,
-    metrics: str | Sequence[str] = ("AP",),
-    missing_from: Any = "pool",
-    confusion: str | Path | None = None,
-    resample: Any = "images",
-    draws: int = 1000,
-    seed: int = 0,
-    level: float = 0.95,
-    gold: Any = None,
-    plan: float | None = None,
-    power: float = 0.8,
-    interval: bool = False,
-    interval_images: int | str | None = None,
-    audit_size: int = 100,
-    threads: int | None = None,
-    checks: Checks = "stop",
-) -> Leaderboard:
-    """Rank detectors by a published score, with the probability that the ranking holds.
+class LeaderboardFunction(SettingsFunction[P, LeaderboardArguments]):
+    """`vt.leaderboard`, called like a function; its keyword arguments are `LeaderboardArguments`."""
 
-    The ranking is simulated under annotation errors, on bootstrap resamples of the images, and under both. Without
-    `errors` and with `resample="none"` the result is the plain table, sorted. For rankings by accuracy, recall or F1,
-    :func:`verite.rank` gives exact probabilities.
+    def __call__(self, truth: Any, predictions: Any = None, *args: P.args, **given: P.kwargs) -> Leaderboard:
+        """Rank detectors by a published score, with the probability that the ranking holds.
 
-    Parameters
-    ----------
-    truth : path, Annotations, or results
-        The ground truth. Or, without predictions, several results of one protocol: a list, or a mapping from names.
-    predictions : mapping, sequence, or path, optional
-        Predictions of at least two detectors: a mapping from names, several files or annotations, or a folder or glob.
-    errors : Detection, optional
-        Rates of annotation errors, see :class:`verite.annotation_errors.Detection`.
-    audit : path or rows, optional
-        An audit.csv with its verdicts filled in: audited annotations are as they were found in every simulation.
-    protocol : {"coco", "voc", "lvis", "f1", "track"}, default "coco"
-        The evaluation protocol; f1 where all metrics are its scores.
-    on : str, default "box"
-        What is compared: box, mask, boundary, keypoints, rotated or point.
-    sigmas : optional
-        Sigmas of keypoints, as in :func:`verite.coco`.
-    max_distance, pixel_size : optional
-        Maximum distance of a match of points and the size of a pixel, as in :func:`verite.coco`.
-    metrics : str or sequence of str, default ("AP",)
-        Scores of the protocol; one matching serves them all. AP is the headline score of every protocol. F1, precision
-        and recall (also macro_F1 and F1@0.50) need no confidences.
-    missing_from : str, path or Annotations, default "pool"
-        Candidates for missing objects: unmatched detections of all detectors (pool), a file, or none.
-    confusion : path, optional
-        A table recorded,CLASS… of the true classes of wrong labels; the detectors' own confusions by default.
-    resample : str or sequence, default "images"
-        Bootstrap over images, groups of images (a column of them, or one value per image), or none.
-    draws : int, default 1000
-        The number of simulations and of resamples.
-    seed : int, default 0
-        The seed of the random numbers.
-    level : float, default 0.95
-        The confidence level of intervals, rank sets and ties.
-    gold : path or Annotations, optional
-        A better ground truth of a random subset of the images, at least 20: leads are corrected by it, which is valid
-        whatever the errors are.
-    plan, power : float, optional
-        A lead, and the power with which it is to be found: how many images, gold images and checked annotations the
-        decision between neighbours needs.
-    interval : bool, default False
-        Require confidence intervals around the scores: an error if they are not possible. By default they are shown
-        where possible.
-    interval_images : int or "all", optional
-        Intervals are for scores on this many images; of the mean over test sets of this size by default.
-    audit_size : int, default 100
-        The largest number of annotations to list in `audit`.
-    threads : int, optional
-        The number of threads; the result does not depend on it.
-    checks : {"stop", "warn", "off"}, default "stop"
-        What happens where the inputs look wrong.
+        The ranking is simulated under annotation errors, on bootstrap resamples of the images, and under both. Without
+        `errors` and with `resample="none"` the result is the plain table, sorted. For rankings by accuracy, recall or
+        F1, :func:`verite.rank` gives exact probabilities.
 
-    Returns
-    -------
-    Leaderboard
-        The ranking, its probabilities, and the annotations that decide it.
+        Parameters
+        ----------
+        truth : path, Annotations, or results
+            The ground truth. Or, without predictions, several results of one protocol: a list, or a mapping from names.
+        predictions : mapping, sequence, or path, optional
+            Predictions of at least two detectors: a mapping from names, several files or annotations, or a folder or
+            glob.
+        errors : Detection, optional
+            Rates of annotation errors, see :class:`verite.annotation_errors.Detection`.
+        audit : path or rows, optional
+            An audit.csv with its verdicts filled in: audited annotations are as they were found in every simulation.
+        protocol : {"coco", "voc", "lvis", "f1", "track"}, default "coco"
+            The evaluation protocol; f1 where all metrics are its scores.
+        on : str, default "box"
+            What is compared: box, mask, boundary, keypoints, rotated or point.
+        sigmas : optional
+            Sigmas of keypoints, as in :func:`verite.coco`.
+        max_distance, pixel_size : optional
+            Maximum distance of a match of points and the size of a pixel, as in :func:`verite.coco`.
+        metrics : str or sequence of str, default ("AP",)
+            Scores of the protocol; one matching serves them all. AP is the headline score of every protocol. F1,
+            precision and recall (also macro_F1 and F1@0.50) need no confidences.
+        missing_from : str, path or Annotations, default "pool"
+            Candidates for missing objects: unmatched detections of all detectors (pool), a file, or none.
+        confusion : path, optional
+            A table recorded,CLASS… of the true classes of wrong labels; the detectors' own confusions by default.
+        resample : str or sequence, default "images"
+            Bootstrap over images, groups of images (a column of them, or one value per image), or none.
+        draws : int, default 1000
+            The number of simulations and of resamples.
+        seed : int, default 0
+            The seed of the random numbers.
+        level : float, default 0.95
+            The confidence level of intervals, rank sets and ties.
+        gold : path or Annotations, optional
+            A better ground truth of a random subset of the images, at least 20: leads are corrected by it, which is
+            valid whatever the errors are.
+        plan, power : float, optional
+            A lead, and the power with which it is to be found: how many images, gold images and checked annotations the
+            decision between neighbours needs.
+        interval : bool, default False
+            Require confidence intervals around the scores: an error if they are not possible. By default they are shown
+            where possible.
+        interval_images : int or "all", optional
+            Intervals are for scores on this many images; of the mean over test sets of this size by default.
+        audit_size : int, default 100
+            The largest number of annotations to list in `audit`.
+        threads : int, optional
+            The number of threads; the result does not depend on it.
+        checks : {"stop", "warn", "off"}, default "stop"
+            What happens where the inputs look wrong.
 
-    Raises
-    ------
-    BadParameter
-        A parameter is wrong, or there are fewer than two detectors.
-    DataError
-        The ground truth has no objects that count, an audit does not fit it, or an interval around the scores is asked
-        for and not possible.
+        Returns
+        -------
+        Leaderboard
+            The ranking, its probabilities, and the annotations that decide it.
 
-    Examples
-    --------
-    >>> from verite import Annotations
-    >>> boxes = [[10 * i, 0, 10 * i + 9, 9] for i in range(4)]
-    >>> truth = Annotations.of(list("abcd"), ["cat"] * 4, boxes)
-    >>> found = [Annotations.of(list("abcd"[:n]), ["cat"] * n, boxes[:n], confidence=[0.9] * n) for n in (3, 2)]
-    >>> board = leaderboard(truth, {"two": found[1], "three": found[0]}, draws=100)
-    >>> board.names, board.places[0]
-    (('three', 'two'), (1, 2))
-    """
-    if isinstance(protocol, str) and protocol == "coco":
-        protocol = protocol_of_scores(metrics)
-    settings = LeaderboardSettings(
-        protocol=protocol, on=on, sigmas=sigmas, max_distance=max_distance, pixel_size=pixel_size, metrics=metrics,
-        missing_from=missing_from, confusion=confusion, resample=resample, draws=draws, seed=seed, level=level,
-        gold=gold, plan=plan, power=power, interval=interval, interval_images=interval_images, audit_size=audit_size,
-        threads=threads, checks=checks,
-    )  # fmt: skip
-    with use_threads(settings.threads):
-        several = truth if predictions is None else predictions
-        if not isinstance(several, (Iterable, PathLike)):
-            raise BadParameter(f"leaderboard: expected several detectors, found {type(several).__name__}")
-        if predictions is None:
-            given = list(truth.values()) if isinstance(truth, Mapping) else list(truth)
-            for one in given:
-                if not isinstance(one, Results):
-                    found = f"no predictions, and {type(one).__name__} as one of the results"
-                    raise BadParameter(f"leaderboard: expected predictions, or results of one protocol, found {found}")
-            names = list(truth) if isinstance(truth, Mapping) else distinct_names([one.name for one in given])
-            return rank_results(dict(zip(names, given, strict=True)), errors, audit, settings)
-        ground_truth = truth if isinstance(truth, Annotations) else read(truth)
-        if isinstance(predictions, (str, PathLike)):
-            predictions = list_shards(predictions)
-        values = list(predictions.values()) if isinstance(predictions, Mapping) else list(predictions)
-        preds = [one if isinstance(one, Annotations) else read(one, like=ground_truth) for one in values]
-        if isinstance(predictions, Mapping):
-            names = [str(name) for name in predictions]
-        else:
-            names = distinct_names([system_name(pred) for pred in preds])
-        if len(preds) < 2:
-            raise BadParameter(f"leaderboard: expected at least two detectors, found {len(preds)}")
-        detectors = zip(names, preds, strict=True)
-        results = {name: evaluate_detector(ground_truth, pred, name, settings) for name, pred in detectors}
-        return rank_results(results, errors, audit, settings)
+        Raises
+        ------
+        BadParameter
+            A parameter is wrong, or there are fewer than two detectors.
+        DataError
+            The ground truth has no objects that count, an audit does not fit it, or an interval around the scores is
+            asked for and not possible.
+
+        Examples
+        --------
+        >>> from verite import Annotations
+        >>> boxes = [[10 * i, 0, 10 * i + 9, 9] for i in range(4)]
+        >>> truth = Annotations.of(list("abcd"), ["cat"] * 4, boxes)
+        >>> found = [Annotations.of(list("abcd"[:n]), ["cat"] * n, boxes[:n], confidence=[0.9] * n) for n in (3, 2)]
+        >>> board = leaderboard(truth, {"two": found[1], "three": found[0]}, draws=100)
+        >>> board.names, board.places[0]
+        (('three', 'two'), (1, 2))
+        """
+        settings = self.settings_of(*args, **given)
+        with use_threads(settings.threads):
+            several = truth if predictions is None else predictions
+            if not isinstance(several, (Iterable, PathLike)):
+                raise BadParameter(f"leaderboard: expected several detectors, found {type(several).__name__}")
+            if predictions is None:
+                results = list(truth.values()) if isinstance(truth, Mapping) else list(truth)
+                for one in results:
+                    if not isinstance(one, Results):
+                        found = f"no predictions, and {type(one).__name__} as one of the results"
+                        raise BadParameter(
+                            f"leaderboard: expected predictions, or results of one protocol, found {found}"
+                        )
+                names = list(truth) if isinstance(truth, Mapping) else distinct_names([one.name for one in results])
+                by_name = dict(zip(names, results, strict=True))
+                return rank_results(by_name, settings.errors, settings.audit, settings)
+            ground_truth = truth if isinstance(truth, Annotations) else read(truth)
+            if isinstance(predictions, (str, PathLike)):
+                predictions = list_shards(predictions)
+            values = list(predictions.values()) if isinstance(predictions, Mapping) else list(predictions)
+            preds = [one if isinstance(one, Annotations) else read(one, like=ground_truth) for one in values]
+            if isinstance(predictions, Mapping):
+                names = [str(name) for name in predictions]
+            else:
+                names = distinct_names([system_name(pred) for pred in preds])
+            if len(preds) < 2:
+                raise BadParameter(f"leaderboard: expected at least two detectors, found {len(preds)}")
+            detectors = zip(names, preds, strict=True)
+            by_name = {name: evaluate_detector(ground_truth, pred, name, settings) for name, pred in detectors}
+            return rank_results(by_name, settings.errors, settings.audit, settings)
+
+
+leaderboard = LeaderboardFunction("leaderboard", LeaderboardArguments)
 
 
 def rank_tracked(results: Mapping[str, Results], errors: Any, settings: LeaderboardSettings) -> TrackLeaderboard:

@@ -26,7 +26,7 @@ from verite.leaderboards.result import Board
 from verite.model.comparison import check_comparable, distinct_names
 from verite.model.results import Results, to_json
 from verite.model.tables import Display, Legend, Part, Table
-from verite.settings import Choice, Count, Number, Option, Setting, Settings, Whole
+from verite.settings import Choice, Count, Number, Option, P, Settings, SettingsFunction, Text, Whole
 from verite.signature import Signature
 from verite.statistics.intervals import check_level
 from verite.statistics.multiple_comparisons import compare_all_pairs, format_group
@@ -61,13 +61,13 @@ IMAGE_BLOCK = 200  # images that are evaluated at a time
 class ScoreSettings(Settings):
     """Columns of a table of scores, what is better, and how uncertainty is sampled."""
 
-    case: Option[str | None] = Setting(None, "Column of the cases in a table of scores.", metavar="COLUMN")
-    system: Option[str | None] = Setting(None, "Column of the systems in a table of scores.", metavar="COLUMN")
-    score: Option[str | None] = Setting(None, "Column of the scores in a table of scores.", metavar="COLUMN")
-    cluster: Option[str | None] = Setting(
+    case: Option[str | None] = Text(None, "Column of the cases in a table of scores.", metavar="COLUMN")
+    system: Option[str | None] = Text(None, "Column of the systems in a table of scores.", metavar="COLUMN")
+    score: Option[str | None] = Text(None, "Column of the scores in a table of scores.", metavar="COLUMN")
+    cluster: Option[str | None] = Text(
         None, "Column of units that belong together in a table of scores, such as patients.", metavar="COLUMN"
     )
-    task: Option[str | None] = Setting(
+    task: Option[str | None] = Text(
         None, "Column of tasks in a table of scores, which all count alike.", metavar="COLUMN"
     )
     better: Option[Better] = Choice(
@@ -83,10 +83,6 @@ class ScoreSettings(Settings):
 
     def check(self) -> None:
         check_level(self.level)
-        for name in ("case", "system", "score", "cluster", "task"):
-            value = vars(self)[name]
-            if value is not None and not isinstance(value, str):
-                raise BadParameter(f"{name}: expected the name of a column, found {excerpt(value)}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,72 +307,63 @@ class ScoreLeaderboard(Display):
         return self.table().to_frame()
 
 
-def score_leaderboard(
-    scores: Any,
-    *,
-    case: str | None = None,
-    system: str | None = None,
-    score: str | None = None,
-    cluster: str | None = None,
-    task: str | None = None,
-    better: Better = "auto",
-    average: Average = "mean",
-    missing: Missing = "stop",
-    draws: int = 1000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> ScoreLeaderboard:
-    """Rank systems by any score per case, with leads, ranks that cannot be excluded, and ties.
+class ScoreLeaderboardFunction(SettingsFunction[P, ScoreSettings]):
+    """`vt.score_leaderboard`, called like a function; its keyword arguments are `ScoreSettings`."""
 
-    Parameters
-    ----------
-    scores : path, sequence, mapping
-        A CSV table, long (case, system, score) or wide (case and a column per system); several tables, one per system;
-        a mapping from systems to scores, in the same order of cases; or several results of one protocol, such as
-        :func:`verite.panoptic`, :func:`verite.semantic`, :func:`verite.f1`, :func:`verite.localize`: images are cases.
-    case, system, score : str, optional
-        Columns of the table; recognised by their names if they are not given.
-    cluster : str, optional
-        The column of units that belong together, such as patients: these are resampled.
-    task : str, optional
-        The column of tasks. Tasks count alike, and are strata of the resampling.
-    better : {"auto", "higher", "lower"}, default "auto"
-        Which scores are better: "auto" is lower for the scene score and for known errors and distances (Hausdorff,
-        ASSD, MAE, miss rate and others), else higher. The printed text says which.
-    average : {"mean", "rank"}, default "mean"
-        Order by the mean score, or by the mean rank within cases (with tasks, standardised by the number of systems).
-    missing : {"stop", "worst", "drop"}, default "stop"
-        Cases without a score of some system: an error, the worst score of the table, or without the case.
-    draws, seed : int
-        Number of bootstrap resamples, and the seed of the random numbers.
-    level : float, default 0.95
-        The confidence level.
+    def __call__(self, scores: Any, *args: P.args, **given: P.kwargs) -> ScoreLeaderboard:
+        """Rank systems by any score per case, with leads, ranks that cannot be excluded, and ties.
 
-    Returns
-    -------
-    ScoreLeaderboard
-        The ranking and its uncertainty.
+        Parameters
+        ----------
+        scores : path, sequence, mapping
+            A CSV table, long (case, system, score) or wide (case and a column per system); several tables, one per
+            system; a mapping from systems to scores, in the same order of cases; or several results of one protocol,
+            such as :func:`verite.panoptic`, :func:`verite.semantic`, :func:`verite.f1`, :func:`verite.localize`: images
+            are cases.
+        case, system, score : str, optional
+            Columns of the table; recognised by their names if they are not given.
+        cluster : str, optional
+            The column of units that belong together, such as patients: these are resampled.
+        task : str, optional
+            The column of tasks. Tasks count alike, and are strata of the resampling.
+        better : {"auto", "higher", "lower"}, default "auto"
+            Which scores are better: "auto" is lower for the scene score and for known errors and distances (Hausdorff,
+            ASSD, MAE, miss rate and others), else higher. The printed text says which.
+        average : {"mean", "rank"}, default "mean"
+            Order by the mean score, or by the mean rank within cases (with tasks, standardised by the number of
+            systems).
+        missing : {"stop", "worst", "drop"}, default "stop"
+            Cases without a score of some system: an error, the worst score of the table, or without the case.
+        draws, seed : int
+            Number of bootstrap resamples, and the seed of the random numbers.
+        level : float, default 0.95
+            The confidence level.
 
-    Raises
-    ------
-    DataError
-        There are fewer than two systems, or scores are absent.
-    BadParameter
-        A column does not exist, or there are fewer than five clusters.
+        Returns
+        -------
+        ScoreLeaderboard
+            The ranking and its uncertainty.
 
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> base = rng.random(60)
-    >>> found = score_leaderboard({"old": base, "new": base + 0.1 + 0.01 * rng.random(60)}, score="Dice")
-    >>> found.names, found.significance.tolist()
-    (('new', 'old'), [[False, True], [False, False]])
-    """
-    settings = ScoreSettings(
-        case=case, system=system, score=score, cluster=cluster, task=task, better=better, average=average,
-        missing=missing, draws=draws, seed=seed, level=level,
-    )  # fmt: skip
-    return rank_scores(read_scores(scores, settings), settings)
+        Raises
+        ------
+        DataError
+            There are fewer than two systems, or scores are absent.
+        BadParameter
+            A column does not exist, or there are fewer than five clusters.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> base = rng.random(60)
+        >>> found = score_leaderboard({"old": base, "new": base + 0.1 + 0.01 * rng.random(60)}, score="Dice")
+        >>> found.names, found.significance.tolist()
+        (('new', 'old'), [[False, True], [False, False]])
+        """
+        settings = self.settings_of(*args, **given)
+        return rank_scores(read_scores(scores, settings), settings)
+
+
+score_leaderboard = ScoreLeaderboardFunction("score_leaderboard", ScoreSettings)
 
 
 def rank_scores(scores: CaseScores, settings: ScoreSettings) -> ScoreLeaderboard:

@@ -25,7 +25,7 @@ from verite.ranking.poisson_binomial import LossTieWin
 from verite.ranking.problem import RankingProblem, ranking_problem
 from verite.ranking.result import AlgorithmPair, Certain, Ranking
 from verite.ranking.tables import read_table
-from verite.settings import Choice, Count, Number, Option, Setting, Settings, Whole
+from verite.settings import Choice, Count, Number, Option, P, Setting, Settings, SettingsFunction, Whole
 from verite.signature import Signature
 from verite.statistics.intervals import wilson
 from verite.statistics.rankings import OrderShares, RankProbabilities, has_differences, rank_probabilities
@@ -375,68 +375,66 @@ SCATTERED = (
 )
 
 
-def rank(
-    what: Any,
-    errors: ErrorModel | None = None,
-    *,
-    method: Method = "auto",
-    draws: int = 100_000,
-    seed: int = 0,
-    level: float = 0.95,
-) -> Ranking:
-    """Return the probability that a ranking of algorithms holds if the ground truth has errors.
+class RankFunction(SettingsFunction[P, RankSettings]):
+    """`vt.rank`, called like a function; its keyword arguments are `RankSettings`."""
 
-    Every probability is exact where that is possible; the others are simulated and have Wilson confidence intervals
-    (`methods` of the result). For rankings of detectors by AP, see :func:`verite.leaderboard`.
+    def __call__(self, what: Any, errors: ErrorModel | None = None, *args: P.args, **given: P.kwargs) -> Ranking:
+        """Return the probability that a ranking of algorithms holds if the ground truth has errors.
 
-    Parameters
-    ----------
-    what : path, AnswerTable, ScoreTable, DetectionTable, or results
-        Every algorithm's answers and the annotations: a table (a file, :class:`verite.AnswerTable`,
-        :class:`verite.ScoreTable`), or objects that detectors detect or miss (:class:`verite.DetectionTable`, or
-        several results on one ground truth, such as those of :func:`verite.voc`).
-    errors : ErrorModel
-        How the annotations may be wrong: one of `vt.annotation_errors`, or one of your own.
-    method : {"auto", "exact", "montecarlo"}, default "auto"
-        Exact where possible and else simulated, or one of the two.
-    draws : int, default 100000
-        Number of simulations where no exact method is known.
-    seed : int, default 0
-        Seed of the simulations.
-    level : float, default 0.95
-        Probability with which an order must be kept to count as significant, above 0.5 and below 1.
+        Every probability is exact where that is possible; the others are simulated and have Wilson confidence intervals
+        (`methods` of the result). For rankings of detectors by AP, see :func:`verite.leaderboard`.
 
-    Returns
-    -------
-    Ranking
-        The ranking, its probabilities, and how each was computed.
+        Parameters
+        ----------
+        what : path, AnswerTable, ScoreTable, DetectionTable, or results
+            Every algorithm's answers and the annotations: a table (a file, :class:`verite.AnswerTable`,
+            :class:`verite.ScoreTable`), or objects that detectors detect or miss (:class:`verite.DetectionTable`, or
+            several results on one ground truth, such as those of :func:`verite.voc`).
+        errors : ErrorModel
+            How the annotations may be wrong: one of `vt.annotation_errors`, or one of your own.
+        method : {"auto", "exact", "montecarlo"}, default "auto"
+            Exact where possible and else simulated, or one of the two.
+        draws : int, default 100000
+            Number of simulations where no exact method is known.
+        seed : int, default 0
+            Seed of the simulations.
+        level : float, default 0.95
+            Probability with which an order must be kept to count as significant, above 0.5 and below 1.
 
-    Raises
-    ------
-    BadParameter
-        There is no error model, a parameter is out of range, or `method="exact"` is not possible.
-    DataError, ReadError
-        The table is wrong.
+        Returns
+        -------
+        Ranking
+            The ranking, its probabilities, and how each was computed.
 
-    References
-    ----------
-    Lamiroy and Pierrot, Statistical Performance Metrics for Use with Imprecise Ground-Truth, GREC 2015.
+        Raises
+        ------
+        BadParameter
+            There is no error model, a parameter is out of range, or `method="exact"` is not possible.
+        DataError, ReadError
+            The table is wrong.
 
-    Examples
-    --------
-    >>> import verite as vt
-    >>> table = vt.AnswerTable.of([0, 1, 1, 0, 0, 1, 0, 1, 1, 0], {"A1": [0, 1, 1, 1, 1, 0, 0, 0, 0, 1],
-    ...                                                            "A2": [0, 1, 1, 0, 0, 1, 1, 0, 0, 1]})
-    >>> found = vt.rank(table, vt.annotation_errors.Bernoulli(0.2))
-    >>> found.order, round(found.pairs[0].kept, 4), round(found.pairs[0].tie, 4), round(found.pairs[0].reversed, 4)
-    (('A2', 'A1'), 0.5888, 0.3264, 0.0848)
-    """
-    if not isinstance(errors, ErrorModel):
-        raise BadParameter(HOW.format(errors))
-    settings = RankSettings(method=method, draws=draws, seed=seed, level=level)
-    table = table_of(what, errors)
-    problem = ranking_problem(table, errors)
-    return ranking(problem, table, Assessment(problem, settings))
+        References
+        ----------
+        Lamiroy and Pierrot, Statistical Performance Metrics for Use with Imprecise Ground-Truth, GREC 2015.
+
+        Examples
+        --------
+        >>> import verite as vt
+        >>> table = vt.AnswerTable.of([0, 1, 1, 0, 0, 1, 0, 1, 1, 0], {"A1": [0, 1, 1, 1, 1, 0, 0, 0, 0, 1],
+        ...                                                            "A2": [0, 1, 1, 0, 0, 1, 1, 0, 0, 1]})
+        >>> found = vt.rank(table, vt.annotation_errors.Bernoulli(0.2))
+        >>> found.order, round(found.pairs[0].kept, 4), round(found.pairs[0].tie, 4), round(found.pairs[0].reversed, 4)
+        (('A2', 'A1'), 0.5888, 0.3264, 0.0848)
+        """
+        if not isinstance(errors, ErrorModel):
+            raise BadParameter(HOW.format(errors))
+        settings = self.settings_of(*args, **given)
+        table = table_of(what, errors)
+        problem = ranking_problem(table, errors)
+        return ranking(problem, table, Assessment(problem, settings))
+
+
+rank = RankFunction("rank", RankSettings)
 
 
 def table_of(what: Any, errors: ErrorModel) -> AnswerTable | ScoreTable:
