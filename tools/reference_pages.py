@@ -27,7 +27,8 @@ def command_line_page() -> str:
     """Return the help of every command."""
 
     def help_of(found: click.Command, name: str, parent: click.Context | None) -> tuple[click.Context, str]:
-        context = click.Context(found, info_name=name, parent=parent, terminal_width=WIDTH, max_content_width=WIDTH)
+        settings = {**command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+        context = click.Context(found, info_name=name, parent=parent, **settings)
         return context, found.get_help(context)
 
     context, text = help_of(command, "verite", None)

@@ -257,7 +257,8 @@ class Detection:
                 parts.append(sentence.format(f"{rate:g}"))
         if self.jitter[0]:
             share, deviation = self.jitter
-            parts.append(f"the sides of {share:g} of the boxes are displaced by {deviation:g} of the side (sd)")
+            boxes = "all boxes" if share == 1 else f"a share of {share:g} of the boxes"
+            parts.append(f"the sides of {boxes} are displaced, with a standard deviation of {deviation:g} of the side")
         if self.draws:
             known = [f"{kind} {self.mean(kind):.3g}" for kind in ERROR_KINDS if self.mean(kind)]
             parts.append(
