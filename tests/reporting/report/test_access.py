@@ -61,6 +61,41 @@ def test_the_report_never_scrolls_sideways(browser, pages, name):
             assert shown.page.evaluate(rows) <= 200
 
 
+OVERLAPPING = """() => {
+    const range = document.createRange(), found = new Set();
+    for (const cell of document.querySelectorAll("main table:not(.mx) :is(th, td)")) {
+        if (!cell.checkVisibility() || cell.closest(".hide")) continue;
+        const box = cell.getBoundingClientRect(), texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+        while (texts.nextNode()) {
+            const name = texts.currentNode.parentElement.closest("bdi");
+            range.selectNodeContents(texts.currentNode);
+            const isCut = name && getComputedStyle(name).overflow === "hidden";  // what is cut is not drawn
+            const inside = (isCut ? name : range).getBoundingClientRect();
+            if (!inside.width) continue;
+            if (inside.right > box.right + 1 || inside.left < box.left - 1) found.add(cell.textContent);
+        }
+    }
+    return [...found];
+}"""
+
+
+@pytest.mark.parametrize("name", ["three", "masks", "hostile", MANY])
+def test_no_text_of_a_table_runs_into_the_next_column(browser, pages, name):
+    with Shown(browser, pages[name]) as shown:
+        for wide in (1440, 1024, 390, 320):
+            shown.page.set_viewport_size({"width": wide, "height": 900})
+            assert (wide, shown.page.evaluate(OVERLAPPING)) == (wide, [])
+
+
+def test_names_of_images_are_not_broken_into_syllables(browser, pages):
+    """On a phone a name of sixteen characters has a line of its own, beside whatever columns."""
+    with Shown(browser, pages["masks"], wide=390) as shown:
+        heights = "all => all.filter(one => one.textContent.length <= 16).map(one => one.offsetHeight)"
+        names = shown.page.eval_on_selector_all("main table bdi.img", heights)
+        assert len(names) > 5
+        assert max(names) < 30
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("wide", "scheme"), [(1400, "light"), (390, "dark")])
 def test_screenshots_can_be_taken(browser, pages, tmp_path, wide, scheme):

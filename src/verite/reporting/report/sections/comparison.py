@@ -299,9 +299,11 @@ def render_detections(document: ReportDocument, pair: Pair, first: Detector, sec
         ("neither", one.neither, "c-none"),
     ]
     total = sum(count for _, count, _ in shares)
+    spelled: list[str] = ["both", sentence("only ", detector_name(first.name))]
+    spelled += [sentence("only ", detector_name(second.name)), "neither"]
     rows = [
         element("tr", th(element("span", class_=f"sw {kind}"), label), td(f"{count:,}"))
-        for label, count, kind in shares
+        for label, (_, count, kind) in zip(spelled, shares, strict=True)
     ]
     at = f"{total:,} objects at {document.words.at(one.iou)}, each detector at the confidence of its best F1."
     p = "p < 0.001" if one.p < 0.001 else f"p = {one.p:.3f}"
