@@ -47,17 +47,30 @@ def render(document: ReportDocument, images: ReportImages, data: None) -> Markup
         result = sentence(first, where, second, f" at {best.count(leaders[1])}.")
     about = f"{score} at each {overlap} threshold; the best of a column is bold."
     parts = [finding(result), element("p", about, class_="sub")]
-    if len(ious) > 2:
-        parts.append(threshold_chart(document, ious))
+    # The chart of two detectors is in the section that compares them.
+    chart = threshold_chart(document, ious) if len(ious) > 2 and len(detectors) > 2 else Markup()
+    by_size = size_table(document)
+    parts.append(element("div", chart, by_size, class_="two") if chart and by_size else join_elements(chart, by_size))
     heads, rows = [f"{iou:g}" for iou in ious], [[at.ap for at in one.thresholds] for one in detectors]
-    parts.append(scroll("Table of thresholds", best_table(document, f"{score} by {overlap} threshold.", heads, rows)))
-    sizes = [key for key in SIZES if any(is_known(one.scores.get(key)) for one in detectors)]
-    if sizes:
-        heads = [f"{SIZES[key]} ({key})" for key in sizes]
-        values = [[one.scores.get(key) for key in sizes] for one in detectors]
-        parts += [element("h3", f"{score} by size of the objects"), element("p", "Areas below 32², up to 96², above.")]
-        parts.append(scroll("Table of sizes", best_table(document, f"{score} by size.", heads, values)))
+    caption = f"{score} by {overlap} threshold."
+    parts.append(scroll("Table of thresholds", best_table(document, caption, heads, rows)))
     return join_elements(*parts)
+
+
+def size_table(document: ReportDocument) -> Markup:
+    """Render the score by size of the objects; nothing where the protocol has none."""
+    detectors, score = document.detectors, document.score
+    sizes = [key for key in SIZES if any(is_known(one.scores.get(key)) for one in detectors)]
+    if not sizes:
+        return Markup()
+    heads = [f"{SIZES[key]} ({key})" for key in sizes]
+    values = [[one.scores.get(key) for key in sizes] for one in detectors]
+    return element(
+        "div",
+        element("h3", f"{score} by size of the objects"),
+        element("p", "Areas below 32², up to 96², above."),
+        scroll("Table of sizes", best_table(document, f"{score} by size.", heads, values)),
+    )
 
 
 def known(value: float | None) -> float:
@@ -79,7 +92,9 @@ def threshold_chart(document: ReportDocument, ious: Sequence[float]) -> Markup:
         colour = COLOURS[i] if i < len(COLOURS) else "g"
         lines.append(Line(shown if is_named else "", points, colour, at, name=shown, is_below=i == 1))
     drawn = line_chart(axes, lines[::-1], f"{document.score} of all detectors against {document.words.overlap}")
-    return element("div", element("div", drawn), class_="two")
+    title = f"{document.score} by {document.words.overlap} threshold"
+    about = element("p", "The first two are named; point at a line for the others." if len(names) > 3 else "")
+    return element("div", element("h3", title), about, drawn)
 
 
 def best_table(

@@ -1,8 +1,9 @@
 """Section "Slices": recall on subsets of objects and images by size, position, crowding and metadata.
 
-Each property divides the objects into bins; the recall of a bin is compared with that of all objects. A bin is marked
-where its 95 % confidence interval excludes the recall of all objects and it has at least 30 objects. AP is listed where
-predictions have the property, too. The data are those of the analysis part `slices`.
+Each property divides the objects into bins; the recall of a bin is compared with that of all objects. The properties
+follow each other by their lowest recall. A bin is marked where its 95 % confidence interval excludes the recall of all
+objects and it has at least 30 objects. AP is listed where predictions have the property, too. The data are those of the
+analysis part `slices`.
 """
 
 from __future__ import annotations
@@ -101,18 +102,22 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> SlicesData:
 
 
 def render(document: ReportDocument, images: ReportImages, i: int, data: SlicesData) -> Markup:
-    """Render recall by slice, the lowest first."""
+    """Render recall by slice, the property with the lowest first."""
     one = document.detectors[i]
     rows = [slice for slice in data.slices or () if is_known(slice.recall)]
     if not rows:
         return finding("No slices.")
     base = one.steps.true_positives[0] / one.steps.objects if one.steps.objects else 0.0
-    ordered = sorted(rows, key=lambda slice: (not slice.is_large, slice.recall))
-    more = f" The {MOST_SLICES} worst of {len(ordered)}." if len(ordered) > MOST_SLICES else ""
+    worst = sorted(rows, key=lambda slice: (not slice.is_large, slice.recall))
+    more = f" The {MOST_SLICES} worst of {len(worst)}." if len(worst) > MOST_SLICES else ""
+    groups: dict[int, list[Slice]] = {}
+    for slice in worst[:MOST_SLICES]:
+        groups.setdefault(slice.place[0], []).append(slice)
+    ordered = [slice for group in groups.values() for slice in sorted(group, key=lambda slice: slice.place[1])]
     return join_elements(
         finding(*summarise(one, rows, base)),
         element("p", f"Recall at any confidence; {number(base)} over all objects. {ABOUT}{more}", class_="sub"),
-        scroll(f"Table of slices, {plain(one.name)}", slice_table(i, ordered[:MOST_SLICES], base)),
+        scroll(f"Table of slices, {plain(one.name)}", slice_table(i, ordered, base)),
     )
 
 
@@ -129,17 +134,24 @@ def summarise(one: Detector, rows: Sequence[Slice], base: float) -> list[str]:
 def slice_table(i: int, rows: Sequence[Slice], base: float) -> Markup:
     """Render the slices of detector i with their difference to the recall of all objects."""
     body = []
-    for one in rows:
+    for k, one in enumerate(rows):
         is_clear = one.is_large and not one.low <= base <= one.high
         colour = "g" if not is_clear else "w" if one.recall < base else ""
         bar = interval(one.recall - base, one.low - base, one.high - base, (-base, 1 - base), colour)
-        cells = [th(name(one.name, "nm whole")), td(whole(one.objects), kind="q"), td(bar, kind="wide")]
+        property_name, bin = one.name.split(": ", 1)
+        spelled = bin.replace(">=", "≥").replace("<=", "≤")
+        head = element(
+            "bdi", element("span", plain(property_name), class_="sl"), f" {plain(spelled)}", class_="nm whole"
+        )
+        cells = [th(head), td(whole(one.objects), kind="q"), td(bar, kind="wide")]
         cells += [td(number(one.recall)), td(f"{number(one.low, 2)} to {number(one.high, 2)}", kind="q")]
         cells.append(td(number(one.ap), kind="q"))
-        body.append(element("tr", *cells, data_slice=f"{i} {one.place[0]} {one.place[1]}"))
+        is_first = k == 0 or rows[k - 1].place[0] != one.place[0]
+        begins = {"class_": "first"} if is_first else {}
+        body.append(element("tr", *cells, data_slice=f"{i} {one.place[0]} {one.place[1]}", **begins))
     heads = (("slice", "l"), ("GT", ""), ("against all", "l nosort"), ("recall", ""), (CI, ""), ("AP", ""))
-    caption = "Lowest recall first; AP only where predictions have the property, too."
-    return table(caption, [column(*head) for head in heads], body, is_captioned=False, class_="gaps")
+    caption = "By property, that of the lowest recall first; AP only where predictions have the property, too."
+    return table(caption, [column(*head) for head in heads], body, is_captioned=False, class_="gaps slices")
 
 
 SECTION = DetectorSection(
