@@ -172,11 +172,15 @@ def test_bars_counts_and_slices_open_their_objects(browser, pages):
         assert f": {document['steps']['right'][0]} objects" in note.inner_text()
         shown.page.keyboard.press("Escape")
         assert shown.faults == []
-        slices = sorted(
-            (one for one in document["slices"] if one["recall"] is not None),
-            key=lambda one: (not one["is_ranked"], one["recall"]),
-        )[:3]
-        for one, row in zip(slices, shown.page.locator("tr[data-slice] button.open").all(), strict=False):
+        known = [one for one in document["slices"] if one["recall"] is not None]
+        worst = sorted(known, key=lambda one: (not one["is_ranked"], one["recall"]))
+        assert len({one["slice"] for one in worst[:9]}) > 1
+        # Property by property, that of the lowest recall first
+        properties = shown.page.locator("tr[data-slice] .sl").all_inner_texts()
+        assert list(dict.fromkeys(properties)) == list(dict.fromkeys(one["slice"] for one in worst))
+        assert len(properties) == len(known)
+        for one in worst[:3]:
+            row = shown.page.locator(f'tr[data-slice="0 {one["place"][0]} {one["place"][1]}"] button.open')
             row.press("Enter")
             note.wait_for()
             assert f": {one['truths']} objects" in note.inner_text()
@@ -198,3 +202,42 @@ def test_the_slider_moves_by_keyboard_and_all_counts_follow(browser, pages):
         cells = shown.page.locator("#classes-0 tbody td.at:nth-last-child(4)").all_inner_texts()
         overlay = Overlay(vt.coco(TRUTH, SYSTEMS["hawk"]), confidence=(start + 11) / 100)
         assert sum(map(int, cells)) == int((overlay.outcomes[0] == 0).sum())
+
+
+def test_buttons_choose_the_threshold_of_a_precision_and_of_the_lowest_cost(browser, pages):
+    """Worked out from the numbers of true and false positives at each step."""
+    steps = vt.read_report(pages["one"])["systems"][0]["steps"]
+    right, wrong, objects = np.array(steps["right"]), np.array(steps["wrong"]), steps["truths"]
+    precision = right / np.maximum(right + wrong, 1)
+    wanted = {f"precision ≥ {p}": steps["steps"][int(np.argmax(precision >= p))] for p in (0.8, 0.9)}
+    for ratio in (2, 10):
+        cost = wrong + ratio * (objects - right)
+        wanted[f"a missed object costs {ratio} false positives"] = steps["steps"][
+            int(np.flatnonzero(cost == cost.min())[-1])
+        ]
+    assert len(set(wanted.values())) > 1
+    with Shown(browser, pages["one"]) as shown:
+        for word, confidence in wanted.items():
+            shown.page.locator(f'.goal button[aria-label$="{word}"]').click()
+            shown.page.wait_for_function(
+                "at => document.querySelector('[data-read] dd').textContent === at", arg=f"{confidence:.2f}"
+            )
+            assert f"at={confidence:.2f}" in shown.page.url
+
+
+def test_a_small_curve_opens_the_errors_of_its_class(browser, pages):
+    with Shown(browser, pages["one"]) as shown:
+        curve = shown.page.locator(".mini li[data-label]").nth(1)
+        name = curve.locator("bdi").inner_text()
+        curve.locator("svg").click()
+        shown.page.locator("dialog[open] li").first.wait_for()
+        assert shown.page.locator("dialog h2").inner_text() == f"Errors of {name}"
+        assert f"label={name}" in shown.page.url
+
+
+def test_printed_classes_have_their_true_and_false_positives(browser, pages):
+    with Shown(browser, pages["one"]) as shown:
+        shown.page.emulate_media(media="print")
+        cells = shown.page.locator("#classes-0 tbody td.at")
+        assert cells.count() >= 2
+        assert all(cell.is_visible() and cell.inner_text() for cell in cells.all())

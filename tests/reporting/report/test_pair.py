@@ -60,7 +60,8 @@ def test_objects_that_only_one_detects_are_shown_as_crops(browser, pages):
     with Shown(browser, pages["three"], hash=f"#{url.partition('#')[2]}") as shown:
         shown.page.locator("#objects-sheet").scroll_into_view_if_needed()
         shown.page.locator('.chip[value="agree:a"][aria-pressed=true]').wait_for()
-        assert f"{expected['only A']} objects of hawk" in shown.page.locator("#sheet .said").inner_text()
+        said = shown.page.locator("#sheet .said").inner_text()
+        assert f"{expected['only A']} objects and 0 false positives of hawk" in said
 
 
 def test_chips_of_the_contact_sheet_count_what_they_would_show(browser, pages):

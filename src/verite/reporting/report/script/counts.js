@@ -114,10 +114,9 @@ function fillHeat(i, map, known, cells, across, kind) {
 		else return;
 		event.preventDefault();
 	});
-	Object.assign(map, {tabIndex: 0});
-	map.setAttribute("role", "button");
+	Object.assign(map, {tabIndex: 0, role: "button"});
 	map.show();
-	write(readout, isFine() ? "Tap a cell, or use the arrow keys." : "Point at a cell, or use the arrow keys.");
+	write(readout, `${isFine() ? "Tap" : "Point at"} a cell, or use the arrow keys.`);
 }
 // Most frequent confusions at this threshold, each with crops of its objects
 const MOST_RANKED = 12;

@@ -40,7 +40,7 @@ function openCell(i, a, b) {
 
 // A row opens by its name, and wherever else it is clicked.
 function opens(line, act) {
-	const name = $("bdi", line.cells[0]), made = press("", act, {class: "open"});
+	const name = $("bdi", line), made = press("", act, {class: "open"});
 	name.replaceWith(made);
 	made.append(name);
 	on(line, "click", event => event.target.closest("button") ?? act());
@@ -132,7 +132,7 @@ function connect(root) {
 		const [i, image] = numbers(line.dataset.open);
 		opens(line, () => openImage(i, image, $$("[data-open]", line.parentElement).map(other => numbers(other.dataset.open)[1])));
 	}, root);
-	each("tr[data-label]", line => opens(line, () => listLabel(state.a, +line.dataset.label)), root);
+	each("[data-label]", line => opens(line, () => listLabel(state.a, +line.dataset.label)), root);
 	each("tr[data-differs]", line => opens(line, () => sheet.show({class: line.dataset.differs})), root);
 	each("[data-slice]", line => {
 		const [i, k, bin] = numbers(line.dataset.slice);
@@ -153,7 +153,7 @@ function connect(root) {
 		const found = Object.keys(images.names).map(Number).filter(image => imageName(image).includes(input.value));
 		if (input.value && found.length) openImage(+input.dataset.system, found[0], found);
 	}, root);
-	each("tbody, .stack", box => rove(box, "button.open, rect[role=button]"), root);
+	each("tbody, .stack, .mini", box => rove(box, "button.open, rect[role=button]"), root);
 	each(".js", element => element.hidden = false, root);
 }
 listen("#copy-marks", "click", () => {

@@ -40,7 +40,7 @@ const sheet = {
 		for (const value of values) {
 			const many = counts.get(value) ?? 0, isOn = this.chosen[key]?.has(String(value));
 			if (!many && !isOn) continue;
-			row.append(press("", () => this.toggle(key, value), {class: "chip", "aria-pressed": Boolean(isOn), value: `${key}:${value}`}));
+			row.append(press("", () => this.toggle(key, value), {class: "chip", "aria-pressed": !!isOn, value: `${key}:${value}`}));
 			row.lastChild.append(text(value), " ", make("i", {}, whole(many)));
 		}
 		return row.children.length > 1 ? row : "";
@@ -56,14 +56,14 @@ const sheet = {
 		const sort = make("select", {"aria-label": "Order"}, ...Object.entries({confidence: "highest confidence first", size: "largest first", image: "by image"}).map(([value, text]) => make("option", {value}, text)));
 		sort.value = this.order;
 		on(sort, "change", () => { this.order = sort.value; this.change(); });
-		const isChosen = this.dimensions.some(key => this.chosen[key]?.size);
+		const isChosen = this.dimensions.some(key => this.chosen[key]?.size), objects = found.filter(one => one.isTruth).length;
 		chips.replaceChildren(detectors,
 			this.chips("type", "Outcome", OUTCOMES, value => value === "missed" ? "missed (FN)" : typeName(value), counts.type),
 			hasPair ? this.chips("agree", "Objects", Object.keys(AGREE), value => AGREE[value], counts.agree) : "",
 			this.chips("size", "Size", [0, 1, 2], value => SIZES[value][0], counts.size),
 			this.chips("conf", "Confidence", BINS.slice(1).map((_, k) => k), value => `${BINS[value]}–${BINS[value + 1]}`, counts.conf),
 			make("div", {class: "chips"}, make("span", {}, "Class"), select, sort, ...(isChosen ? [press("Clear all", () => { this.chosen = {}; this.change(); }, {class: "btn", value: "clear"})] : [])));
-		write($(".said", this.box), `${whole(found.length)} objects of ${systemName(i)}. ${atThreshold(i)}.${missingNote(i)}`);
+		write($(".said", this.box), `${whole(objects)} objects and ${whole(found.length - objects)} false positives of ${systemName(i)}. ${atThreshold(i)}.${missingNote(i)}`);
 		grid.replaceChildren(...found.slice(0, this.limit).map(one => make("li", {}, tile(i, one, order))));
 		rove(grid, "button");
 		more.hidden = found.length <= this.limit;

@@ -309,12 +309,14 @@ def render_curves(document: ReportDocument, curves: Curves, *, is_cut: bool) -> 
     """Render small precision-recall curves, the worst class first; `is_cut`: predictions were cut at a threshold."""
     if not curves.worst:
         return Markup()
+    places = {label: k for k, label in enumerate(document.truth.class_names)}
     items = [
         element(
             "li",
             small_curve(one.points, curves.mean, f"{plain(one.label)}: precision against recall", is_cut=is_cut),
             element("b", name(one.label)),
             element("span", number(one.ap)),
+            **({"data_label": places[one.label]} if one.label in places else {}),
         )
         for one in curves.worst
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from verite.model.styles import Markup, element, join_elements
-from verite.reporting.report.layout import finding
+from verite.reporting.report.layout import count_of, finding
 from verite.reporting.report.section import Section
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ def render(document: ReportDocument, images: ReportImages, data: None) -> Markup
         class_="js",
         hidden="",
     )
+    objects = count_of(document.truth.objects, "object")
     return join_elements(
-        finding("Every object and every error, by type, class, size and confidence."),
+        finding(f"{objects} and every false positive, by type, class, size and confidence."),
         element("p", ABOUT, class_="sub js", hidden=""),
         element("noscript", element("p", "The contact sheet needs JavaScript.", class_="sub")),
         box,

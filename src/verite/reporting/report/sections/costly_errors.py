@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from verite.analysis.errors import TYPES
 from verite.model.styles import Markup, element, join_elements
 from verite.reporting.report.crops import draw_crop
 from verite.reporting.report.document import Outline
@@ -30,11 +31,13 @@ from verite.reporting.report.layout import (
     table,
     td,
     th,
+    whole,
 )
 from verite.reporting.report.section import DetectorSection, ReportInputs
 from verite.reporting.report.sections.error_costs import swatch, type_name
 
 if TYPE_CHECKING:
+    from verite.reporting.draw import Overlay
     from verite.reporting.report.crops import ReportImages
     from verite.reporting.report.detector import EvaluatedDetector
     from verite.reporting.report.document import ReportDocument
@@ -46,7 +49,10 @@ MOST_ALIKE = 2
 
 @dataclass(frozen=True)
 class ErrorCrop:
-    """One error: its type, classes and confidence, its cost in AP, and the outlines to draw."""
+    """One error: its type, classes and confidence, its cost in AP, and the outlines to draw.
+
+    `alike` is how many errors of this type the class has in all; None where errors have no types.
+    """
 
     KEYS: ClassVar[Mapping[str, str | None]] = {"truth_class": "truth_label", "pred_class": "label"}
 
@@ -60,6 +66,7 @@ class ErrorCrop:
     truth: Outline
     pred: Outline
     window: list[float]
+    alike: int | None = None
 
     def describe(self) -> Markup:
         """Return the error in a few words."""
@@ -119,11 +126,13 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> CostlyErrors:
         seen: Counter[tuple[str, int]] = Counter()
         spread = []
         for one in listed:
-            labels = overlay.truth.label[one.truth] if one.pred is None else overlay.pred.label[one.pred]
-            seen[one.error, int(labels)] += 1
-            spread += [one] if seen[one.error, int(labels)] <= MOST_ALIKE else []
+            kind = one.error, label_of(overlay, one)
+            seen[kind] += 1
+            spread += [one] if seen[kind] <= MOST_ALIKE else []
         # Few classes have few kinds of errors: then more of each are shown.
-        listed = spread if len(spread) >= MOST_CROPS // 2 else listed
+        listed = (spread if len(spread) >= MOST_CROPS // 2 else listed)[:MOST_CROPS]
+        first = {(one.error, label_of(overlay, one)): -k for k, one in reversed(list(enumerate(listed)))}
+        listed.sort(key=lambda one: -first[one.error, label_of(overlay, one)])  # errors alike stand together
     else:
         wrong = np.flatnonzero(detector.counts.type > 0)
         wrong = wrong[np.argsort(-overlay.confidences[wrong], kind="stable")][: MOST_CROPS // 2]
@@ -145,7 +154,28 @@ def crop_of(detector: EvaluatedDetector, listed: ListedError) -> ErrorCrop:
     )
     confidence = None if pred is None else float(overlay.confidences[pred])
     outlines = truth_outline, pred_outline, window
-    return ErrorCrop(image, listed.error, ours, theirs, confidence, listed.iou, listed.cost, *outlines)
+    return ErrorCrop(
+        image, listed.error, ours, theirs, confidence, listed.iou, listed.cost, *outlines, count_alike(detector, listed)
+    )
+
+
+def count_alike(detector: EvaluatedDetector, listed: ListedError) -> int | None:
+    """Return how many errors are described as this one: of its type, its class, and the class it is confused with."""
+    if detector.analysis is None or listed.error not in TYPES:
+        return None
+    types, overlay = detector.analysis.errors.types, detector.overlay
+    truth_label, label = overlay.truth.label, label_of(overlay, listed)
+    if listed.pred is None:
+        return int((types.is_missed & (truth_label == label)).sum())
+    is_alike = (types.kind == TYPES.index(listed.error)) & (overlay.pred.label == label)
+    if listed.error == "class" and listed.truth is not None:
+        is_alike &= (types.target >= 0) & (truth_label[types.target] == truth_label[listed.truth])
+    return int(is_alike.sum())
+
+
+def label_of(overlay: Overlay, listed: ListedError) -> int:
+    """Return the class of an error: that of the prediction, or of the missed object."""
+    return int(overlay.truth.label[listed.truth] if listed.pred is None else overlay.pred.label[listed.pred])
 
 
 def render(document: ReportDocument, images: ReportImages, i: int, data: CostlyErrors) -> Markup:
@@ -157,33 +187,49 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: CostlyE
     about = "The false positives with the highest confidence and the largest missed objects."
     if has_cost:
         about = "The number is the cost in AP: the gain if only this error were fixed. These costs do not sum."
-    frequent = Counter(item.describe() for item in items).most_common(3)
-    listed = [sentence(words, f" ({count}\u00a0times)" if count > 1 else "") for words, count in frequent]
-    spread = ", at most two per class and error type" if frequent[0][1] <= 2 else ""
+    described = Counter(item.describe() for item in items)
+    frequent = dict(described.most_common(3))
+    if has_cost:
+        # Each kind once, the costliest first, and how often it occurs in all.
+        frequent = {item.describe(): item.alike or 1 for item in reversed(items)}
+        frequent = dict(list(reversed(frequent.items()))[:3])
+    listed = [sentence(words, f" ({count_of(many, 'time')})" if many > 1 else "") for words, many in frequent.items()]
+    spread = ", at most two per class and error type" if max(described.values()) <= MOST_ALIKE else ""
+    lead = "The costliest single errors: " if has_cost else "Most frequent among them: "
     drawn = join_elements(
         legend(has_cost),
-        element("ol", *(element("li", render_error(document, images, item)) for item in items), class_="crops"),
+        element(
+            "ol",
+            *(element("li", render_error(document, images, item), data_open=f"{i} {item.image}") for item in items),
+            class_="crops",
+        ),
     )
     if images.mode == "none":
-        drawn = scroll(f"Table of errors, {plain(document.detectors[i].name)}", error_table(document, items, has_cost))
+        drawn = scroll(
+            f"Table of errors, {plain(document.detectors[i].name)}", error_table(document, i, items, has_cost)
+        )
     return join_elements(
-        finding("Most frequent among them: ", list_all(listed), "."),
+        finding(lead, list_all(listed), "."),
         element("p", f"{count_of(len(items), 'error')}{spread}. {about}", class_="sub"),
         drawn,
     )
 
 
-def error_table(document: ReportDocument, items: Sequence[ErrorCrop], has_cost: bool) -> Markup:
-    """Render the errors as a table, where there are no images to show."""
+def error_table(document: ReportDocument, i: int, items: Sequence[ErrorCrop], has_cost: bool) -> Markup:
+    """Render the errors of detector i as a table, where there are no images to show."""
     rows = []
     for item in items:
         cells = [th(item.describe()), td(join_elements(swatch(item.error), type_name(item.error)), kind="l")]
         cells += [td(name(document.images.name(item.image), "nm img"), kind="l"), td(number(item.confidence, 2))]
-        cells += [td(number(item.iou, 2)), *([td(number(item.cost, 4))] if has_cost else [])]
-        rows.append(element("tr", *cells))
+        cells += [
+            td(number(item.iou, 2)),
+            td(whole(item.alike), kind="q"),
+            *([td(number(item.cost, 4))] if has_cost else []),
+        ]
+        rows.append(element("tr", *cells, data_open=f"{i} {item.image}"))
     heads = [column("error", "l"), column("type", "l"), column("image", "l"), column("confidence")]
-    heads += [column(document.words.overlap), *([column("cost in AP")] if has_cost else [])]
-    return table("Errors with the highest cost.", heads, rows, is_captioned=False)
+    heads += [column(document.words.overlap), column("such errors"), *([column("cost in AP")] if has_cost else [])]
+    return table("Errors with the highest cost.", heads, rows, is_captioned=False, class_="errors")
 
 
 def legend(has_cost: bool) -> Markup:

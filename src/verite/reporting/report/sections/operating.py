@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 LISTED = tuple(range(5, 100, 10))  # thresholds in the table
 HIGH_PRECISION = 0.9  # whose threshold is stated
+PRECISIONS = (0.8, 0.9, 0.95)  # thresholds that can be chosen: the lowest confidence with at least this precision
+RATIOS = (2, 5, 10)  # and the one that costs least where a missed object costs as much as so many false positives
 ISO_F1 = (0.4, 0.6, 0.8)  # lines of equal F1
 FROC = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # false positives per image at the ticks
 
@@ -56,7 +58,7 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Operati
         errors = count_of(best.false_positives, "false positive")
         result = [f"At confidence ≥ {number(best.confidence, 2)}, ", detector_name(one.name), f"{detects}{errors}."]
     rates = [one.steps.rates(k) for k in range(len(one.steps.confidences))]
-    slide = element("p", slider(i, one, "in the charts"), class_="slide js", hidden="")
+    slide = element("div", slider(i, one, "in the charts"), *goals(i, one, rates), class_="slide js", hidden="")
     rates_panel = panel(
         "Precision, recall and F1 by confidence",
         f"All classes, at {document.words.at(one.iou)}.",
@@ -138,6 +140,39 @@ def slider(i: int, one: Detector, where: str) -> Markup:
         if word
     ]
     return join_elements(moved, *choices)
+
+
+def goals(i: int, one: Detector, rates: Sequence[tuple[float, float, float]]) -> list[Markup]:
+    """Render buttons that set the threshold by what is wanted: a precision, or what errors cost.
+
+    Their values are steps counted from the end of the slider, as the script expects of a choice.
+    """
+    steps = one.steps
+    kept = [k for k in range(len(rates)) if steps.true_positives[k]]
+    if not kept:
+        return []
+    reached = {f"≥ {p:g}": next((k for k in kept if rates[k][0] >= p), None) for p in PRECISIONS}
+    cheapest = {f"{n}": min(reversed(kept), key=lambda k: cost_at(one, k, n)) for n in RATIOS}
+    parts = []
+    for word, found, what in (
+        ("Precision", reached, "lowest confidence with precision"),
+        ("A missed object costs as many false positives", cheapest, "lowest total cost if a missed object costs"),
+    ):
+        buttons = [
+            element(
+                "button", label, type="button", class_="btn choice", data_system=i, value=k - len(rates),
+                aria_label=f"{what} {label}{' false positives' if found is cheapest else ''}",
+            )
+            for label, k in found.items() if k is not None
+        ]  # fmt: skip
+        if buttons:
+            parts.append(element("p", f"{word}: ", *buttons, class_="goal"))
+    return parts
+
+
+def cost_at(one: Detector, k: int, ratio: int) -> int:
+    """Return the cost of all errors at step k, in false positives: a missed object costs `ratio` of them."""
+    return one.steps.false_positives[k] + ratio * (one.steps.objects - one.steps.true_positives[k])
 
 
 def rates_chart(i: int, one: Detector, rates: Sequence[tuple[float, float, float]]) -> Markup:
