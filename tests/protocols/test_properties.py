@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.evaluation.test_parts import take_images
 from tests.protocols.scenes import (
     LABELS,
     NOWHERE,
@@ -28,11 +29,13 @@ from tests.protocols.scenes import (
     with_tracks,
     without_objects,
 )
+from tests.scale.test_partial import assert_same, merge_in_any_way, take_verdicts
 from verite.cli import COMMANDS, run
 from verite.errors import BadParameter
 from verite.model.results import Results
 from verite.protocols import REGISTRY, REPORTED, protocol_named
 from verite.protocols.protocol import Protocol, protocols_page
+from verite.scale.partial import IN_ONE_PIECE
 from verite.settings import Choice
 
 every = pytest.mark.parametrize("protocol", [protocol_named(verb) for verb in REGISTRY], ids=lambda p: p.verb)
@@ -331,6 +334,32 @@ def test_results_of_files_that_nobody_opened_pickle(tmp_path: Any) -> None:
     vt.write(pred, tmp_path / "pred.json", "coco-results")
     results = vt.coco(vt.read(tmp_path / "truth.json"), vt.read(tmp_path / "pred.json"), checks="off")
     assert pickle.loads(pickle.dumps(results)).to_json() == results.to_json()
+
+
+@every
+@pytest.mark.parametrize("seed", [7, 8])
+def test_partial_results_merge_to_the_bits_of_the_whole(protocol: Protocol[Any, Any], seed: int) -> None:
+    truth, pred = sides_of(protocol, random_sides(seed))
+    if protocol.verb in IN_ONE_PIECE:
+        with pytest.raises(BadParameter, match=f"found '{protocol.verb}'"):
+            vt.partial(truth, pred, protocol.verb)
+        return
+    whole, rng = protocol(truth, pred, checks="off"), np.random.default_rng(seed)
+    for count in (1, 2, 5):
+        place = rng.integers(0, count, len(truth.images))
+        parts = [
+            vt.partial(take_verdicts(truth, place == i), take_images(pred, place == i), protocol.verb, checks="off")
+            for i in range(count)
+        ]
+        merged = merge_in_any_way(parts, rng)
+        assert merged == vt.partial(truth, pred, protocol.verb, checks="off")
+        assert_same(merged.compute(), whole)
+        assert_same(pickle.loads(pickle.dumps(merged.compute())), whole)
+        assert str(whole.signature) in str(merged.compute())
+        assert repr(merged.compute().main_table().rows) == repr(whole.main_table().rows)
+        weights = rng.multinomial(12, [1 / 12] * 12, size=20).astype(float)
+        drawn, expected = (found.draw_scores(list(whole.scores), weights) for found in (merged.compute(), whole))
+        np.testing.assert_allclose(drawn, expected, rtol=0, atol=1e-12)
 
 
 @every

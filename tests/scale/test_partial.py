@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 import verite as vt
 from tests.evaluation.test_parts import Sides, split, take_images
 from tests.oracles.coco_sets import random_set
+from tests.oracles.kitti import random_scene
+from tests.oracles.wider import random_faces
 from tests.panoptic_files import write_side
 from tests.protocols.scenes import random_sides
 from tests.protocols.test_lvis import federated, written
@@ -198,7 +200,7 @@ def test_what_does_not_belong_together_is_named() -> None:
     other = vt.partial(truth, replace(truth, confidence=np.ones(1)), checks="off")
     with pytest.raises(vt.NotComparable, match=r"expected the same classes .* \('cat' and 'dog'\)"):
         one.merge(other)
-    with pytest.raises(vt.BadParameter, match=r"protocol: expected voc, .* or f1, found 'imagenet-loc'"):
+    with pytest.raises(vt.BadParameter, match=r"protocol: expected voc, .* or oc-cost, found 'imagenet-loc'"):
         vt.partial(truth, truth, "imagenet-loc")
     with pytest.raises(vt.BadParameter, match="found 'cocoa'; did you mean 'coco'"):
         vt.partial(truth, truth, "cocoa")
@@ -291,6 +293,41 @@ def test_keypoints_are_merged_as_boxes_are(tmp_path: Path) -> None:
     assert_same(parts[0].merge(*parts[1:]).compute(), whole)
 
 
+def test_each_shard_of_faces_takes_its_own_from_the_lists_of_the_dataset(tmp_path: Path) -> None:
+    truth, pred = random_faces(3).sides()
+    numbers = random_faces(3).numbers()
+    table = tmp_path / "lists.csv"
+    rows = [f"{image},{face},{'easy' if face % 2 else 'hard'}" for image, own in numbers.items() for face in own]
+    table.write_text("\n".join(["image,face,subset", *rows]) + "\n")
+    for lists in (table, {"chosen": numbers}):
+        whole = vt.wider(truth, pred, lists=lists, checks="off")
+        sides = split((truth, pred.like(truth)), np.random.default_rng(0), 3)
+        parts = [vt.partial(*some, "wider", lists=lists, checks="off") for some in sides]
+        assert_same(parts[1].merge(parts[2], parts[0]).compute(), whole)
+    with pytest.raises(vt.DataError, match="lists: chosen: expected face 1 of image"):
+        vt.wider(*sides[0], lists=lists, checks="off")  # a dataset that lacks images of the lists
+    with pytest.raises(vt.NotComparable, match="expected the same lists"):
+        parts[0].merge(vt.partial(*sides[1], "wider", checks="off"))
+
+
+def test_visible_shares_of_a_shard_are_those_of_its_own_objects() -> None:
+    truth, pred = random_sides(4)
+    shares = np.random.default_rng(4).random(len(truth))
+    more: dict[str, Any] = {"subset": "visibility:0.3-", "checks": "off"}
+    place = np.random.default_rng(5).integers(0, 3, len(truth.images))
+    parts = [
+        vt.partial(take_images(truth, place == i), take_images(pred, place == i), "miss-rate",
+                   visibility=shares[np.isin(truth.image, np.flatnonzero(place == i))], **more)
+        for i in range(3)
+    ]  # fmt: skip
+    whole = vt.miss_rate(truth, pred, visibility=shares, **more)
+    merged = parts[0].merge(*parts[1:])
+    assert_same(merged.compute(), whole)
+    assert not merged.compute().has_objects
+    with pytest.raises(vt.DataError, match="evaluate in one piece"):
+        merged.compute().matches()
+
+
 def spoil(data: bytes, rng: np.random.Generator) -> bytes:
     """A part with some of its fields changed and the digest of what it is now."""
     from verite import _core
@@ -307,7 +344,10 @@ def spoil(data: bytes, rng: np.random.Generator) -> bytes:
     return bytes(body) + _core.digest(bytes(body)).to_bytes(8, "little")
 
 
-@pytest.mark.parametrize("protocol", [*KINDS, "panoptic"])
+OWN_ROWS = ("miss-rate", "kitti", "wider", "instances", "oc-cost")
+
+
+@pytest.mark.parametrize("protocol", [*KINDS, "panoptic", *OWN_ROWS])
 def test_a_part_that_contradicts_itself_is_refused_whatever_its_digest(
     tmp_path: Path, protocol: str, many: Callable[[int], int]
 ) -> None:
@@ -319,6 +359,9 @@ def test_a_part_that_contradicts_itself_is_refused_whatever_its_digest(
         truth = vt.read(write_side(tmp_path, "truth", sides[0]))
         pred = vt.read(write_side(tmp_path, "pred", sides[1], is_truth=False), like=truth)
         data = vt.partial(truth, pred, "panoptic", checks="off").to_bytes()
+    elif protocol in OWN_ROWS:
+        given = random_scene(5, 8).sides() if protocol == "kitti" else random_sides(5, 6)
+        data = vt.partial(*given, protocol, checks="off").to_bytes()
     else:
         data = vt.partial(*coco_sides(tmp_path, 5), protocol, **KINDS[protocol], checks="off").to_bytes()
     refused = 0

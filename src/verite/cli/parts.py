@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from verite.protocols.protocol import Protocol
 
 
-KINDS = ("voc", "coco", "lvis", "openimages", "imagenet-det", "panoptic", "f1")
-
-
 class PartSettings(Settings):
     """Settings of `verite partial`, beside those of the protocol."""
 
@@ -52,10 +49,12 @@ class Kinds(click.Group):
     """A subcommand of `partial` per protocol, imported when it is run."""
 
     def list_commands(self, context: click.Context) -> list[str]:
-        return [verb for verb in REGISTRY if verb in KINDS]
+        from verite.scale.partial import IN_ONE_PIECE
+
+        return [verb for verb in REGISTRY if verb not in IN_ONE_PIECE]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name in KINDS:
+        if name in self.list_commands(context):
             # The command that evaluates one shard by a protocol.
             protocol = protocol_named(name)
             sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT)]

@@ -48,6 +48,8 @@ class PartialMetadata:
     findings: tuple[tuple[int, Finding], ...] = ()  # and how many images were looked at
     has_confidences: bool = False  # of the predictions, where a protocol does without them (f1)
     orders: tuple[tuple[int, ClassOrders], ...] = ()  # by class id: true and false positives over all orders (f1)
+    subsets: tuple[str, ...] = ()  # names of subsets of the objects (wider)
+    remarks: tuple[str, ...] = ()  # notes about the files
 
     @staticmethod
     def join(notes: Iterable[PartialMetadata]) -> PartialMetadata:
@@ -56,10 +58,18 @@ class PartialMetadata:
         sigmas: dict[str, tuple[float, ...]] = {}
         findings: dict[tuple[str, str], tuple[int, Finding]] = {}
         has_confidences = False
+        subsets: tuple[str, ...] = ()
+        remarks: set[str] = set()
         notes = tuple(notes)
         for own in notes:
             has_confidences |= own.has_confidences
             classes |= set(own.classes)
+            remarks |= set(own.remarks)
+            if own.subsets and subsets and own.subsets != subsets:
+                raise NotComparable(
+                    f"parts: expected the same subsets, found {', '.join(subsets)} and {', '.join(own.subsets)}"
+                )
+            subsets = subsets or own.subsets
             for name, values in own.sigmas:
                 if sigmas.setdefault(name, values) != values:
                     raise NotComparable(
@@ -76,8 +86,9 @@ class PartialMetadata:
 
             orders = tuple(join_orders(dict(own.orders) for own in notes).items())
         return PartialMetadata(
-            tuple(sorted(classes)), tuple(sorted(sigmas.items())), tuple(worst_first), has_confidences, orders
-        )
+            tuple(sorted(classes)), tuple(sorted(sigmas.items())), tuple(worst_first), has_confidences, orders,
+            subsets, tuple(sorted(remarks)),
+        )  # fmt: skip
 
     def add(self, findings: Sequence[Finding], images: int) -> PartialMetadata:
         """Return the metadata with findings of checks on this number of images."""
@@ -105,6 +116,8 @@ class PartialMetadata:
             "findings": [[seen, asdict(finding) | {"count": int(finding.count)}] for seen, finding in self.findings],
             "has_confidences": self.has_confidences,
             "orders": [[label, own.to_list()] for label, own in self.orders],
+            "subsets": self.subsets,
+            "remarks": self.remarks,
         }
         kept = {key: values for key, values in said.items() if values}
         return json.dumps(kept, ensure_ascii=True, sort_keys=True, separators=(",", ":")) if kept else ""
@@ -126,6 +139,8 @@ class PartialMetadata:
                 tuple((expect(seen, int), read_finding(own)) for seen, own in said.get("findings", ())),
                 expect(said.get("has_confidences", False), bool),
                 tuple((expect(label, int), ClassOrders.of_list(own)) for label, own in said.get("orders", ())),
+                tuple(expect(name, str) for name in said.get("subsets", ())),
+                tuple(sorted({expect(text, str) for text in said.get("remarks", ())})),
             )
             made = cls.join([made])
             if made.to_text() != text:

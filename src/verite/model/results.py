@@ -204,6 +204,7 @@ class Results(Display):
     intervals: Mapping[str, ScoreInterval] = {}  # confidence intervals to show with the scores
     threshold_note = ""  # how many predictions reach the confidence threshold, if there is one
     SLACK = 0.0  # added to the number of predictions that precision divides by
+    keeps_predictions = True  # whether partial results have a row for each prediction
 
     def __init__(
         self,

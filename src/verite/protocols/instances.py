@@ -7,16 +7,18 @@ one. SortedAP is the area below AP against the IoU threshold. Recall is listed b
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan, nan
+from math import fsum, isnan, nan
 from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
+from verite.errors import DataError
 from verite.evaluation.bootstrap import mean_over_classes, widen
-from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.evaluation import GONE, Evaluation, Rules
+from verite.evaluation.kept_rows import KeptRows, unlike
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, RankedSettings
 from verite.model.images import known_images
@@ -33,8 +35,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
+    from verite.evaluation.partial import MergedNumbers
+    from verite.evaluation.state import Part
     from verite.files import JsonObject
     from verite.model.annotations import Annotations
+    from verite.model.classes import Labels
 
     Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
@@ -44,6 +49,7 @@ Pool = Literal["image", "dataset"]
 FLAGS = ("ignore", "crowd", "difficult", "group_of", "ignore_region")
 LEAST = 1e-12  # IoU of a pair that shares a pixel
 GAIN = 2.0**38  # whole numbers per unit of IoU, in which assignments are compared
+HALF_COUNT = 1 << 31  # numbers of pixels are kept in partial results as two counts
 SHOWN = (0.5, 0.75)  # thresholds at which AP is a score of its own
 LEGEND = Legend(
     "AP: TP / (TP + FP + FN), mean over the IoU thresholds or at one of them. AJI: shared pixels over the union of all "
@@ -157,6 +163,16 @@ class Groups:
 
 
 @dataclass(frozen=True, eq=False)
+class CountedObjects:
+    """The objects that count: class, image, pixels, and at which IoU thresholds each is matched."""
+
+    label: NDArray[np.integer[Any]]
+    image: NDArray[np.integer[Any]]
+    area: Floats
+    is_matched: Bools  # [object, threshold]
+
+
+@dataclass(frozen=True, eq=False)
 class InstancePairs:
     """Overlapping pairs of an object and a prediction of one image and class, with their areas."""
 
@@ -215,6 +231,14 @@ class InstancePairs:
         found[order[first]] = True
         return found
 
+    def objects(self, matched: Mapping[float, Bools]) -> CountedObjects:
+        """Return the objects that count; `matched` are the pairs at each IoU threshold."""
+        rows = np.flatnonzero(self.counted[0])
+        is_matched = np.zeros((len(self.truth), len(matched)), dtype=np.bool_)
+        for t, chosen in enumerate(matched.values()):
+            is_matched[self.one[chosen], t] = True
+        return CountedObjects(self.truth.label[rows], self.truth.image[rows], self.areas[0][rows], is_matched[rows])
+
     def groups(self, matched: Mapping[float, Bools]) -> Groups:
         """Return what is counted of each image and class; `matched` are the pairs at each IoU threshold."""
         width = max(len(self.pred.labels), len(self.truth.labels), 1)
@@ -258,23 +282,89 @@ class InstanceResults(Results):
     """Results of instance segmentation: AP of microscopy, AJI, AJI+, SortedAP, and recall by size quantiles."""
 
     settings: InstanceSettings
+    keeps_predictions = False
 
-    def __init__(self, settings: InstanceSettings, pairs: InstancePairs, findings: Sequence[Finding] = ()) -> None:
-        """`pairs` are the overlapping pairs of both sides."""
-        self.settings, self.pairs = settings, pairs
-        self.matched = {threshold: pairs.assign(threshold) for threshold in settings.iou}
-        self.groups = pairs.groups(self.matched)
-        ones = np.ones((1, int(self.groups.image.max(initial=-1)) + 1))
-        self.by_class = [self.draw_class(k, ones) for k in range(len(pairs.pred.labels))]
+    def __init__(
+        self,
+        settings: InstanceSettings,
+        truth: Annotations,
+        pred: Annotations,
+        groups: Groups,
+        objects: CountedObjects,
+        matched: tuple[InstancePairs, Mapping[float, Bools]] | None = None,
+        findings: Sequence[Finding] = (),
+    ) -> None:
+        """`matched` are the overlapping pairs, and which of them match at each IoU threshold; None if merged."""
+        self.settings, self.groups, self.counted_objects, self.matched = settings, groups, objects, matched
+        self.by_class = [self.class_values(k) for k in range(len(pred.labels))]
         scores = {}
         for i, (name, (measure, threshold)) in enumerate(self.queries(settings).items()):
             own = {} if threshold is None else {"iou": threshold}
             value = mean_over_classes([values[i] for values in self.by_class], 1)[0]
             scores[name] = (value, settings.signature(measure.lower(), **own))
         super().__init__(
-            protocol="instances", signature=settings.signature("instances"), scores=scores, truth=pairs.truth,
-            pred=pairs.pred, name=settings.name, findings=findings,
+            protocol="instances", signature=settings.signature("instances"), scores=scores, truth=truth,
+            pred=pred, name=settings.name, findings=findings,
         )  # fmt: skip
+
+    def part(self, about: Callable[[Labels], str]) -> Part:
+        """Return a row for each object that counts and each pair of AJI+, and numbers of predictions and pixels."""
+        groups, objects = self.groups, self.counted_objects
+        thresholds, pairs = len(self.settings.iou), len(groups.pair_iou)
+        marks = np.zeros((len(objects.area) + pairs, thresholds + 1), dtype=np.bool_)
+        marks[: len(objects.area), :thresholds] = objects.is_matched
+        marks[len(objects.area) :, thresholds] = True
+        pixels = np.concatenate([groups.aji, groups.aji_plus], axis=1).astype(np.int64)
+        counts = np.column_stack([groups.preds.astype(np.int64), pixels // HALF_COUNT, pixels % HALF_COUNT])
+        kept = KeptRows(
+            np.concatenate([objects.label, groups.label[groups.pair_group]]),
+            np.concatenate([objects.image, groups.image[groups.pair_group]]),
+            np.concatenate([objects.area, groups.pair_iou]),
+            marks,
+            groups.label,
+            groups.image,
+            counts,
+        )
+        return kept.part(about, self.truth, self.pred)
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: InstanceSettings) -> InstanceResults:
+        """Return the results of merged partial results."""
+        thresholds = len(settings.iou)
+        kept = KeptRows.of_merged(numbers, marks=thresholds + 1, counts=9)
+        is_pair = kept.marks[:, -1]
+        label, image, area = kept.label[~is_pair], kept.image[~is_pair], kept.value[~is_pair]
+        objects = CountedObjects(label, image, area, kept.marks[~is_pair, :thresholds])
+        width = max(len(numbers.pred.labels), 1)
+        order = np.argsort(kept.cell_image * width + kept.cell_label)
+        codes, counts = (kept.cell_image * width + kept.cell_label)[order], kept.counts[order]
+        of_rows = kept.image * width + kept.label
+        if not np.isin(of_rows, codes).all():
+            raise unlike("numbers of predictions and pixels for each object")
+        place = np.searchsorted(codes, of_rows)
+        of_objects, of_pairs = place[~is_pair], place[is_pair]
+        pixels = (counts[:, 1:5] * HALF_COUNT + counts[:, 5:]).astype(np.float64)
+        tp = np.stack([np.bincount(of_objects[own], minlength=len(codes)) for own in objects.is_matched.T], axis=1)
+        truths = np.bincount(of_objects, minlength=len(codes))
+        found = np.maximum(tp.max(axis=1, initial=0), np.bincount(of_pairs, minlength=len(codes)))
+        iou = kept.value[is_pair]
+        if (found > np.minimum(truths, counts[:, 0])).any() or ((iou < 0) | (iou > 1)).any():
+            raise unlike("no more matches than objects and predictions, with IoUs from 0 to 1")
+        if (pixels[:, ::2] > pixels[:, 1::2]).any() or (pixels[:, 1::2] == 0).any():
+            raise unlike("intersections within unions of pixels")
+        by_group = np.argsort(of_pairs, kind="stable")
+        groups = Groups(
+            image=codes // width,
+            label=codes % width,
+            truths=truths.astype(np.float64),
+            preds=counts[:, 0].astype(np.float64),
+            tp=tp.astype(np.float64),
+            aji=pixels[:, :2],
+            aji_plus=pixels[:, 2:],
+            pair_group=of_pairs[by_group],
+            pair_iou=iou[by_group],
+        )
+        return cls(settings, numbers.truth, numbers.pred, groups, objects)
 
     @staticmethod
     def queries(settings: InstanceSettings) -> dict[str, tuple[str, float | None]]:
@@ -289,6 +379,21 @@ class InstanceResults(Results):
     def group_values(self) -> dict[str, Floats]:
         """The scores of each image and class alone."""
         return self.groups.values()
+
+    def class_values(self, k: int) -> list[Floats]:
+        """Return every score of a class, a list of [1], to the same bits for any order of the images."""
+        images = int(self.groups.image.max(initial=-1)) + 1
+        if self.settings.pool == "dataset":
+            return self.draw_class(k, np.ones((1, images)))
+        chosen, thresholds = self.groups.label == k, self.settings.iou
+        if not self.groups.truths[chosen].any():
+            return [np.array([nan])] * len(self.queries(self.settings))
+        found = []
+        for measure, threshold in self.queries(self.settings).values():
+            at = range(self.group_values[measure].shape[1]) if threshold is None else [thresholds.index(threshold)]
+            sums = [fsum(self.group_values[measure][chosen, i].tolist()) / int(chosen.sum()) for i in at]
+            found.append(np.array([np.mean(sums)]))
+        return found
 
     def draw_class(self, k: int, weights: Floats) -> list[Floats]:
         """Return every score of a class on samples of the images, a list of [sample]; nan without ground truth."""
@@ -321,7 +426,9 @@ class InstanceResults(Results):
     def matches(self, iou: float | None = None) -> Matches:
         """Which prediction is matched with which object at one of the IoU thresholds."""
         threshold = self.settings.iou[0] if iou is None else self.settings.iou[choose_threshold(self.settings.iou, iou)]
-        pairs, chosen = self.pairs, self.matched[threshold]
+        if self.matched is None:
+            raise DataError(f"matches: {GONE}; evaluate in one piece")
+        pairs, chosen = self.matched[0], self.matched[1][threshold]
         missed, false_positives = pairs.counted[0].copy(), pairs.counted[1].copy()
         missed[pairs.one[chosen]] = false_positives[pairs.two[chosen]] = False
         return Matches.of_pairs(
@@ -338,7 +445,7 @@ class InstanceResults(Results):
 
     @property
     def class_names(self) -> list[str]:
-        return list(self.pairs.pred.labels.all_names)
+        return list(self.pred.labels.all_names)
 
     def class_scores(self) -> dict[str, list[float]]:
         return {name: [float(own[i][0]) for own in self.by_class] for i, name in enumerate(self.queries(self.settings))}
@@ -374,16 +481,15 @@ class InstanceResults(Results):
     @cached_property
     def size_rows(self) -> list[dict[str, float]]:
         """Objects by quantiles of their number of pixels: smallest and largest, how many, and recall."""
-        pairs = self.pairs
-        areas, counted = pairs.areas[0], pairs.counted[0]
-        if not counted.any():
+        areas, is_matched = self.counted_objects.area, self.counted_objects.is_matched
+        if not len(areas):
             return []
-        inner = np.quantile(areas[counted], np.arange(1, self.settings.sizes) / self.settings.sizes)
+        inner = np.quantile(areas, np.arange(1, self.settings.sizes) / self.settings.sizes)
         which = np.searchsorted(inner, areas, side="left")
         rows = []
         for i in range(self.settings.sizes):
-            own = counted & (which == i)
-            recalls = [float(own[pairs.one[chosen]].sum()) / max(int(own.sum()), 1) for chosen in self.matched.values()]
+            own = which == i
+            recalls = (is_matched[own].sum(axis=0) / max(int(own.sum()), 1)).tolist()
             if own.any():
                 rows.append(
                     {
@@ -491,4 +597,7 @@ def instances(truth: Annotations, pred: Annotations, settings: InstanceSettings)
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
     settings.check_labels(truth.labels.all_names)
     truth, pred = settings.choose(truth, pred)
-    return InstanceResults(settings, InstancePairs.of(truth, pred, thread_count(settings.threads)), findings)
+    pairs = InstancePairs.of(truth, pred, thread_count(settings.threads))
+    matched = {threshold: pairs.assign(threshold) for threshold in settings.iou}
+    groups, objects = pairs.groups(matched), pairs.objects(matched)
+    return InstanceResults(settings, truth, pred, groups, objects, (pairs, matched), findings)

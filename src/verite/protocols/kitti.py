@@ -7,7 +7,7 @@ Person_sitting for Pedestrian) are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -16,8 +16,10 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.kept_rows import KeptRows, count_objects, unlike
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, ObjectNumbers, RankedSettings
+from verite.evaluation.state import PartialMetadata
 from verite.model.tables import Legend, Table
 from verite.protocols.protocol import protocol
 from verite.protocols.subset_results import SubsetResults
@@ -28,15 +30,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
+    from verite.evaluation.partial import MergedNumbers
+    from verite.evaluation.state import Part
     from verite.files import JsonObject
     from verite.model.annotations import Annotations
+    from verite.model.classes import Labels
 
+    Bools = NDArray[np.bool_]
     Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
 
 OFFICIAL = ("car", "pedestrian", "cyclist")  # the classes of the benchmark, in small letters
 NEIGHBOURS = {"car": "van", "pedestrian": "person_sitting"}
 IOU = {"car": 0.7}  # other classes: 0.5
 POINTS = 41  # recalls 0, 1/40, … 1
+KINDS = ("tp more", "tp fewer", "fp more", "fp fewer", "threshold")  # steps that partial results keep
 FLAGS = ("ignore", "crowd", "difficult", "group_of")
 # Keys of COCO annotations with the truncated share and the level of occlusion.
 TRUNCATION, OCCLUSION = ("truncation", "truncated"), ("occlusion", "occluded")
@@ -82,6 +90,9 @@ class KittiSettings(RankedSettings):
         omit_default=True, has_option=False,
     )  # fmt: skip
     threads: Option[int | None] = THREADS
+
+
+MARKS = len(DIFFICULTIES) * len(KINDS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +153,35 @@ class Steps:
     hit_image: NDArray[np.int64]
     truth_image: NDArray[np.int64]  # of each object that counts
 
+    def to_rows(self) -> list[tuple[Ints, Floats]]:
+        """Return image and confidence of every step by kind, one row for each unit of its change."""
+        found = []
+        for change in (self.tp, -self.tp, self.fp, -self.fp):
+            units = np.maximum(change, 0).astype(np.int64)
+            found.append((np.repeat(self.image, units), np.repeat(self.confidence, units)))
+        return [*found, (self.hit_image, self.hit_confidence)]
+
+    @classmethod
+    def of_rows(
+        cls, image: NDArray[np.int64], confidence: Floats, kinds: Bools, truth_image: NDArray[np.int64]
+    ) -> Steps:
+        """Return the steps of rows by falling confidence; `kinds` says for each which kind it is, [row, kind].
+
+        Raises
+        ------
+        DataError
+            If there are more true positives than objects at some confidence, or fewer positives than none.
+        """
+        tp, fp = (kinds[:, up].astype(np.float64) - kinds[:, down] for up, down in ((0, 1), (2, 3)))
+        changed = kinds[:, :4].any(axis=1)
+        own, hit = confidence[changed], kinds[:, 4]
+        last = np.append(own[1:] != own[:-1], True)[: len(own)]
+        found, false = (np.cumsum(change[changed])[last] for change in (tp, fp))
+        truths = len(truth_image)
+        if (found < 0).any() or (false < 0).any() or (found > truths).any() or int(hit.sum()) > truths:
+            raise unlike("true positives among as many objects")
+        return cls(own, image[changed], tp[changed], fp[changed], confidence[hit], image[hit], truth_image)
+
     def curve(self, weights: Floats | None = None) -> Curve:
         """Return precision against recall; `weights` say how often each image counts, whole numbers."""
         hits, tp, fp, truths = self.hit_confidence, self.tp, self.fp, len(self.truth_image)
@@ -164,6 +204,7 @@ class KittiResults(SubsetResults):
 
     settings: KittiSettings
     legend = LEGEND
+    keeps_predictions = False
 
     def __init__(
         self,
@@ -219,6 +260,47 @@ class KittiResults(SubsetResults):
             for difficulty, curve in own.items()
         }
         return Table.of("recall", [f"{i / (POINTS - 1):.3f}" for i in range(POINTS)], columns)
+
+    def part(self, about: Callable[[Labels], str]) -> Part:
+        """Return the steps of all curves; each difficulty has a mark for every kind of step."""
+        rows = [
+            (k, d * len(KINDS) + kind, image, confidence)
+            for k, own in self.steps_by_position
+            for d, steps in enumerate(own.values())
+            for kind, (image, confidence) in enumerate(steps.to_rows())
+        ]
+        label, mark = (np.repeat([row[i] for row in rows], [len(row[2]) for row in rows]) for i in (0, 1))
+        image, value = (np.concatenate([np.empty(0), *(row[i] for row in rows)]) for i in (2, 3))
+        truths = [[(k, own[key].truth_image) for k, own in self.steps_by_position] for key in DIFFICULTIES]
+        cells = count_objects([by_class(own) for own in truths])
+        kept = KeptRows(label, image.astype(np.int64), value, mark[:, None] == np.arange(MARKS), *cells)
+        return kept.part(about, self.truth, self.pred, PartialMetadata(remarks=tuple(self.file_notes)))
+
+    @property
+    def steps_by_position(self) -> list[tuple[int, Mapping[Difficulty, Steps]]]:
+        """The steps of each class, by its position among the classes."""
+        names = self.pred.labels.all_names
+        return [(names.index(name), own) for name, own in self.steps.items()]
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: KittiSettings) -> KittiResults:
+        """Return the results of merged partial results."""
+        kept = KeptRows.of_merged(numbers, MARKS, len(DIFFICULTIES))
+        truth, pred = numbers.truth, numbers.pred
+        names = [name.casefold() for name in pred.labels.all_names]
+        steps: dict[str, dict[Difficulty, Steps]] = {}
+        for k in evaluated_classes(names, truth, settings, pred.labels.all_names):
+            own, cells = kept.label == k, kept.cell_label == k
+            steps[pred.labels.all_names[k]] = {
+                difficulty: Steps.of_rows(
+                    kept.image[own],
+                    kept.value[own],
+                    kept.marks[own, d * len(KINDS) : (d + 1) * len(KINDS)],
+                    np.repeat(kept.cell_image[cells], kept.counts[cells, d]),
+                )
+                for d, difficulty in enumerate(DIFFICULTIES)
+            }
+        return cls(settings, steps, truth, pred, remarks=numbers.notes.remarks)
 
     def draw_class(self, name: str, score: str, weights: Floats) -> Floats:
         steps = self.steps[name][cast(Difficulty, score.removeprefix("AP_"))]
@@ -292,6 +374,12 @@ def kitti(truth: Annotations, pred: Annotations, settings: KittiSettings) -> Kit
             key: of_class.steps(beyond[key], limits.height) for key, limits in DIFFICULTIES.items()
         }
     return KittiResults(settings, steps, truth, pred, findings, remarks)
+
+
+def by_class(images: Sequence[tuple[int, NDArray[np.int64]]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return class and image of all objects, from the images of the objects of each class."""
+    labels = np.repeat([k for k, _ in images], [len(own) for _, own in images])
+    return labels.astype(np.int64), np.concatenate([np.empty(0, np.int64), *(own for _, own in images)])
 
 
 def evaluated_classes(
@@ -428,7 +516,7 @@ def difficulty_columns(truth: Annotations, settings: KittiSettings, remarks: lis
         found = [own if own is not None else given for own, given in zip(found, of_file, strict=True)]
     missing = [name for name, own in zip(("truncation", "occlusion"), found, strict=True) if own is None]
     if missing and len(truth):
-        remarks.append(f"{truth.source.path or 'truth'} has no {' and '.join(missing)}: taken as 0 for every object")
+        remarks.append(f"the ground truth has no {' and '.join(missing)}: taken as 0 for every object")
     columns = [np.zeros(len(truth)) if own is None else np.asarray(own, dtype=np.float64) for own in found]
     for name, column in zip(("truncation", "occlusion"), columns, strict=True):
         if len(column) != len(truth):

@@ -6,7 +6,7 @@ that are equally far apart on a logarithmic axis. MR⁻² is their geometric mea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isnan, nan
@@ -16,6 +16,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt, spell_option
 from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.kept_rows import KeptRows, count_objects, unlike
 from verite.evaluation.prepare import prepare
 from verite.evaluation.results import MatchedResults
 from verite.evaluation.settings import THREADS, ObjectNumbers, RankedSettings
@@ -30,8 +31,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
+    from verite.evaluation.partial import MergedNumbers
+    from verite.evaluation.state import Part
     from verite.files import JsonObject
     from verite.model.annotations import Annotations
+    from verite.model.classes import Labels
 
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
@@ -147,14 +151,29 @@ def log_average(miss_rates: Floats) -> float:
     return float(np.exp(np.mean(np.log(np.maximum(miss_rates, LEAST)))))
 
 
+@dataclass(frozen=True, eq=False)
+class CountedPredictions:
+    """The predictions of a class that count, by falling confidence, and the images of its objects."""
+
+    image: NDArray[np.integer]
+    confidence: Floats
+    is_tp: Bools
+    truth_image: NDArray[np.integer]  # of each object that counts
+
+    @property
+    def is_last_of_ties(self) -> Bools:
+        """Which predictions end a step of the curve: the confidence of the next one is lower."""
+        return np.append(np.diff(self.confidence) != 0, True)[: len(self.confidence)]
+
+
 class MissRateResults(MatchedResults):
     """Results: MR⁻² as mean over classes and per class, with the curves of miss rate against FPPI."""
 
     def __init__(
-        self, settings: MissRateSettings, evaluation: Evaluation, findings: Sequence[Finding], kept: int
+        self, settings: MissRateSettings, evaluation: Evaluation | MergedNumbers, findings: Sequence[Finding] = ()
     ) -> None:
-        """`kept` is how many predictions are within the heights of the subset."""
-        self.settings, self.kept_evaluation, self.kept_preds = settings, evaluation, kept
+        """`evaluation` is the matching, or that of merged partial results."""
+        self.settings, self.kept_evaluation = settings, evaluation
         signature = settings.signature("mr2")
         super().__init__(
             protocol="miss-rate",
@@ -167,7 +186,7 @@ class MissRateResults(MatchedResults):
         )
 
     @property
-    def evaluation(self) -> Evaluation:
+    def evaluation(self) -> Evaluation | MergedNumbers:
         """The matching."""
         return self.kept_evaluation
 
@@ -191,37 +210,54 @@ class MissRateResults(MatchedResults):
     def class_names(self) -> list[str]:
         return list(self.evaluation.truth.labels.all_names)
 
-    @cached_property
-    def outcome_rows(self) -> list[tuple[NDArray[np.int64], Bools]]:
-        """For each class the rows of counted predictions by falling confidence, and whether each is a true positive."""
-        found, evaluation = [], self.evaluation
+    def part(self, about: Callable[[Labels], str]) -> Part:
+        """Return all predictions, with a mark for those that count and one for true positives."""
+        evaluation = self.evaluation
+        assert isinstance(evaluation, Evaluation)
+        truth, pred = evaluation.truth, evaluation.pred
         outcomes, falling = evaluation.outcomes(), evaluation.list_falling(0)
-        state, label = outcomes.state[falling], evaluation.pred.label[falling]
+        marks = np.stack([outcomes.state[falling] >= 0, outcomes.state[falling] == 1], axis=1)
+        confidence = np.ones(len(falling)) if pred.confidence is None else pred.confidence[falling]
+        asked = outcomes.is_asked
+        cells = count_objects([(truth.label[asked], truth.image[asked])])
+        return KeptRows(pred.label[falling], pred.image[falling], confidence, marks, *cells).part(about, truth, pred)
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: MissRateSettings) -> MissRateResults:
+        """Return the results of merged partial results."""
+        return cls(settings, numbers)
+
+    @cached_property
+    def outcome_rows(self) -> list[CountedPredictions]:
+        """The counted predictions of each class by falling confidence, and the images of its objects."""
+        evaluation, found = self.evaluation, []
+        if not isinstance(evaluation, Evaluation):
+            kept = KeptRows.of_merged(evaluation, marks=2, counts=1)
+            for k in range(len(self.class_names)):
+                rows, cells = (kept.label == k) & kept.marks[:, 0], kept.cell_label == k
+                truths = np.repeat(kept.cell_image[cells], kept.counts[cells, 0])
+                if kept.marks[rows, 1].sum() > len(truths):
+                    raise unlike("no more true positives than objects")
+                found.append(CountedPredictions(kept.image[rows], kept.value[rows], kept.marks[rows, 1], truths))
+            return found
+        truth, pred = evaluation.truth, evaluation.pred
+        outcomes, falling = evaluation.outcomes(), evaluation.list_falling(0)
+        state, label = outcomes.state[falling], pred.label[falling]
+        confidence = np.ones(len(pred)) if pred.confidence is None else pred.confidence
         for k in range(len(self.class_names)):
             rows = falling[(label == k) & (state >= 0)]
-            found.append((rows, np.asarray(outcomes.state[rows] == 1)))
+            truths = truth.image[outcomes.is_asked & (truth.label == k)]
+            found.append(CountedPredictions(pred.image[rows], confidence[rows], outcomes.state[rows] == 1, truths))
         return found
-
-    def is_last_of_ties(self, rows: NDArray[np.int64]) -> Bools:
-        """Return which of these predictions, by falling confidence, end a step: the next one's confidence is lower.
-
-        An empty list of predictions has no confidences.
-        """
-        confidence = self.evaluation.pred.confidence
-        values = np.zeros(len(rows)) if confidence is None else confidence[rows]
-        return np.append(np.diff(values) != 0, True)[: len(rows)]
 
     @cached_property
     def curves(self) -> dict[str, Curve]:
         """The curve of each class; predictions of equal confidence are one step."""
-        evaluation = self.evaluation
-        images = max(len(known_images(evaluation.truth, evaluation.pred)), 1)
-        counted = evaluation.outcomes().is_asked
-        truths = np.bincount(evaluation.truth.label[counted], minlength=len(self.class_names))
+        images = max(len(known_images(self.evaluation.truth, self.evaluation.pred)), 1)
         found = {}
-        for name, total, (rows, is_tp) in zip(self.class_names, truths.tolist(), self.outcome_rows, strict=True):
-            last = self.is_last_of_ties(rows)
-            fp, tp = np.cumsum(~is_tp)[last], np.cumsum(is_tp)[last]
+        for name, own in zip(self.class_names, self.outcome_rows, strict=True):
+            last, total = own.is_last_of_ties, len(own.truth_image)
+            fp, tp = np.cumsum(~own.is_tp)[last], np.cumsum(own.is_tp)[last]
             found[name] = Curve(fp / images, 1 - tp / max(total, 1), total)
         return found
 
@@ -253,14 +289,12 @@ class MissRateResults(MatchedResults):
 
     def draw_class(self, label: str, weights: Floats) -> Floats:
         """Return MR⁻² of a class on bootstrap samples of the images."""
-        evaluation, k = self.evaluation, self.class_names.index(label)
-        rows, is_tp = self.outcome_rows[k]
-        truth, last = evaluation.truth, self.is_last_of_ties(rows)
-        of_truths = truth.image[evaluation.outcomes().is_asked & (truth.label == k)]
+        rows = self.outcome_rows[self.class_names.index(label)]
+        last = rows.is_last_of_ties
         found = np.empty(len(weights))
         for i, own in enumerate(weights):
-            total, mine = own[of_truths].sum(), own[evaluation.pred.image[rows]]
-            tp, fp = np.cumsum(mine * is_tp)[last], np.cumsum(mine * ~is_tp)[last]
+            total, mine = own[rows.truth_image].sum(), own[rows.image]
+            tp, fp = np.cumsum(mine * rows.is_tp)[last], np.cumsum(mine * ~rows.is_tp)[last]
             curve = Curve(fp / max(own.sum(), 1e-300), 1 - tp / max(total, 1e-300), int(total > 0))
             found[i] = log_average(curve.at())
         return found
@@ -271,7 +305,7 @@ class MissRateResults(MatchedResults):
     def class_table(self) -> Table:
         """Return one row per class: MR⁻², numbers of objects and predictions, and the miss rates at 0.01, 0.1 and 1."""
         rows = [(name, curve) for name, curve in self.curves.items() if curve.truths] or list(self.curves.items())
-        counts = dict(zip(self.class_names, (len(own) for own, _ in self.outcome_rows), strict=True))
+        counts = dict(zip(self.class_names, (len(own.image) for own in self.outcome_rows), strict=True))
         columns: dict[str, list[Any]] = {
             "MR⁻²": [log_average(curve.at()) for _, curve in rows],
             **{f"at FPPI {x:g}": [float(curve.at([x])[0]) for _, curve in rows] for x in (0.01, 0.1, 1.0)},
@@ -290,8 +324,10 @@ class MissRateResults(MatchedResults):
 
     def contents(self) -> list[Piece]:
         value = self.scores["MR-2"].value
-        ignored = int((~self.evaluation.outcomes().is_asked).sum())
-        subset = f"subset {self.settings.subset}: {ignored:,} of {len(self.truth):,} objects are ignored"
+        subset = f"subset {self.settings.subset}"
+        if isinstance(self.evaluation, Evaluation):
+            ignored = int((~self.evaluation.outcomes().is_asked).sum())
+            subset = f"{subset}: {ignored:,} of {len(self.truth):,} objects are ignored"
         return [
             f"{self.name}   MR⁻² {'–' if isnan(value) else f'{value:.4f}'} (lower is better)",
             self.class_table(),
@@ -351,7 +387,7 @@ def miss_rate(truth: Annotations, pred: Annotations, settings: MissRateSettings)
     pred = pred.where((heights >= low / WIDENED) & (heights < high * WIDENED)) if subset.height != NONE else pred
     rules = Rules((settings.iou,), ignored=("crowd",), shared=("crowd",), region_share=0.5)
     evaluation = Evaluation(truth, pred, rules, thread_count(settings.threads))
-    return MissRateResults(settings, evaluation, findings, len(pred))
+    return MissRateResults(settings, evaluation, findings)
 
 
 def inside(truth: Annotations, subset: Subset, given: Sequence[float] | None) -> Bools:

@@ -6,14 +6,15 @@ A pair costs its localization error (from GIoU) and classification error, an ext
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import isnan, nan
+from math import fsum, isnan, nan
 from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.arrays import np
 from verite.evaluation.bootstrap import draw_ratio, widen
+from verite.evaluation.kept_rows import KeptRows, count_objects, unlike
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import RankedSettings
 from verite.model.images import known_images
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
+    from verite.evaluation.partial import MergedNumbers
+    from verite.evaluation.state import Part
     from verite.files import JsonObject
     from verite.model.annotations import Annotations
+    from verite.model.classes import Labels
 
     Floats = NDArray[np.float64]
     Ints = NDArray[np.int64]
@@ -37,6 +41,7 @@ if TYPE_CHECKING:
 FLAGS = ("ignore", "crowd", "difficult", "group_of", "ignore_region")
 BLOCK = 1 << 20  # pairs that are compared at a time
 GAIN = 2.0**38  # whole numbers per unit of cost, in which assignments are compared
+PAIR, EXTRA, MISSED = range(3)  # kinds of corrections
 PARTS = ("localization", "classification", "extra", "missed")
 LEGEND = Legend(
     "OC-cost: mean cost of correcting an image, 0 is perfect; localization, classification, extra (predictions without "
@@ -59,16 +64,84 @@ class CorrectionSettings(RankedSettings):
 class Corrections:
     """The corrections of all images: pairs, extra predictions and missed objects, a row each."""
 
-    image: Ints
-    label: Ints  # class of the object, or of an extra prediction
+    image: NDArray[np.integer[Any]]
+    label: NDArray[np.integer[Any]]  # class of the object, or of an extra prediction
     costs: Floats  # [correction, 4]: localization, classification, extra, missed
+    kind: NDArray[np.int8]  # 0 pair, 1 extra, 2 missed
     images: int
+    preds: tuple[
+        NDArray[np.integer[Any]], NDArray[np.integer[Any]]
+    ]  # class and image of the prediction of each pair, in any order
 
     def by_image(self) -> Floats:
         """Return the cost of each image by parts, [image, 4]: the mean over its corrections; 0 without any."""
         counts = np.bincount(self.image, minlength=self.images)
-        sums = [np.bincount(self.image, weights=own, minlength=self.images) for own in self.costs.T]
-        return np.stack(sums, axis=1) / np.maximum(counts, 1)[:, None]
+        return self.sums(self.image, self.images) / np.maximum(counts, 1)[:, None]
+
+    def sums(self, place: NDArray[np.integer[Any]], count: int) -> Floats:
+        """Return the sums of each part of the costs by place, [place, 4], to the same bits for any order of rows."""
+        found = []
+        for own in self.costs.T:
+            order = np.lexsort((own, place))
+            found.append(np.bincount(place[order], weights=own[order], minlength=count))
+        return np.stack(found, axis=1)
+
+    def mean(self) -> Floats:
+        """Return the mean cost of an image by parts, [4]; nan without objects."""
+        if not (self.kind != EXTRA).any():
+            return np.full(len(PARTS), nan)
+        return np.array([fsum(own) for own in self.by_image().T.tolist()]) / self.images
+
+    def count(self, classes: int) -> tuple[list[int], list[int]]:
+        """Return the numbers of objects and of predictions of each class."""
+        truths, extra = self.label[self.kind != EXTRA], self.label[self.kind == EXTRA]
+        preds = np.concatenate([extra, self.preds[0]])
+        return np.bincount(truths, minlength=classes).tolist(), np.bincount(preds, minlength=classes).tolist()
+
+    def to_rows(self) -> KeptRows:
+        """Return the rows of a partial result: the two costs of each pair, and numbers of other corrections."""
+        pairs = np.flatnonzero(self.kind == PAIR)
+        label, image = self.label[pairs], self.image[pairs]
+        others = [(self.label[self.kind == kind], self.image[self.kind == kind]) for kind in (EXTRA, MISSED)]
+        return KeptRows(
+            np.tile(label, 2),
+            np.tile(image, 2),
+            self.costs[pairs, :2].T.ravel(),
+            np.repeat(np.eye(2, dtype=np.bool_), len(pairs), axis=0),
+            *count_objects([*others, self.preds]),
+        )
+
+    @classmethod
+    def of_rows(cls, kept: KeptRows, images: int, beta: float) -> Corrections:
+        """Return the corrections of merged partial results; which costs of a class and image are of one pair is lost.
+
+        Raises
+        ------
+        DataError
+            If the numbers of costs do not agree, or they are outside 0 … `beta`.
+        """
+        columns = []
+        for part in range(2):
+            own = np.flatnonzero(kept.marks[:, part])
+            columns.append(own[np.lexsort((kept.image[own], kept.label[own]))])
+        one, two = columns
+        if len(one) != len(two) or not all((own[one] == own[two]).all() for own in (kept.label, kept.image)):
+            raise unlike("two costs for each pair")
+        pairs = np.stack([kept.value[one], kept.value[two]], axis=1)
+        if ((kept.value < 0) | (kept.value > beta)).any():
+            raise unlike(f"costs from 0 to {beta:g}")
+        cells = [(np.repeat(kept.cell_label, own), np.repeat(kept.cell_image, own)) for own in kept.counts.T]
+        (extra, extra_image), (missed, missed_image), preds = cells
+        if len(preds[0]) != len(pairs):
+            raise unlike("a prediction for each pair")
+        lengths = len(pairs), len(extra), len(missed)
+        costs = np.zeros((sum(lengths), 4))
+        kind = np.repeat(np.array([PAIR, EXTRA, MISSED], dtype=np.int8), lengths)
+        costs[: len(pairs), :2] = pairs
+        costs[kind == EXTRA, 2] = costs[kind == MISSED, 3] = beta
+        image, label = (np.concatenate(own) for own in ((kept.image[one], extra_image, missed_image),
+                                                        (kept.label[one], extra, missed)))  # fmt: skip
+        return cls(image, label, costs, kind, images, preds)
 
 
 def generalized_iou(one: Floats, two: Floats) -> Floats:
@@ -143,17 +216,20 @@ def correct(truth: Annotations, pred: Annotations, images: int, balance: float, 
     rows[: len(one), :2] = costs
     rows[len(one) : len(one) + int(extra.sum()), 2] = beta
     rows[len(one) + int(extra.sum()) :, 3] = beta
+    kind = np.repeat(np.array([PAIR, EXTRA, MISSED], dtype=np.int8), [len(one), int(extra.sum()), int(missed.sum())])
     image, label = (
         np.concatenate([of_truth[one], of_pred[extra], of_truth[missed]]).astype(np.int64)
         for of_truth, of_pred in ((truth.image, pred.image), (truth.label, pred.label))
     )
-    return Corrections(image, label, rows, images)
+    preds = pred.label[two].astype(np.int64), pred.image[two].astype(np.int64)
+    return Corrections(image, label, rows, kind, images, preds)
 
 
 class CorrectionResults(Results):
     """Results: OC-cost as mean over images, its parts, and the cost by class and image; lower is better."""
 
     settings: CorrectionSettings
+    keeps_predictions = False
 
     def __init__(
         self,
@@ -165,12 +241,23 @@ class CorrectionResults(Results):
     ) -> None:
         """`corrections` are those of all images."""
         self.settings, self.corrections = settings, corrections
-        self.parts = corrections.by_image().mean(axis=0) if len(truth) else np.full(len(PARTS), nan)
+        self.parts = corrections.mean()
         signature = settings.signature("oc-cost")
         super().__init__(
             protocol="oc-cost", signature=signature, scores={"OC-cost": (float(self.parts.sum()), signature)},
             truth=truth, pred=pred, name=settings.name, findings=findings,
         )  # fmt: skip
+
+    def part(self, about: Callable[[Labels], str]) -> Part:
+        """Return the costs of pairs, and the numbers of extra predictions, missed objects and paired predictions."""
+        return self.corrections.to_rows().part(about, self.truth, self.pred)
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: CorrectionSettings) -> CorrectionResults:
+        """Return the results of merged partial results."""
+        kept = KeptRows.of_merged(numbers, marks=2, counts=3)
+        corrections = Corrections.of_rows(kept, len(numbers.images), settings.beta)
+        return cls(settings, corrections, numbers.truth, numbers.pred)
 
     def is_error(self, score: str) -> bool:
         return True
@@ -183,7 +270,7 @@ class CorrectionResults(Results):
         """Return the mean cost of the corrections of each class by parts, [class, 4]; nan without any."""
         own, classes = self.corrections, len(self.class_names)
         counts = np.bincount(own.label, minlength=classes).astype(np.float64)[:, None]
-        sums = np.stack([np.bincount(own.label, weights=c, minlength=classes) for c in own.costs.T], axis=1)
+        sums = own.sums(own.label, classes)
         return np.asarray(np.divide(sums, counts, out=np.full(sums.shape, nan), where=counts > 0))
 
     def class_scores(self) -> dict[str, list[float]]:
@@ -197,13 +284,13 @@ class CorrectionResults(Results):
             drawn = draw_ratio(weights, own.image[chosen], own.costs[chosen].sum(axis=1), np.ones(int(chosen.sum())))
         else:
             drawn = weights @ own.by_image().sum(axis=1) / np.maximum(weights.sum(axis=1), 1e-300)
-            drawn = np.where(weights[:, self.truth.image].any(axis=1), drawn, nan)
+            drawn = np.where(weights[:, own.image[own.kind != EXTRA]].any(axis=1), drawn, nan)
         return np.repeat(np.asarray(drawn)[:, None], len(scores), axis=1)
 
     def class_table(self) -> Table:
         """Return one row per class: its cost and the parts of it, and the numbers of objects and predictions."""
         costs, classes = self.class_costs(), len(self.class_names)
-        truths, preds = (np.bincount(side.label, minlength=classes).tolist() for side in (self.truth, self.pred))
+        truths, preds = self.corrections.count(classes)
         shown = [k for k in range(classes) if truths[k] or preds[k]] or list(range(classes))
         columns: dict[str, Sequence[Any]] = {"OC-cost": [float(costs[k].sum()) for k in shown]}
         columns |= {part: [float(costs[k, i]) for k in shown] for i, part in enumerate(PARTS)}

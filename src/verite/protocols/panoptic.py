@@ -12,7 +12,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.bootstrap import mean_over_classes, rearrange
-from verite.evaluation.evaluation import int64s
+from verite.evaluation.evaluation import GONE, int64s
 from verite.evaluation.partial import MergedNumbers
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, ShardedSettings
@@ -326,7 +326,8 @@ class PanopticResults(Results):
         """Which predicted segment is matched to which segment of the ground truth; crowds are ignored."""
         choose_threshold((0.5,), iou)
         found = self.matched
-        assert found is not None
+        if found is None:
+            raise DataError(f"matches: {GONE}; evaluate in one piece")
         sizes = len(self.truth), len(self.pred)
         return Matches.of_pairs(0.5, sizes, (found.truth, found.pred), found.missed, found.false)
 

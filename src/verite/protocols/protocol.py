@@ -134,6 +134,7 @@ class Protocol(Generic[P, R]):
         best: float = 1.0,
         reading: Mapping[str, Any] | None = None,
         kept: Callable[[Annotations, Annotations, Any], tuple[Evaluation, list[Finding]]] | None = None,
+        of_shard: Callable[[Annotations, Annotations, Any], R] | None = None,
         needs_tracks: bool = False,
     ) -> None:
         """Declare a protocol.
@@ -154,12 +155,14 @@ class Protocol(Generic[P, R]):
             Options of `verite.read` for files of this protocol.
         kept
             Function that evaluates a shard and returns the evaluation without computing its scores.
+        of_shard
+            The function that evaluates a shard, where this differs from evaluating a dataset.
         needs_tracks
             Whether the objects of both sides must have track ids.
         """
         self.evaluate, self.settings, self.examples = evaluate, settings, examples
         self.files, self.best, self.reading, self.kept = files, best, dict(reading or {}), kept
-        self.needs_tracks = needs_tracks
+        self.of_shard, self.needs_tracks = of_shard, needs_tracks
         self.__name__, self.__qualname__, self.__module__ = evaluate.__name__, evaluate.__name__, evaluate.__module__
         self.__doc__, self.__wrapped__ = document(evaluate, settings), evaluate
         self.verb = self.__name__.replace("_", "-")  # the name of the command

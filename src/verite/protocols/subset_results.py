@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from verite.arrays import np
 from verite.evaluation.bootstrap import mean_over_classes, widen
+from verite.model.images import known_images
 from verite.model.results import Results
 from verite.model.tables import Legend, Table
 from verite.model.tables import Part as Piece
@@ -36,8 +37,7 @@ class SubsetResults(Results):
         raise NotImplementedError
 
     def draw_scores(self, scores: Sequence[str], weights: Floats, label: str | None = None) -> Floats:
-        last = max((int(side.image.max(initial=-1)) for side in (self.truth, self.pred)), default=-1)
-        weights = widen(np.asarray(weights, dtype=np.float64), last + 1)
+        weights = widen(np.asarray(weights, dtype=np.float64), len(known_images(self.truth, self.pred)))
         names = self.class_names if label is None else [label]
         found = [
             mean_over_classes([self.draw_class(name, self[score].name, weights) for name in names], len(weights))

@@ -6,7 +6,7 @@ faces outside a subset are ignored together with the predictions that belong to 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import nan
@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.checks import stop_on_errors
-from verite.errors import DataError, ReadError, excerpt, spell_option
+from verite.errors import BadParameter, DataError, ReadError, excerpt, spell_option
 from verite.evaluation.evaluation import Evaluation, Rules
+from verite.evaluation.kept_rows import MOST_COUNTS, KeptRows, count_objects, unlike
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, RankedSettings
+from verite.evaluation.state import PartialMetadata
 from verite.files import find_path
 from verite.model.tables import Legend, Table
 from verite.protocols.protocol import protocol
@@ -31,8 +33,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.checks import Finding
+    from verite.evaluation.partial import MergedNumbers
+    from verite.evaluation.state import Part
     from verite.files import JsonObject
     from verite.model.annotations import Annotations
+    from verite.model.classes import Labels
 
     Floats = NDArray[np.float64]
     Bools = NDArray[np.bool_]
@@ -134,10 +139,17 @@ class WiderResults(SubsetResults):
         pred: Annotations,
         findings: Sequence[Finding] = (),
         remarks: Sequence[str] = (),
+        predictions: tuple[Floats | None, NDArray[np.integer[Any]]] | None = None,
     ) -> None:
-        """`outcomes` are by subset and class; `remarks` are notes about the lists."""
+        """`outcomes` are by subset and class; `remarks` are notes about the lists.
+
+        `predictions` are the confidences and images of all predictions, where `pred` has none any more.
+        """
         self.settings, self.outcomes, self.file_notes = settings, outcomes, list(remarks)
-        confidence = scaled_confidences(pred.confidence, len(pred))
+        self.confidence: Floats | None
+        self.image: NDArray[np.integer[Any]]
+        self.confidence, self.image = predictions or (pred.confidence, pred.image)
+        confidence = scaled_confidences(self.confidence, len(self.image))
         self.curves = {
             subset: {name: one.curve(confidence) for name, one in own.items()} for subset, own in outcomes.items()
         }
@@ -181,12 +193,47 @@ class WiderResults(SubsetResults):
 
     def draw_class(self, name: str, score: str, weights: Floats) -> Floats:
         outcomes = self.outcomes[next(subset for subset in self.outcomes if score_of(subset) == score)][name]
-        image = self.pred.image
+        image = self.image
         found = np.empty(len(weights))
         for i, own in enumerate(weights):
-            confidence = scaled_confidences(self.pred.confidence, len(self.pred), own[image] > 0)
+            confidence = scaled_confidences(self.confidence, len(image), own[image] > 0)
             found[i] = outcomes.curve(confidence, own[image], own).ap
         return found
+
+    def part(self, about: Callable[[Labels], str]) -> Part:
+        """Return all predictions; each subset has two marks, for positives and for true positives."""
+        if len(self.outcomes) > MOST_COUNTS:
+            raise BadParameter(f"lists: expected at most {MOST_COUNTS} subsets, found {len(self.outcomes)}")
+        marks = np.zeros((len(self.pred), 2 * len(self.outcomes)), dtype=np.bool_)
+        faces = []
+        for s, own in enumerate(self.outcomes.values()):
+            for outcomes in own.values():
+                marks[outcomes.rows, 2 * s] = True
+                marks[outcomes.rows[outcomes.is_hit], 2 * s + 1] = True
+            images = [outcomes.truth_image for outcomes in own.values()]
+            labels = np.repeat(np.arange(len(images)), list(map(len, images)))
+            faces.append((labels, np.concatenate([np.empty(0, np.int64), *images])))
+        confidence = np.ones(len(self.pred)) if self.confidence is None else self.confidence
+        kept = KeptRows(self.pred.label, self.image, confidence, marks, *count_objects(faces))
+        notes = PartialMetadata(subsets=tuple(self.outcomes), remarks=tuple(self.file_notes))
+        return kept.part(about, self.truth, self.pred, notes)
+
+    @classmethod
+    def of_parts(cls, numbers: MergedNumbers, settings: WiderSettings) -> WiderResults:
+        """Return the results of merged partial results."""
+        subsets = numbers.notes.subsets
+        kept = KeptRows.of_merged(numbers, 2 * len(subsets), len(subsets))
+        found: dict[str, dict[str, FaceOutcomes]] = {subset: {} for subset in subsets}
+        for s, own in enumerate(found.values()):
+            for k, name in enumerate(numbers.truth.labels.all_names):
+                rows = np.flatnonzero((kept.label == k) & kept.marks[:, 2 * s])
+                cells = kept.cell_label == k
+                faces = np.repeat(kept.cell_image[cells], kept.counts[cells, s])
+                own[name] = FaceOutcomes(rows, kept.marks[rows, 2 * s + 1], faces)
+                if own[name].is_hit.sum() > len(faces):
+                    raise unlike("no more true positives than faces")
+        remarks, predictions = numbers.notes.remarks, (kept.value, kept.image)
+        return cls(settings, found, numbers.truth, numbers.pred, remarks=remarks, predictions=predictions)
 
     def details(self) -> JsonObject:
         """Return AP of each subset, and per class AP and numbers of faces."""
@@ -206,8 +253,14 @@ def score_of(subset: str) -> str:
     return "AP" if subset == "all" else f"AP_{subset}"
 
 
+def wider_of_shard(truth: Annotations, pred: Annotations, settings: WiderSettings) -> WiderResults:
+    """Return the results of a shard: images of the lists that it lacks belong to other shards."""
+    return evaluate_faces(truth, pred, settings, is_shard=True)
+
+
 @protocol(
     WiderSettings,
+    of_shard=wider_of_shard,
     examples="""
 verite wider ground_truth/ predictions/
 verite wider wider_face_val_bbx_gt.txt predictions/ --lists ground_truth/
@@ -233,12 +286,19 @@ def wider(truth: Annotations, pred: Annotations, settings: WiderSettings) -> Wid
     >>> vt.wider(truth, pred)["AP"].value
     0.5
     """
+    return evaluate_faces(truth, pred, settings)
+
+
+def evaluate_faces(
+    truth: Annotations, pred: Annotations, settings: WiderSettings, *, is_shard: bool = False
+) -> WiderResults:
+    """Return the results of a dataset or, if `is_shard`, of some images of the one that the lists describe."""
     truth, pred, findings = prepare(truth, pred, "warn" if settings.checks == "stop" else settings.checks)
     if settings.checks == "stop":
         # The official ground truth has a box with a negative height.
         serious = [finding for finding in findings if (finding.code, finding.side) != ("V106", "truth")]
         stop_on_errors(serious, {"truth": truth.source.path, "pred": pred.source.path})
-    members, remarks = subset_members(truth, settings.lists)
+    members, remarks = subset_members(truth, settings.lists, is_shard=is_shard)
     if settings.labels is not None:
         settings.check_labels(truth.labels.all_names)
         is_chosen = np.isin(np.array([*truth.labels.all_names, ""])[truth.label], settings.labels)
@@ -308,8 +368,10 @@ def scaled_confidences(confidence: Floats | None, count: int, chosen: Bools | No
     return (confidence - low) / (high - low) if high > low else np.ones(count)
 
 
-def subset_members(truth: Annotations, given: Any) -> tuple[dict[str, Bools], list[str]]:
+def subset_members(truth: Annotations, given: Any, *, is_shard: bool = False) -> tuple[dict[str, Bools], list[str]]:
     """Return for each subset which faces belong to it, and notes; all faces where there are no lists.
+
+    If `is_shard`, images that the ground truth lacks are skipped.
 
     Raises
     ------
@@ -324,11 +386,16 @@ def subset_members(truth: Annotations, given: Any) -> tuple[dict[str, Bools], li
     if given is None:
         hint = f"{spell_option('lists', 'FOLDER')} with wider_easy_val.mat, wider_medium_val.mat and wider_hard_val.mat"
         return {"all": np.ones(len(truth), dtype=np.bool_)}, [f"all faces are one subset; {hint} gives the three"]
+    own_images = {stem_of(truth.images.name(i)) for i in range(len(truth.images))} if is_shard else set()
+
+    def in_shard(faces: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {name: own for name, own in faces.items() if stem_of(str(name)) in own_images} if is_shard else faces
+
     if isinstance(given, Mapping):
-        return {str(name): rows_of(truth, name, own) for name, own in given.items()}, []
+        return {str(name): rows_of(truth, name, in_shard(own)) for name, own in given.items()}, []
     path = find_path(given)
     lists = read_mats(path) if path.is_dir() else read_table(path)
-    return {subset: rows_of(truth, subset, lists.get(subset, {})) for subset in SUBSETS}, []
+    return {subset: rows_of(truth, subset, in_shard(lists.get(subset, {}))) for subset in SUBSETS}, []
 
 
 def mat_name(subset: str) -> str:

@@ -68,7 +68,7 @@ def evaluate_parts(
     pred : sequence, str or path, optional
         Shards of the predictions, as many as of the ground truth and in the same order.
     protocol : str, default 'coco'
-        The protocol: voc, coco, lvis, openimages, imagenet-det or panoptic.
+        The protocol: any but imagenet-loc, semantic and track.
     executor : concurrent.futures.Executor or callable, optional
         A process pool, dask's ``Client.get_executor()``, or a function that makes an executor. By default shards are
         evaluated in this process, one after the other.

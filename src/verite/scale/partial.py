@@ -14,7 +14,7 @@ from verite import _core
 from verite.errors import BadParameter, DataError, NotComparable, ReadError, did_you_mean, one_line, spell_option
 from verite.evaluation.partial import MergedNumbers
 from verite.evaluation.points import MaxDistance
-from verite.evaluation.settings import ClassThresholds, count_merged
+from verite.evaluation.settings import ClassThresholds, ObjectNumbers, count_merged
 from verite.evaluation.state import Part
 from verite.files import find_path, read_bytes, write_atomically
 from verite.formats import Readable, read_pair
@@ -31,16 +31,7 @@ if TYPE_CHECKING:
     from verite.protocols.protocol import Protocol
     from verite.settings import Settings
 
-IN_ONE_PIECE = (
-    "imagenet-loc",
-    "semantic",
-    "track",
-    "miss-rate",
-    "kitti",
-    "wider",
-    "instances",
-    "oc-cost",
-)  # protocols that are not evaluated in parts
+IN_ONE_PIECE = ("imagenet-loc", "semantic", "track")  # protocols that are not evaluated in parts
 IN_ORDER = "parts know images, not the order of a file"
 DIGEST = "digest "
 Duplicates = Literal["error", "first"]
@@ -96,10 +87,12 @@ class PartialResult:
 
     @property
     def predictions(self) -> int:
-        """Number of predictions that count."""
+        """Number of predictions that are kept, or of the rows that a protocol keeps in their place."""
         return self.part.kept.row_count
 
     def __repr__(self) -> str:
+        if not protocol_of(self.protocol).results.keeps_predictions:
+            return f"Partial: {self.protocol} of {len(self)} images"
         return f"Partial: {self.protocol} of {len(self)} images, {self.predictions} predictions"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -185,7 +178,7 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
     truth, pred : Annotations or anything `verite.read` takes
         Ground truth and predictions of these images.
     protocol : str, default 'coco'
-        The protocol: voc, coco, lvis, openimages, imagenet-det or panoptic.
+        The protocol: any but imagenet-loc, semantic and track.
     **settings
         Settings of the protocol.
 
@@ -223,7 +216,7 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
         sides = read_pair(truth, pred)
         asked = asked if settings.get("ignored") is not None else asked.for_truth(sides[0])
         if chosen.kept is None:
-            return partial_of(chosen.evaluate(*sides, asked))
+            return partial_of((chosen.of_shard or chosen.evaluate)(*sides, asked))
         evaluation, findings = chosen.kept(*sides, asked)
     return PartialResult(evaluation.part(describe_rules(chosen, asked, evaluation.truth.labels)).add(findings))
 
@@ -265,7 +258,9 @@ def compute(
         settings = settings.change(ties="image")
     results: Results = chosen.results.of_parts(numbers, settings)
     results.findings = numbers.notes.tell(numbers.merger.image_count)
-    results.threshold_note = count_merged(sum(p.predictions for p in partials), getattr(settings, "confidence", None))
+    if results.keeps_predictions:
+        left = sum(p.predictions for p in partials)
+        results.threshold_note = count_merged(left, getattr(settings, "confidence", None))
     return results
 
 
@@ -322,11 +317,17 @@ def plain_setting(setting: Any, value: Any) -> Any:
         return value.to_dict()
     if isinstance(value, MaxDistance):
         return asdict(value)
+    if isinstance(setting, ObjectNumbers):  # of the objects of one shard
+        return None if value is None else []
     if not isinstance(setting, FileOrContent) or value is None:
         return value if not isinstance(value, float) or isfinite(value) else None
     if isinstance(value, str) and value.startswith(DIGEST):
         return value
-    data = read_bytes(find_path(value)) if isinstance(value, (str, PathLike)) else repr(value).encode()
+    if isinstance(value, (str, PathLike)):
+        path = find_path(value)
+        data = b"".join(map(read_bytes, sorted(path.glob("*.mat")))) if path.is_dir() else read_bytes(path)
+    else:
+        data = repr(value).encode()
     return f"{DIGEST}{_core.digest(data):016x}"
 
 
