@@ -19,7 +19,7 @@ from statistics_worlds import Detector, World
 
 import verite as vt
 from verite.analysis.calibration import Calibration
-from verite.analysis.slices import Slices
+from verite.analysis.slices import SliceAP, Slices
 from verite.annotation_errors import Detection
 from verite.leaderboards.audit import AuditRow, find_annotation, find_candidates, rate_of_sample
 from verite.leaderboards.leaderboard import LeaderboardSettings, LeaderboardSimulation
@@ -376,8 +376,8 @@ def clustered_intervals(options: argparse.Namespace) -> None:
 class NullSlices(Slices):
     """Slices without AP, which costs most of the time and is not part of the sentences."""
 
-    def find_ap(self, one: Any) -> list[dict[str, Any]]:
-        return [{"AP": np.nan, "difference": np.nan, "low": np.nan, "high": np.nan, "p": np.nan}] * len(one.bins)
+    def find_ap(self, one: Any) -> list[SliceAP]:
+        return [SliceAP()] * len(one.bins)
 
 
 def shares_by_image(results: Any) -> list[tuple[Any, Any]]:

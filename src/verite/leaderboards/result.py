@@ -793,15 +793,15 @@ def format_share(share: float | None, count: int) -> str:
     """Format a share of simulations; none or all of them is shown as its confidence bound.
 
     >>> format_share(0.965, 1000), format_share(0.0, 1000), format_share(1.0, 1000), format_share(None, 0)
-    ('.965', '<.004', '>.996', '–')
+    ('0.965', '<0.004', '>0.996', '–')
     >>> format_share(0.0001, 10_000), format_share(0.9999, 10_000)
-    ('<.001', '>.999')
+    ('<0.001', '>0.999')
     """
     if share is None or isnan(share) or not count:
         return ABSENT
     if share in (0.0, 1.0):
         low, high = wilson(share, count)
-        return f"<{high:.3f}".replace("0.", ".") if share == 0 else f">{low:.3f}".replace("0.", ".")
+        return f"<{high:.3f}" if share == 0 else f">{low:.3f}"
     if not 0.0005 <= share < 0.9995:
-        return "<.001" if share < 0.5 else ">.999"
-    return f"{share:.3f}"[1:]
+        return "<0.001" if share < 0.5 else ">0.999"
+    return f"{share:.3f}"
