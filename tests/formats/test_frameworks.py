@@ -10,9 +10,11 @@ import pytest
 
 import verite as vt
 from verite import _core
+from verite.compat.pycocotools.mask import encode
 from verite.errors import BadParameter
 
 BOX, OTHER = [10.0, 20.0, 40.0, 60.0], [50.0, 20.0, 70.0, 30.0]
+FILLED = {"size": [80, 100], "counts": encode(np.ones((80, 100), dtype=np.uint8, order="F"))["counts"]}
 
 
 class Tensor:
@@ -63,6 +65,13 @@ def data_sample() -> Any:
     gt = SimpleNamespace(bboxes=SimpleNamespace(tensor=Tensor([BOX])), labels=Tensor([1]))
     about = {"img_id": 7, "img_path": "x/a.jpg", "ori_shape": (80, 100)}
     return SimpleNamespace(metainfo=about, pred_instances=pred, gt_instances=gt)
+
+
+def dumped_sample() -> Any:
+    """As metrics of mmdetection get it, and as `tools/test.py --out` dumps it: a dictionary, masks as runs."""
+    sample = data_sample()
+    pred = {**vars(sample.pred_instances), "masks": [FILLED, FILLED]}
+    return {**sample.metainfo, "pred_instances": pred, "gt_instances": vars(sample.gt_instances)}
 
 
 def sahi() -> Any:
@@ -121,8 +130,11 @@ PREDICTIONS: dict[str, tuple[Any, dict[str, Any]]] = {
     "ultralytics": (lambda: [ultralytics()], {}),
     "ultralytics-one": (ultralytics, {}),
     "detectron2": (lambda: {"a.jpg": instances()}, {"names": ["cat", "dog"]}),
+    "detectron2-output-one": (lambda: {"instances": instances(), "file_name": "x/a.jpg"}, {"names": ["cat", "dog"]}),
     "detectron2-output": (lambda: [{"instances": instances(), "file_name": "x/a.jpg"}], {"names": ["cat", "dog"]}),
     "mmdet": (lambda: [data_sample()], {"names": ["cat", "dog"]}),
+    "mmdet-dumped": (lambda: [dumped_sample()], {"names": ["cat", "dog"]}),
+    "mmdet-dumped-one": (dumped_sample, {"names": ["cat", "dog"]}),
     "sahi": (lambda: {"a.jpg": sahi()}, {}),
     "sahi-objects": (lambda: {"a.jpg": sahi().object_prediction_list}, {}),
     "fiftyone": (FiftyOne, {"field": "predictions"}),
@@ -170,6 +182,12 @@ def test_ground_truth_of_a_field() -> None:
     results = vt.coco(found, vt.read(FiftyOne(), field="predictions", like=found), checks="off")
     assert results["AP"] == pytest.approx(1)
     assert vt.read([data_sample()], field="gt_instances").regions.boxes.tolist() == [BOX]
+    assert vt.read([dumped_sample()], field="gt_instances").regions.boxes.tolist() == [BOX]
+
+
+def test_masks_of_dumped_samples_are_decoded() -> None:
+    found = vt.read([dumped_sample()])
+    assert _core.mask_areas(found.regions.runs.arrays).tolist() == [8000, 8000]  # type: ignore[union-attr]
 
 
 def test_outlines_keypoints_and_oriented_boxes_of_ultralytics() -> None:
@@ -191,6 +209,7 @@ def test_outlines_keypoints_and_oriented_boxes_of_ultralytics() -> None:
     [
         (lambda: vt.read(FiftyOne()), "field: expected the field with detections.*predictions"),
         (lambda: vt.read(FiftyOne(with_size=False), field="predictions"), "expected metadata.*compute_metadata"),
+        (lambda: vt.read([dumped_sample()], field="proposals"), "field: expected pred_instances or gt_instances"),
         (lambda: vt.read([data_sample()], field="proposals"), "field: expected pred_instances or gt_instances"),
         (lambda: vt.read([ultralytics(), ultralytics()]), "expected each image once"),
         (lambda: vt.read([ultralytics(boxes=None)]), "expected boxes, found none in image a.jpg"),

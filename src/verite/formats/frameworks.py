@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, excerpt
 from verite.formats.format import Options
+from verite.formats.polygons import parse_runs
 from verite.formats.rows import build, name_class_numbers, size_images
 from verite.model.annotations import Annotations, Source
 from verite.model.classes import Labels
@@ -44,7 +45,7 @@ class Picture:
     labels: Sequence[Any]  # names, or numbers
     size: tuple[int, int] | None = None  # width and height
     scores: Sequence[float] | None = None
-    masks: list[NDArray[np.bool_] | None] | None = None
+    masks: list[Any] | None = None  # pixels of the whole image, or COCO's size and counts
     polygons: list[list[Any]] | None = None
     keypoints: Any = None  # [n, point, 3]
     crowds: Sequence[bool] | None = None
@@ -136,10 +137,15 @@ def index_classes(every: list[Any], names: Any, options: Options, title: str) ->
     return name_class_numbers(np.array([int(one) for one in every], dtype=np.int64), options, refuse)
 
 
-def encode_masks(masks: Sequence[NDArray[np.bool_] | None]) -> RLEMasks:
-    """Encode masks of whole images; None for an object without one."""
+def encode_masks(masks: Sequence[Any]) -> RLEMasks:
+    """Encode masks of whole images, pixels or COCO's `size` and `counts`; None for an object without one."""
     found: list[Any] = []
-    for mask in masks:
+    for i, mask in enumerate(masks):
+        if isinstance(mask, Mapping):
+            height, width = (int(side) for side in mask["size"])
+            counts = mask["counts"].decode() if isinstance(mask["counts"], bytes) else mask["counts"]
+            found.append((parse_runs(f"masks[{i}]", counts, height, width), (height, width)))
+            continue
         runs = None if mask is None else runs_of(np.asarray(mask)[None] != 0)
         found.append(None if mask is None or runs is None else (runs[0], np.asarray(mask).shape))
     return RLEMasks.of(found)
@@ -162,10 +168,11 @@ def list_named(given: Any, name_of: Callable[[Any], Any], fits: Callable[[Any], 
     Iterator[tuple[str, Any]]
         Pairs of a name and an object; objects without a name are called by their position.
     """
-    if isinstance(given, Mapping):
+    is_one = fits(given)
+    if isinstance(given, Mapping) and not is_one:
         yield from ((str(name), item) for name, item in given.items())
         return
-    for i, item in enumerate([given] if fits(given) else given):
+    for i, item in enumerate([given] if is_one else given):
         name = name_of(item)
         yield (str(i) if name is None else str(name)), item
 
@@ -273,32 +280,43 @@ def from_detectron2(given: Any, options: Options) -> Annotations:
 
 
 def is_data_sample(item: Any) -> bool:
-    """Tell whether an object is mmdetection's `DetDataSample`."""
-    return hasattr(item, "metainfo") and (hasattr(item, "pred_instances") or hasattr(item, "gt_instances"))
+    """Tell whether an object is mmdetection's `DetDataSample`, or a dictionary of it as its metrics and dumps have."""
+    sides = ("pred_instances", "gt_instances")
+    if isinstance(item, Mapping):
+        return any(isinstance(item.get(side), Mapping) and "bboxes" in item[side] for side in sides)
+    return hasattr(item, "metainfo") and any(hasattr(item, side) for side in sides)
 
 
 def from_mmdet(given: Any, options: Options) -> Annotations:
     """Convert DetDataSamples of mmdetection: `pred_instances`, else `gt_instances`, or what `field` says."""
 
+    def entry(item: Any, name: str) -> Any:
+        return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+
+    def about(item: Any) -> Named:
+        return item if isinstance(item, Mapping) else item.metainfo
+
     def name_of(item: Any) -> Any:
-        known = item.metainfo
-        return stem_of(known.get("img_path")) or known.get("img_id")
+        return stem_of(about(item).get("img_path")) or about(item).get("img_id")
 
     def pictures() -> Iterator[Picture]:
         for name, item in list_named(given, name_of, is_data_sample):
-            side = options.field or ("pred_instances" if hasattr(item, "pred_instances") else "gt_instances")
-            instances = getattr(item, side, None)
+            side = options.field or next(
+                one for one in ("pred_instances", "gt_instances") if entry(item, one) is not None
+            )
+            instances = entry(item, side)
             if instances is None:
                 raise BadParameter(f"field: expected pred_instances or gt_instances of DetDataSample, found {side!r}")
-            scores, masks = getattr(instances, "scores", None), getattr(instances, "masks", None)
+            scores, masks = entry(instances, "scores"), entry(instances, "masks")
             masks = getattr(masks, "masks", masks)
+            is_encoded = isinstance(masks, list) and all(isinstance(one, Mapping) for one in masks)
             yield Picture(
                 name,
-                to_array(instances.bboxes),
-                to_array(instances.labels).tolist(),
-                size_of_shape(item.metainfo.get("ori_shape")),
+                to_array(entry(instances, "bboxes")),
+                to_array(entry(instances, "labels")).tolist(),
+                size_of_shape(about(item).get("ori_shape")),
                 None if scores is None else to_array(scores).tolist(),
-                masks=None if masks is None else list(to_array(masks) != 0),
+                masks=None if masks is None else list(masks) if is_encoded else list(to_array(masks) != 0),
             )
 
     return join_pictures(pictures(), None, options, "mmdetection DetDataSample")
