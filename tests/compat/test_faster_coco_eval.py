@@ -149,6 +149,21 @@ def test_an_empty_result_evaluates_to_zero() -> None:
     assert mine.stats_as_dict["AP_all"] in (0.0, -1.0)
 
 
+def test_without_area_the_box_counts_in_one_pass_and_step_by_step() -> None:
+    class Stepwise(ours.COCOeval_faster):
+        def computeIoU(self, imgId: Any, catId: Any) -> Any:  # noqa: N802, N803
+            return super().computeIoU(imgId, catId)
+
+    record = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 100, 100]}  # large
+    truth = {"images": [{"id": 1}], "categories": [{"id": 1}], "annotations": [{**record, "id": 1, "iscrowd": 0}]}
+    for kind in (ours.COCOeval_faster, Stepwise):
+        gt = ours.COCO(copy.deepcopy(truth))
+        evaluator = kind(gt, gt.loadRes([{**record, "score": 0.9}]), "bbox")
+        evaluator.run()
+        assert evaluator.stats_as_dict["AP_large"] == pytest.approx(1)
+        assert evaluator.stats_as_dict["AP_small"] == -1
+
+
 def test_installed_under_the_name_of_the_package_and_removed_again() -> None:
     before = sys.modules["faster_coco_eval"]
     with install_as_faster_coco_eval():

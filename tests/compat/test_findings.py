@@ -1,6 +1,7 @@
 """The seven findings of RF-DETR's maintainers on another drop-in (hotcoco #5), asked of this one.
 
-Four of them gave a wrong number in silence there. Both drop-ins of ours are asked, and pycocotools beside them.
+Four of them gave a wrong number in silence there. Both drop-ins of ours are asked these seven, and the six
+spellings that a fuzzer found there afterwards (later_1 to later_6).
 """
 
 from __future__ import annotations
@@ -125,3 +126,50 @@ def test_7_images_without_size_and_classes_without_name(name: str) -> None:
     assert evaluate(name, load(name, truth), load(name, document(score=0.9)), "bbox").stats[0] == pytest.approx(1)
     with pytest.raises(DataError, match="height and a width"):  # polygons cannot be drawn without
         evaluate(name, load(name, truth), load(name, document([[2, 2, 9, 2, 9, 9]], 0.9)), "segm")
+
+
+POSE = np.stack([np.arange(17) * 3.0, np.arange(17) * 2.0, np.full(17, 2)], axis=1)
+
+
+def test_later_1_poses_without_a_count_of_points_are_counted(name: str) -> None:
+    truth = document(keypoints=POSE.ravel().tolist())  # without num_keypoints
+    done = evaluate(
+        name, load(name, truth), load(name, document(score=0.9, keypoints=POSE.ravel().tolist())), "keypoints"
+    )
+    assert done.stats[0] == pytest.approx(1)
+
+
+def test_later_2_ids_and_sizes_are_whole_numbers_written_as_fractions(name: str) -> None:
+    """As pandas writes them: 1.0."""
+    truth, pred = document(), document(score=0.9)
+    for side in (truth, pred):
+        side["images"] = [{"id": 1.0, "width": 200.0, "height": 200.0}]
+        side["categories"][0]["id"] = 1.0
+        side["annotations"][0] |= {"id": 1.0, "image_id": 1.0, "category_id": 1.0, "iscrowd": 0.0}
+    assert evaluate(name, load(name, truth), load(name, pred), "bbox").stats[0] == pytest.approx(1)
+
+
+def test_later_3_classes_may_be_ignored(name: str) -> None:
+    truth, pred = document(), document(score=0.9, category_id=2)
+    for side in (truth, pred):
+        side["categories"] = [{"id": 1}, {"id": 2}]
+    found = [evaluate(name, load(name, truth), load(name, pred), "bbox", useCats=value).stats[0] for value in (1, 0)]
+    assert found == pytest.approx([0, 1])
+
+
+def test_later_4_points_in_rows_of_three(name: str) -> None:
+    rows = document(score=0.9, keypoints=POSE.tolist())
+    truth = document(keypoints=POSE.ravel().tolist(), num_keypoints=17)
+    assert evaluate(name, load(name, truth), load(name, rows), "keypoints").stats[0] == pytest.approx(1)
+
+
+def test_later_5_groups_of_open_images_change_nothing(name: str) -> None:
+    done = evaluate(name, load(name, document(is_group_of=1)), load(name, document(score=0.9)), "bbox")
+    assert done.stats[0] == pytest.approx(1)
+
+
+def test_later_6_without_a_limit_of_100_the_first_number_is_the_originals(name: str) -> None:
+    """pycocotools looks for 100 and prints -1; faster-coco-eval takes the highest limit."""
+    sides = load(name, document()), load(name, document(score=0.9))
+    done = evaluate(name, *sides, "bbox", maxDets=[1, 10, 50])
+    assert done.stats[0] == pytest.approx(-1 if name == "pycocotools" else 1)

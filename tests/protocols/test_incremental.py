@@ -6,6 +6,8 @@ import copy
 import inspect
 import json
 import pickle
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -397,6 +399,32 @@ def test_results_are_computed_in_the_background_while_the_next_epoch_begins():
     first, second = future.result(timeout=60), evaluator.compute_async().result(timeout=60)
     assert (first["AP"], second["AP"]) == (pytest.approx(1), 0)
     assert first.name == "epoch 1"
+
+
+def test_training_goes_on_while_results_are_computed():
+    """A thread that holds the global lock for longer than the switch interval keeps it, except in native code."""
+
+    def count_turns(count):
+        rng = np.random.default_rng(0)
+        low = rng.uniform(0, 5000, (count, 2))
+        boxes, labels = np.concatenate([low, low + 40], axis=1), np.ones(count, np.int64)
+        evaluator = vt.CocoEvaluator(labels={1: "cat"}, checks="off", keep=True, max_dets=[count])
+        pred = {"boxes": boxes + 1, "labels": labels, "scores": rng.random(count)}
+        evaluator.update([pred], [{"boxes": boxes, "labels": labels}])
+        future, turns = evaluator.compute_async(), 0
+        while not future.done():
+            time.sleep(0)
+            turns += 1
+        return turns
+
+    count_turns(2)  # what is imported once
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(100)
+    try:
+        few, many = count_turns(2), count_turns(10_000)
+    finally:
+        sys.setswitchinterval(before)
+    assert many > 100 + 2 * few
 
 
 def test_what_is_wrong_is_raised_by_the_future():

@@ -253,7 +253,8 @@ class COCOeval_faster(base.COCOeval):  # noqa: N801 - the name is faster-coco-ev
             raise BadParameter("lvis_style: expected the classes and steps of faster-coco-eval, found others")
         for side in self._sides():
             for record in side.anns.values():
-                record.setdefault("area", 0)
+                if "area" not in record and "bbox" in record:  # as in the evaluation in one pass
+                    record["area"] = record["bbox"][2] * record["bbox"][3]
         super()._evaluate_stepwise()
 
     def _overlaps(self, image: Any, label: Any, p: Any) -> Any:
