@@ -86,6 +86,21 @@ def test_2_edits_of_params_in_place_count(name: str) -> None:
     assert done.eval["precision"][:, :, 0, 0, -1] == pytest.approx(1)
 
 
+def test_2_edits_of_params_in_place_stay_in_their_evaluator(name: str) -> None:
+    first = TRIPLES[name].cocoeval(iouType="bbox").params
+    before = copy.deepcopy(vars(first))
+    for value in vars(first).values():
+        if isinstance(value, list):
+            for bounds in value:
+                if isinstance(bounds, list):
+                    bounds[1] = 7
+            value.append(7)
+        elif isinstance(value, np.ndarray):
+            value[:] = 7
+    for key, value in vars(TRIPLES[name].cocoeval(iouType="bbox").params).items():
+        assert np.array_equal(value, before[key]), key
+
+
 def test_3_an_assigned_dataset_is_indexed(name: str) -> None:
     coco = load(name, document())
     assert (list(coco.imgs), list(coco.anns), coco.getCatIds()) == ([1], [1], [1])

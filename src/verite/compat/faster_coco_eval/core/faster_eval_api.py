@@ -27,8 +27,6 @@ logger = logging.getLogger(__name__)
 
 ARRAYS = ("precision", "recall", "scores")
 
-EVERY_AREA = [0, 1e10]
-
 RANGES: dict[str, list[float]] = {"small": [0, 1024], "medium": [1024, 9216], "large": [9216, 1e10]}
 
 DETECTIONS = ("segm", "bbox", "boundary")
@@ -71,7 +69,7 @@ class Params(preparation.Params):
         """Boxes and masks."""
         super().setDetParams()
         ranges = RANGES if ranges is None else ranges
-        self.areaRng = [EVERY_AREA, *(list(bounds) for bounds in ranges.values())]
+        self.areaRng = [[0, 1e10], *(list(bounds) for bounds in ranges.values())]
         self.areaRngLbl = ["all", *ranges]
         if ranges and (min(low for low, _ in ranges.values()) > 0 or max(high for _, high in ranges.values()) < 1e10):
             logger.warning("ranges: expected bounds from 0 to 1e10, found %s; objects outside count in none", ranges)
