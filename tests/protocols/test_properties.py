@@ -123,6 +123,37 @@ def test_order_of_the_objects_does_not_matter(protocol: Protocol[Any, Any]) -> N
         np.testing.assert_allclose(column, expected, rtol=0, atol=1e-12)
 
 
+def moved(side: vt.Annotations) -> vt.Annotations:
+    """Rectangles small to large, with outlines: no IoU is near a threshold."""
+    boxes = 10 * side.regions.boxes + np.random.default_rng(len(side)).uniform(0, 4, (len(side), 4))
+    return as_quadrilaterals(replace(side, regions=vt.Regions(boxes)))
+
+
+def without_sizes(side: vt.Annotations, width: float, height: float) -> vt.Annotations:
+    """The same as fractions of images of another shape, whose sizes nobody knows."""
+    boxes = side.regions.boxes / [width, height, width, height]
+    images = vt.Images(side.images.names, side.images.ids)
+    return as_quadrilaterals(replace(side, regions=vt.Regions(boxes), unit="rel", images=images))
+
+
+SUBSETS = {"miss-rate": [{"subset": "reasonable"}, {"subset": "height:5-20"}], "f1": [{"max_distance": 3.0}]}
+
+
+@every
+def test_fractions_of_images_give_the_numbers_of_pixels_or_are_refused(protocol: Protocol[Any, Any]) -> None:
+    """Rules in pixels (+1, heights, distances) do not apply to fractions of images of unknown size."""
+    truth, pred = map(moved, sides_of(protocol))
+    for given in [{}, *({name: word} for name, word in choices(protocol)), *SUBSETS.get(protocol.verb, [])]:
+        if "max_distance" in given:
+            given = given | {"on": "point"}
+        try:
+            found = protocol(*(without_sizes(side, 640, 300) for side in (truth, pred)), **{"checks": "off", **given})
+        except vt.VeriteError:
+            continue
+        expected = protocol(truth, pred, **{"checks": "off", **given})
+        assert values(found) == pytest.approx(values(expected), rel=0, abs=1e-9, nan_ok=True), given
+
+
 @every
 def test_any_number_of_threads_gives_the_same_bytes(protocol: Protocol[Any, Any]) -> None:
     if "threads" not in protocol.settings.declared:

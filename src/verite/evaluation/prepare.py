@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite.arrays import np
 from verite.checks import Finding, examine_all, stop_on_errors
-from verite.errors import BadParameter, DataError, excerpt, ignore_classes
+from verite.errors import BadParameter, DataError, excerpt, give_sizes, ignore_classes
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.results import MatchedResults
 from verite.model.annotations import Annotations
@@ -166,6 +166,53 @@ def prepare(
     odd = {finding.side for finding in findings if finding.code in NOT_FINITE}
     truth = neutralise_non_finite(truth, NOWHERE["truth"]) if "truth" in odd else truth
     return truth, neutralise_non_finite(aligned, NOWHERE["pred"]) if "pred" in odd else aligned, findings
+
+
+def need_pixels(truth: Annotations, reason: str = "", otherwise: str = "") -> None:
+    """Raise `DataError` if boxes are fractions of images of unknown size.
+
+    Parameters
+    ----------
+    truth
+        The ground truth; aligned predictions have its unit.
+    reason
+        What pixels are needed for.
+    otherwise
+        What else helps than to give the sizes.
+    """
+    if truth.unit == "rel":
+        raise DataError(
+            f"{truth.source.path or 'truth'}: expected boxes in pixels{f' for {reason}' * bool(reason)}, found "
+            f"fractions of the image; {give_sizes()}{f', or {otherwise}' * bool(otherwise)}"
+        )
+
+
+def probabilities(pred: Annotations, otherwise: str = "") -> NDArray[np.float64]:
+    """Return the confidence of predictions, 1 for those without one.
+
+    Parameters
+    ----------
+    pred
+        Predictions.
+    otherwise
+        What else helps than to divide the confidences.
+
+    Raises
+    ------
+    DataError
+        If one is outside 0 to 1, such as a percentage or a logit.
+    """
+    if pred.confidence is None:
+        return np.ones(len(pred))
+    values = np.where(pred.flag("unscored"), 1.0, pred.confidence)
+    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
+    if len(wrong):
+        where = pred.images.name(int(pred.image[wrong[0]]))
+        raise DataError(
+            f"{pred.source.path or 'predictions'}: expected confidences from 0 to 1, found {values[wrong[0]]:g} in "
+            f"image {where!r}, one of {len(wrong):,}; divide them{f', or give {otherwise}' * bool(otherwise)}"
+        )
+    return values
 
 
 def neutralise_non_finite(side: Annotations, place: tuple[float, float]) -> Annotations:

@@ -28,7 +28,7 @@ from verite.evaluation.points import (
     reach_of,
     summarise_distances,
 )
-from verite.evaluation.prepare import explain_low_score, prepare
+from verite.evaluation.prepare import explain_low_score, need_pixels, prepare
 from verite.evaluation.results import WeighableResults
 from verite.evaluation.settings import (
     IGNORE_REGIONS,
@@ -367,10 +367,7 @@ def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> t
         truth, pred, settings.checks, is_exact=settings.quirks == "pycocotools", is_point=settings.on == "point",
         has_shapes=settings.on in ("mask", "boundary"),
     )  # fmt: skip
-    if truth.unit != pred.unit or truth.unit == "rel":
-        raise DataError(
-            f"{truth.source.path or 'truth'}: expected boxes in pixels, found fractions of the image; {give_sizes()}"
-        )
+    need_pixels(truth)
     truth, pred = settings.choose(truth, pred)
     sigmas: tuple[tuple[float, ...], ...] = ()
     if settings.on == "keypoints":

@@ -30,7 +30,7 @@ from verite.evaluation.points import (
     reach_of,
     summarise_distances,
 )
-from verite.evaluation.prepare import explain_low_score, prepare
+from verite.evaluation.prepare import explain_low_score, need_pixels, prepare
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import BELOW, IGNORE_REGIONS, THREADS, RankedSettings, ThresholdSetting
 from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
@@ -773,6 +773,8 @@ def evaluate_counts(
     truth, pred, findings = prepare(
         truth, pred, checks, is_ranked=False, is_point=settings.on == "point", has_shapes=settings.on == "mask"
     )
+    if settings.on == "point":
+        need_pixels(truth, "distances of points")
     findings = [allow_unknown_classes(finding, truth, pred) for finding in findings]
     if settings.checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": pred.source.path})

@@ -8,10 +8,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
-from verite.errors import DataError, give_sizes
 from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.evaluation import Evaluation, Rules, box_candidates
-from verite.evaluation.prepare import prepare
+from verite.evaluation.prepare import need_pixels, prepare
 from verite.evaluation.settings import IGNORE_REGIONS, THREADS, EvaluationSettings
 from verite.formats.imagenet_loc import read_blacklist
 from verite.model.annotations import Annotations
@@ -165,7 +164,7 @@ def imagenet_loc(truth: Annotations, pred: Annotations, settings: TopErrorSettin
     0.5
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
-    need_pixels(truth)
+    need_pixels(truth, "the +1 rule")
     excluded = np.zeros(len(truth.images), dtype=np.bool_)
     if settings.blacklist is not None:
         excluded[read_blacklist(settings.blacklist, truth, with_labels=False).image] = True
@@ -178,14 +177,6 @@ def imagenet_loc(truth: Annotations, pred: Annotations, settings: TopErrorSettin
             right[found[kept, 0]] = True
             errors[f"top{most}{kind}_error"] = errors_of(truth, cells, ~right, most, excluded if kind == "" else None)
     return TopErrorResults(settings, errors, truth, pred, findings)
-
-
-def need_pixels(truth: Annotations) -> None:
-    if truth.unit == "rel":
-        raise DataError(
-            f"{truth.source.path or 'truth'}: expected boxes in pixels for the +1 rule, found fractions of the image; "
-            f"{give_sizes()}"
-        )
 
 
 def guess_table(
@@ -248,6 +239,7 @@ class DetectionResults(GroupedResults):
     """Results of the detection task: average precision per class, with the curves."""
 
     settings: DetectionSettings
+    has_ignore_regions = True
 
     def matches(self, iou: float | None = None) -> Matches:
         """Which prediction is matched to which ground truth at one of the IoU thresholds."""
@@ -295,7 +287,7 @@ def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSetti
     1.0
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
-    need_pixels(truth)
+    need_pixels(truth, "the +1 rule")
     if settings.blacklist is not None:
         truth, pred = without(truth, pred, read_blacklist(settings.blacklist, truth, with_labels=True))
     truth, pred = settings.choose(truth, pred)

@@ -17,7 +17,7 @@ from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.kept_rows import KeptRows, count_objects, unlike
-from verite.evaluation.prepare import prepare
+from verite.evaluation.prepare import need_pixels, prepare
 from verite.evaluation.settings import THREADS, ObjectNumbers, RankedSettings
 from verite.evaluation.state import PartialMetadata
 from verite.model.tables import Legend, Table
@@ -351,6 +351,7 @@ def kitti(truth: Annotations, pred: Annotations, settings: KittiSettings) -> Kit
     0.0
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
+    need_pixels(truth, "the heights of easy, moderate and hard objects")
     settings.check_labels(pred.labels.all_names)
     remarks: list[str] = []
     truncation, occlusion = difficulty_columns(truth, settings, remarks)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite.arrays import np
 from verite.errors import IS_COMMAND_LINE, DataError
 from verite.evaluation.evaluation import Evaluation
-from verite.evaluation.prepare import prepare
+from verite.evaluation.prepare import need_pixels, prepare
 from verite.evaluation.settings import THREADS, RankedSettings
 from verite.model.classes import ABSENT, INCOMPLETE
 from verite.protocols.coco import CocoResults, CocoSettings, CocoThresholds, Per, rules_of
@@ -156,6 +156,7 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
             f"{option} says which one a file lacks"
         )
     truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=settings.on == "mask")
+    need_pixels(truth)
     if settings.labels is not None:  # the limit is one of all classes
         # The `settings.max_dets` predictions of highest confidence per image; of equal ones the first.
         counts = np.bincount(pred.image, minlength=len(pred.images))

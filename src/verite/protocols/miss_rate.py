@@ -17,7 +17,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt, spell_option
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.kept_rows import KeptRows, count_objects, unlike
-from verite.evaluation.prepare import prepare
+from verite.evaluation.prepare import need_pixels, prepare
 from verite.evaluation.results import MatchedResults
 from verite.evaluation.settings import THREADS, ObjectNumbers, RankedSettings
 from verite.model.images import known_images
@@ -377,6 +377,8 @@ def miss_rate(truth: Annotations, pred: Annotations, settings: MissRateSettings)
     """
     truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
     subset = Subset.parse(settings.subset)
+    if subset.height != NONE:
+        need_pixels(truth, f"the heights of subset {settings.subset}")
     is_ignored = ~inside(truth, subset, settings.visibility)
     for name in FLAGS:
         is_ignored |= truth.flag(name)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError
-from verite.evaluation.prepare import prepare
+from verite.evaluation.prepare import need_pixels, prepare
 from verite.evaluation.settings import RankedSettings, above_threshold
 from verite.evaluation.tracking import (
     EPSILON,
@@ -328,6 +328,8 @@ def track(truth: Annotations, pred: Annotations, settings: TrackSettings) -> Tra
     outside = pred.like(truth).image >= len(truth.images)
     truth, pred, sequences = share_frames(truth, pred)
     truth, pred, findings = prepare(truth, pred, settings.checks, is_ranked=False)
+    if settings.on == "mask":
+        need_pixels(truth, "masks")
     settings.check_labels(truth.labels.all_names)
     if settings.confidence is not None and pred.confidence is not None:
         pred = pred.where(above_threshold(pred, settings.confidence))

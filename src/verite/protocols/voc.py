@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, give_sizes
+from verite.errors import IS_COMMAND_LINE, BadParameter
 from verite.evaluation.bootstrap import widen
 from verite.evaluation.curves import Curve, Interpolation
 from verite.evaluation.evaluation import RECALLS, Evaluation, Rules
-from verite.evaluation.prepare import prepare
+from verite.evaluation.prepare import need_pixels, prepare
 from verite.evaluation.results import WeighableResults
 from verite.evaluation.settings import IGNORE_REGIONS, IMPORTANCE, MAX_IMAGE_DETS, THREADS
 from verite.evaluation.state import Part
@@ -354,11 +354,8 @@ def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResu
 def evaluate(truth: Annotations, pred: Annotations, settings: VocSettings) -> tuple[Evaluation, list[Finding]]:
     """Match ground truth and predictions; return the evaluation and the findings of the checks."""
     truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
-    if truth.unit == "rel" and settings.on == "box" and settings.pixel == "plus1":
-        raise DataError(
-            f"{truth.source.path or 'truth'}: expected boxes in pixels for the +1 rule, found fractions of the image; "
-            f"{give_sizes()}, or count with {'--pixel ' if IS_COMMAND_LINE.get() else 'pixel='}continuous"
-        )
+    if settings.on == "box" and settings.pixel == "plus1":
+        need_pixels(truth, "the +1 rule", f"count with {'--pixel ' if IS_COMMAND_LINE.get() else 'pixel='}continuous")
     truth, pred = settings.choose(truth, pred)
     if settings.ties == "unstable":
         # Rows by class and falling confidence, equal ones in the order of numpy's default sort.

@@ -19,8 +19,8 @@ from verite.checks import stop_on_errors
 from verite.errors import BadParameter, DataError, ReadError, excerpt, spell_option
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.kept_rows import MOST_COUNTS, KeptRows, count_objects, unlike
-from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import THREADS, RankedSettings
+from verite.evaluation.prepare import need_pixels, prepare
+from verite.evaluation.settings import IGNORE_REGIONS, THREADS, RankedSettings
 from verite.evaluation.state import PartialMetadata
 from verite.files import find_path
 from verite.model.tables import Legend, Table
@@ -298,6 +298,7 @@ def evaluate_faces(
         # The official ground truth has a box with a negative height.
         serious = [finding for finding in findings if (finding.code, finding.side) != ("V106", "truth")]
         stop_on_errors(serious, {"truth": truth.source.path, "pred": pred.source.path})
+    need_pixels(truth, "the +1 rule")
     members, remarks = subset_members(truth, settings.lists, is_shard=is_shard)
     if settings.labels is not None:
         settings.check_labels(truth.labels.all_names)
@@ -307,11 +308,15 @@ def evaluate_faces(
     is_ignored = np.zeros(len(truth), dtype=np.bool_)
     for flag in FLAGS:
         is_ignored |= truth.flag(flag)
-    rules = Rules((settings.iou,), "corner_box", pixel=1.0, wants="best", equal="first", ignored=("ignore",))
+    regions = {name: own for name, own in truth.flags.items() if name == "ignore_region"}
+    rules = Rules(
+        (settings.iou,), "corner_box", pixel=1.0, wants="best", equal="first", ignored=("ignore",),
+        region_share=IGNORE_REGIONS.default,
+    )  # fmt: skip
     found = {}
     for subset, own in members.items():
         # The lists say which faces count, whatever the files mark besides.
-        flags = {"ignore": is_ignored if subset == "all" else ~own}
+        flags = {"ignore": is_ignored if subset == "all" else ~own, **regions}
         outcomes = Evaluation(replace(truth, flags=flags), pred, rules, thread_count(settings.threads)).outcomes()
         rows, faces = (by_class(side.label, which, len(truth.labels)) for side, which in
                        ((pred, outcomes.state >= 0), (truth, outcomes.is_asked)))  # fmt: skip
