@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import verite as vt
 from tests.oracles.ignore_regions import average_precision, outcomes
 from verite.cli import run
+from verite.model.rasters import runs_of
 
 
 def street() -> tuple[vt.Annotations, vt.Annotations]:
@@ -41,6 +43,39 @@ def test_f1_ignores_them_too_and_the_signature_tells_another_share() -> None:
     counted = vt.f1(*street(), iou=0.5, ignore_regions=0, checks="off")
     assert (counted.tallies[0].tp, counted.tallies[0].fp) == (1, 4)
     assert "ignore_regions:0.00" in str(counted.signature)
+
+
+def with_masks(side: vt.Annotations) -> vt.Annotations:
+    """The same boxes as masks of a picture."""
+    masks = np.zeros((len(side), 60, 160), dtype=np.bool_)
+    for mask, (x1, y1, x2, y2) in zip(masks, side.regions.boxes.astype(int), strict=True):
+        mask[y1:y2, x1:x2] = True
+    images = vt.Images(side.images.names, side.images.ids, widths=[160], heights=[60])
+    return replace(side, images=images, regions=vt.Regions(side.regions.boxes, runs=runs_of(masks)))
+
+
+def counts(results: Any, column: str) -> list[int]:
+    """A column of the table of classes."""
+    table = results.class_table()
+    return [row[table.head.index(column)] for row in table.rows]
+
+
+def test_protocols_of_faces_cells_and_scenes_ignore_them_too() -> None:
+    """The car is found; one of the four others, four tenths of which lie in the region, is a false positive."""
+    truth, pred = street()
+    assert vt.wider(truth, pred, checks="off")["AP"].value == pytest.approx(1 / 2)
+    assert counts(vt.localize(truth, pred, "iou", checks="off"), "spurious") == [1, 0, 0]
+    assert counts(vt.localize(truth, pred, "iou", ignored="count", checks="off"), "spurious") == [3, 1, 0]
+    assert counts(vt.scene_score(truth, pred, checks="off"), "spurious") == [1]
+    instances = vt.instances(with_masks(truth), with_masks(pred), checks="off")
+    assert (counts(instances, "truths"), counts(instances, "preds")) == ([1], [2])
+
+
+def test_regions_are_said_to_be_counted_only_where_they_are() -> None:
+    truth, pred = street()
+    truth = replace(truth, flags={"ignore": truth.flags["crowd"], "ignore_region": truth.flags["ignore_region"]})
+    assert not any("were counted" in note for note in vt.imagenet_det(truth, pred, checks="off").notes)
+    assert any("were counted" in note for note in vt.openimages(truth, pred, checks="off").notes)
 
 
 def test_the_analysis_says_why_they_are_ignored() -> None:

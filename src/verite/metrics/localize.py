@@ -40,7 +40,15 @@ from verite.model.results import Matches, Results, choose_threshold
 from verite.model.shapes import Spacing
 from verite.model.tables import Part, Table, show_cell
 from verite.pairs import Array, Pairs
-from verite.pairs.objects import compares_boxes, ignored_truth, iou_of, mean_of, pairs_of, region_kinds
+from verite.pairs.objects import (
+    compares_boxes,
+    ignored_truth,
+    iou_of,
+    lie_in_ignore_regions,
+    mean_of,
+    pairs_of,
+    region_kinds,
+)
 from verite.settings import Choice, Number, Option, Setting
 from verite.signature import Signature, spell
 from verite.threads import thread_count
@@ -134,7 +142,8 @@ class MatchedObjects:
 def match_objects(truth: Annotations, pred: Annotations, settings: LocalizeSettings) -> MatchedObjects:
     """Match predictions, by falling confidence, to the unmatched object of image and class with the highest IoU.
 
-    A prediction that matches none but reaches the threshold with an ignored object is neither matched nor spurious.
+    A prediction that matches none but reaches the threshold with an ignored object, or lies in an ignore region, is
+    neither matched nor spurious.
     """
     if settings.match == "image":
         return match_images(truth, pred, settings)
@@ -158,12 +167,13 @@ def match_objects(truth: Annotations, pred: Annotations, settings: LocalizeSetti
     matched_pred = np.flatnonzero((matched_truth >= 0) & ~np.append(ignored, False)[matched_truth])
     missed = ~ignored
     missed[matched_truth[matched_pred]] = False
+    is_spurious = (matched_truth < 0) & ~lie_in_ignore_regions(truth, pred, settings)
     return MatchedObjects(
         truth=matched_truth[matched_pred],
         pred=matched_pred,
         overlap=candidates.overlap[pair[matched_pred]],
         missed=np.flatnonzero(missed),
-        spurious=np.sort(order[matched_truth[order] < 0]),
+        spurious=np.sort(order[is_spurious[order]]),
     )
 
 
@@ -189,9 +199,9 @@ def match_images(truth: Annotations, pred: Annotations, settings: LocalizeSettin
     overlap = np.empty(0)
     if len(both):
         overlap = iou_of(pairs_of(truth, pred, truth_rows, pred_rows, settings))
-    return MatchedObjects(
-        truth_rows, pred_rows, overlap, np.setdiff1d(truths, truth_rows), np.setdiff1d(preds, pred_rows)
-    )
+    spurious = np.setdiff1d(preds, pred_rows)
+    spurious = spurious[~lie_in_ignore_regions(truth, pred, settings)[spurious]]
+    return MatchedObjects(truth_rows, pred_rows, overlap, np.setdiff1d(truths, truth_rows), spurious)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from verite.arrays import np
+from verite.evaluation.evaluation import Rules, in_ignore_regions
 from verite.evaluation.prepare import check_mask_sizes
-from verite.evaluation.settings import ComparisonSettings
+from verite.evaluation.settings import IGNORE_REGIONS, ComparisonSettings
 from verite.model.annotations import Annotations
 from verite.model.images import known_images
 from verite.model.polygons import RLEMasks
@@ -15,6 +16,7 @@ from verite.model.ragged import offsets_of
 from verite.model.regions import BOX, Regions
 from verite.model.shapes import NO_BOX, Shapes, Spacing
 from verite.pairs import Array, Pairs
+from verite.threads import thread_count
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,6 +42,29 @@ def ignored_truth(truth: Annotations, settings: ComparisonSettings) -> NDArray[n
     if settings.ignored == "count":
         return np.zeros(len(truth), dtype=np.bool_)
     return truth.ignore | truth.crowd | truth.difficult | truth.group_of
+
+
+def lie_in_ignore_regions(truth: Annotations, pred: Annotations, settings: ComparisonSettings) -> NDArray[np.bool_]:
+    """Flag the predictions of any class that have half of their area in an ignore region: they are not spurious.
+
+    Parameters
+    ----------
+    truth
+        Ground truth with its flags.
+    pred
+        Predictions.
+    settings
+        What is compared; with ``ignored="count"`` nothing is flagged.
+
+    Returns
+    -------
+    NDArray[np.bool_]
+        A flag per prediction.
+    """
+    if settings.ignored == "count" or "ignore_region" not in truth.flags:
+        return np.zeros(len(pred), dtype=np.bool_)
+    rules = Rules((0.5,), ignored=("ignore_region",), region_share=IGNORE_REGIONS.default)
+    return in_ignore_regions(truth, pred, rules, thread_count()) > 0
 
 
 def region_kinds(side: Annotations, rows: NDArray[np.integer]) -> NDArray[np.uint8]:

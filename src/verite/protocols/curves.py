@@ -420,11 +420,15 @@ class GroupedResults(CurveResults):
 
     is_reversed = False  # equal confidences come the last first
     group_weight = 0.0
+    has_ignore_regions = False  # whether predictions in ignore regions are ignored
 
     @property
     def notes(self) -> list[str]:
         """Notes, also on objects flagged as ignored, a flag these protocols do not have."""
-        count = int(self.truth.flag("ignore").sum()) if "ignore" in self.truth.columns.flag_names else 0
+        counted = self.truth.flag("ignore")
+        if self.has_ignore_regions:
+            counted = counted & ~self.truth.flag("ignore_region")
+        count = int(counted.sum())
         said = (
             f"{count:,} of {len(self.truth):,} objects are marked as ignored and were counted, as this protocol has no "
         )

@@ -8,7 +8,7 @@ one. SortedAP is the area below AP against the IoU threshold. Recall is listed b
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import fsum, isnan, nan
 from typing import TYPE_CHECKING, Any, Literal
@@ -17,10 +17,10 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.bootstrap import mean_over_classes, widen
-from verite.evaluation.evaluation import GONE, Evaluation, Rules
+from verite.evaluation.evaluation import GONE, Evaluation, Rules, in_ignore_regions
 from verite.evaluation.kept_rows import KeptRows, unlike
 from verite.evaluation.prepare import prepare
-from verite.evaluation.settings import THREADS, RankedSettings
+from verite.evaluation.settings import IGNORE_REGIONS, THREADS, RankedSettings
 from verite.model.images import known_images
 from verite.model.results import Matches, Results, choose_threshold
 from verite.model.tables import Legend, Table
@@ -201,6 +201,9 @@ class InstancePairs:
         hidden = np.zeros(len(pred))
         np.maximum.at(hidden, two[is_ignored[one]], inside[is_ignored[one]])
         is_counted = 2 * hidden <= areas[1]
+        if "ignore_region" in truth.flags:
+            regions = replace(rules, ignored=("ignore_region",), region_share=IGNORE_REGIONS.default)
+            is_counted &= in_ignore_regions(truth, pred, regions, threads) == 0
         kept = ~is_ignored[one] & is_counted[two]
         return cls(truth, pred, one[kept], two[kept], iou[kept], (areas[0], areas[1]), (~is_ignored, is_counted))
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.checks.check import Finding
-from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, did_you_mean
+from verite.errors import IS_COMMAND_LINE, BadParameter, did_you_mean
 from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.importance import object_weights
-from verite.evaluation.prepare import prepare
+from verite.evaluation.prepare import prepare, probabilities
 from verite.evaluation.settings import above_threshold
 from verite.metrics.localize import check_units
 from verite.metrics.metric import Metric
@@ -25,7 +25,7 @@ from verite.model.annotations import Annotations
 from verite.model.images import known_images
 from verite.model.results import Matches, Results, choose_threshold
 from verite.model.tables import Part, Table, show_cell
-from verite.pairs.objects import ignored_truth, iou_of, mean_of
+from verite.pairs.objects import ignored_truth, iou_of, lie_in_ignore_regions, mean_of
 from verite.protocols.protocol import protocol
 from verite.scene.class_distances import ClassDistances, class_distances
 from verite.scene.score import (
@@ -156,11 +156,12 @@ class SceneScoreResults(Results):
         # Rows of the ground truth and predictions that count, in the order of the files.
         self.truth_rows = np.flatnonzero(~is_ignored & reaches_confidence(truth, settings))
         self.pred_rows = np.flatnonzero(reaches_confidence(pred, settings))
-        is_certain = settings.certain
-        self.confidence = np.ones(len(self.pred_rows)) if is_certain else checked_confidence(pred, self.pred_rows)
         preds = pred.take(self.pred_rows)
-        # Predictions that match ignored ground truth do not count as spurious.
-        self.on_ignored = np.zeros(len(preds), dtype=np.bool_)
+        is_certain = settings.certain
+        remedy = "--certain" if IS_COMMAND_LINE.get() else "certain=True"
+        self.confidence = np.ones(len(self.pred_rows)) if is_certain else probabilities(preds, remedy)
+        # Predictions that match ignored ground truth, or lie in an ignore region, do not count as spurious.
+        self.on_ignored = lie_in_ignore_regions(truth, preds, settings)
         if is_ignored.any():
             _, reached, pairs = overlapping_pairs(truth.where(is_ignored), preds, settings)
             self.on_ignored[reached[config.rules.may_match(iou_of(pairs))]] = True
@@ -492,19 +493,3 @@ def reaches_confidence(side: Annotations, settings: SceneScoreSettings) -> NDArr
         return np.ones(len(side), dtype=np.bool_)
     found: NDArray[np.bool_] = above_threshold(side, settings.confidence) | side.flag("unscored")
     return found
-
-
-def checked_confidence(pred: Annotations, rows: Ints) -> Floats:
-    """Return the confidence of predictions, 1 for those without one; DataError for one outside 0 to 1."""
-    if pred.confidence is None:
-        return np.ones(len(rows))
-    values: Floats = np.where(pred.flag("unscored"), 1.0, pred.confidence)[rows]
-    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
-    if len(wrong):
-        where = pred.images.name(int(pred.image[rows[wrong[0]]]))
-        remedy = "--certain" if IS_COMMAND_LINE.get() else "certain=True"
-        raise DataError(
-            f"{pred.source.path or 'predictions'}: expected confidences from 0 to 1, found {values[wrong[0]]:g} in "
-            f"image {where!r}, one of {len(wrong):,}; divide them, or give {remedy}"
-        )
-    return values
