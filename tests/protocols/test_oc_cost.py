@@ -83,6 +83,25 @@ def test_flagged_objects_and_predictions_in_them_are_left_out():
     assert vt.oc_cost(replace(truth, flags={}), pred, checks="off")["OC-cost"].value > 0.2
 
 
+def test_an_object_that_is_found_in_front_of_a_crowd_is_not_missed():
+    """IoU 0.5 with the object is enough; below it the prediction is one of the crowd and the object is missed."""
+    truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[30, 0, 40, 10], [20, 0, 60, 40]])
+    truth = replace(truth, flags={"crowd": np.array([False, True])})
+    for box, expected in (([30, 0, 40, 10], 0), ([30, 0, 40, 20], 0.5 * 0.25), ([30, 0, 40, 21], 0.6)):
+        pred = vt.Annotations.of(["a"], ["cat"], [box], confidence=[1])
+        assert vt.oc_cost(truth, pred, checks="off")["OC-cost"].value == pytest.approx(expected), box
+
+
+@pytest.mark.parametrize("confidence", [90, 5.2, -3.1, -1e308])
+def test_confidences_that_are_no_probabilities_are_refused(confidence):
+    """Percentages and logits would make classification errors of any size."""
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]])
+    for label in ("cat", "dog"):
+        pred = vt.Annotations.of(["a"], [label], [[0, 0, 10, 10]], confidence=[confidence], labels=["cat", "dog"])
+        with pytest.raises(vt.DataError, match="expected confidences from 0 to 1, found"):
+            vt.oc_cost(truth, pred, checks="off")
+
+
 @pytest.mark.parametrize(("option", "value"), [("balance", 1.5), ("beta", -0.1), ("beta", "much")])
 def test_wrong_costs_are_named(option, value, capsys):
     with pytest.raises(vt.BadParameter, match=f"^{option}: expected"):

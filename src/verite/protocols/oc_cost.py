@@ -15,7 +15,7 @@ from verite import _core
 from verite.arrays import np
 from verite.evaluation.bootstrap import draw_ratio, widen
 from verite.evaluation.kept_rows import KeptRows, count_objects, unlike
-from verite.evaluation.prepare import prepare
+from verite.evaluation.prepare import prepare, probabilities
 from verite.evaluation.settings import RankedSettings
 from verite.model.images import known_images
 from verite.model.results import Results
@@ -196,13 +196,13 @@ def correct(truth: Annotations, pred: Annotations, images: int, balance: float, 
     A pair is corrected if that costs less than `beta`: in the authors' transport the mass that moves between the two
     dummies has the same cost.
     """
-    confidence = np.ones(len(pred)) if pred.confidence is None else np.asarray(pred.confidence, dtype=np.float64)
+    confidence = probabilities(pred)
     boxes = [np.asarray(side.regions.boxes, dtype=np.float64) for side in (truth, pred)]
     found: list[tuple[Ints, Ints, Floats]] = []
     for one, two in pairs_of_images(truth, pred, images):
         place = balance * (1 - generalized_iou(boxes[0][one], boxes[1][two])) / 2
         same = truth.label[one] == pred.label[two]
-        name = (1 - balance) * np.where(same, np.abs(1 - confidence[two]), 1 + confidence[two]) / 2
+        name = (1 - balance) * np.where(same, 1 - confidence[two], 1 + confidence[two]) / 2
         kept = np.flatnonzero(place + name < beta)
         gain = np.rint((beta - place - name)[kept] * GAIN).astype(np.int64)
         chosen = kept[_core.assign(one[kept], two[kept], gain, np.ones_like(gain), len(truth), len(pred))]
@@ -348,7 +348,7 @@ def oc_cost(truth: Annotations, pred: Annotations, settings: CorrectionSettings)
     are not formed. The cost of an image is the mean over its pairs, extra predictions and missed objects, and 0 where
     there is nothing; OC-cost is the mean over images. Every prediction counts, so that a confidence threshold belongs
     to the detector. Flagged objects (crowd, ignore) are left out, and predictions with at least half of their area in
-    one of them.
+    one of them that reach IoU 0.5 with no other object.
 
     References
     ----------
@@ -362,7 +362,7 @@ def oc_cost(truth: Annotations, pred: Annotations, settings: CorrectionSettings)
     >>> round(vt.oc_cost(truth, pred)["OC-cost"], 4)  # (0.5 · 0.1 + 0.6) / 2
     0.325
     """
-    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
+    truth, pred, findings = prepare(truth, pred, settings.checks, is_ap=False, has_shapes=False)
     settings.check_labels(truth.labels.all_names)
     truth, pred = settings.choose(truth, pred)
     images = len(known_images(truth, pred))
@@ -370,15 +370,17 @@ def oc_cost(truth: Annotations, pred: Annotations, settings: CorrectionSettings)
     for flag in FLAGS:
         is_ignored |= truth.flag(flag)
     if is_ignored.any():
-        # Which predictions have at least half of their area in one of these regions of their image.
-        regions = truth.where(is_ignored)
-        found = np.zeros(len(pred), dtype=np.bool_)
-        for one, two in pairs_of_images(regions, pred, images):
-            a, b = regions.regions.boxes[one], pred.regions.boxes[two]
-            inside = np.prod(np.maximum(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0), axis=1)
-            area = np.prod(np.maximum(b[:, 2:] - b[:, :2], 0), axis=1)
-            found[two[(2 * inside >= area) & (area > 0)]] = True
-        pred = pred.where(~found)
+        # As by COCO's rules, a prediction that finds an object is not one of a crowd that the object stands in.
+        inside, found = np.zeros(len(pred), dtype=np.bool_), np.zeros(len(pred), dtype=np.bool_)
+        for one, two in pairs_of_images(truth, pred, images):
+            a, b = truth.regions.boxes[one], pred.regions.boxes[two]
+            sides = np.maximum(np.minimum(a[:, 2:], b[:, 2:]) - np.maximum(a[:, :2], b[:, :2]), 0)
+            shared = np.prod(sides, axis=1)
+            areas = [np.prod(np.maximum(own[:, 2:] - own[:, :2], 0), axis=1) for own in (a, b)]
+            region = is_ignored[one]
+            inside[two[region & (2 * shared >= areas[1]) & (areas[1] > 0)]] = True
+            found[two[~region & (shared > 0) & (2 * shared >= areas[0] + areas[1] - shared)]] = True
+        pred = pred.where(found | ~inside)
         truth = truth.where(~is_ignored)
     corrections = correct(truth, pred, images, settings.balance, settings.beta)
     return CorrectionResults(settings, corrections, truth, pred, findings)
