@@ -1,4 +1,4 @@
-"""How good is an object detector, and how sure are you?
+"""Evaluate object detectors: official metrics, error analysis, reliable comparisons.
 
 >>> import verite as vt
 >>> truth = vt.read("truth.json")                   # doctest: +SKIP

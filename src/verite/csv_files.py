@@ -87,7 +87,7 @@ def read_csv(
 
 
 def check_width(where: str, line: Sequence[str], width: int) -> None:
-    """Does a line have as many cells as the header?"""
+    """Refuse a line that has not as many cells as the header."""
     if len(line) != width:
         raise ReadError(where, expected=f"{width} cells as in the header", found=str(len(line)))
 

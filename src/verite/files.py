@@ -60,7 +60,7 @@ def without_suffix(path: str | os.PathLike[str]) -> PurePath:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a file; of what is in it where it ends in .gz."""
+    """Return the bytes of a file, decompressed if its name ends in .gz."""
     check_file(path)
     try:
         return unpack_bytes(path) if path.suffix.lower() == ".gz" else path.read_bytes()
@@ -69,7 +69,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def unpack_bytes(path: Path) -> bytes:
-    """What is in a .gz file, no more than may come out of it."""
+    """Return the contents of a .gz file, up to the limit of unpacked bytes."""
     import gzip
     import zlib
 
@@ -95,7 +95,7 @@ def too_much(name: object, most: int) -> ReadError:
 
 
 def check_file(path: Path) -> None:
-    """Is it a file, and not too large to be read? A pipe or a device might never end."""
+    """Refuse what is no regular file (a pipe might never end), and files that are too large."""
     try:
         status = path.stat()
     except OSError as error:
@@ -107,12 +107,12 @@ def check_file(path: Path) -> None:
         raise ReadError(path, expected=largest, found=f"{status.st_size:,}", remedy=remedy("file_bytes"))
 
 
-# What a name may stand for besides files and devices.
+# Kinds of paths besides files and devices.
 KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 
 
 def read_text(path: Path) -> str:
-    """The text of a UTF-8 file, a byte order mark left out."""
+    """Return the text of a UTF-8 file, without a byte order mark."""
     raw = read_bytes(path)
     try:
         return raw.decode("utf-8-sig")
@@ -143,8 +143,8 @@ HINTS = {"truncated": "was it cut off? (V403)", "empty": "was it cut off? (V403)
 
 # What to write into a field of a record that has a value of another type.
 FIELDS = {
-    "image_id": "write the id that the image has in the truth",
-    "category_id": "write the number that the class has in the truth's categories, not its name",
+    "image_id": "write the id of the image in the ground truth",
+    "category_id": "write the id of the class in the ground truth's categories, not its name",
     "score": "write a number without quotation marks",
     "bbox": "write left, top, width, height: [10.5, 20, 30, 40]",
 }

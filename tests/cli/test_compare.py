@@ -89,7 +89,7 @@ def test_every_verb_is_sure_by_both_predictions(typed):  # noqa: F811
         words = (*words, "--metric", "iou") if verb == "localize" else words
         status, _, err = typed(*words)
         if better is None:
-            assert (status, "an LVIS truth" in err) == (1, True)
+            assert (status, "LVIS ground truth" in err) == (1, True)
             continue
         assert status == 3, (verb, err)
         assert "difference +0.0000 to +0.0000" in complaint(err)

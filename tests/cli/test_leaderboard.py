@@ -129,7 +129,7 @@ def test_a_better_truth_says_how_many_orders_survive(typed, tmp_path):  # noqa: 
             "bias-toward: expected one of hawk, magpie, found 'eagle'",
         ),
         ((HAWK, MAGPIE, *ERRORS, "--shared", "image"), 2, "shared: expected a group"),
-        ((HAWK, MAGPIE, "--resample", "video"), 2, "resample: expected images, a column of the truth's images"),
+        ((HAWK, MAGPIE, "--resample", "video"), 2, "resample: expected images, a column of the ground truth's images"),
         ((HAWK, MAGPIE, "-m", "AP5"), 2, "metrics: expected one of AP, AP50"),
         ((HAWK, MAGPIE, "--on", "mask", "--errors", "jitter=0.1x0.1"), 2, "jitter: expected --on box"),
         ((HAWK, MAGPIE, "--errors-file", "nowhere.csv"), 1, "nowhere.csv"),

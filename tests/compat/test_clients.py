@@ -303,7 +303,7 @@ def test_no_image_has_the_text_and_numbers_of_the_original(look):
     [
         (lambda e: e.accumulate(), "accumulate: expected evaluated images, found none"),
         (lambda e: e.summarize(), "summarize: expected accumulated results, found none"),
-        (lambda e: e.evaluate(), "COCOeval: expected a truth and detections"),
+        (lambda e: e.evaluate(), "COCOeval: expected ground truth and detections"),
     ],
     ids=["accumulate", "summarize", "evaluate"],
 )

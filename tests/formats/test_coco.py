@@ -156,7 +156,7 @@ def test_classes_of_the_same_name_are_told_apart_and_noted(tmp_path):
     categories = [{"id": 1, "name": "boat"}, {"id": 2, "name": "boat"}, {"id": 3, "name": "gull"}]
     read = vt.read(write_json(tmp_path / "a.json", document(categories=categories)))
     assert read.labels.names == ("boat (id 1)", "boat (id 2)", "gull")
-    assert read.source.notes == ("classes of the same name 'boat' told apart by their ids",)
+    assert read.source.notes == ("classes with the same name 'boat' are distinguished by id",)
 
 
 def test_object_ids_that_are_texts_are_noted(tmp_path):

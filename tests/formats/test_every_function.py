@@ -188,7 +188,7 @@ def with_lists(truth):
 def take_lvis(truth, pred, folder):
     lists = with_lists(truth)
     if lists is None:
-        with pytest.raises(vt.DataError, match="expected an LVIS truth, found one without neg_category_ids"):
+        with pytest.raises(vt.DataError, match="expected LVIS ground truth, found one without neg_category_ids"):
             vt.lvis(truth, pred)
         lists = with_lists(TRUTH)
     return scores(vt.lvis(lists, pred))

@@ -196,7 +196,7 @@ def test_pictures_are_found_by_stem_and_hidden_ones_are_not(tmp_path):
         (tmp_path / name).touch()
     assert {stem: len(files) for stem, files in image_files_in(tmp_path).items()} == {"a": 2, "d": 1}
     assert list(image_files_in(tmp_path, is_deep=False)) == ["a"]
-    assert "expected one picture named a, found 2" in refused(size_of_image_file, image_files_in(tmp_path)["a"])
+    assert "expected one image file named a, found 2" in refused(size_of_image_file, image_files_in(tmp_path)["a"])
     assert "found nothing" in refused(image_files_in, tmp_path / "absent")
     assert "found a file" in refused(image_files_in, tmp_path / "c.txt")
 
@@ -216,4 +216,4 @@ def test_unknown_sizes_come_from_the_user_the_pictures_or_the_truth(tmp_path):
     like = vt.Annotations.of(["b"], ["x"], [[0, 0, 1, 1]], sizes={"b": (6, 2)})
     assert sized(like=like) == [(3, 4), (6, 2)]
     (tmp_path / "b.png").unlink()
-    assert "expected a picture named b, found none; is" in refused(sized, images=tmp_path)
+    assert "expected an image file named b, found none; is" in refused(sized, images=tmp_path)

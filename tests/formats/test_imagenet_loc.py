@@ -33,8 +33,8 @@ def test_classes_of_images_do_not_count_and_unknown_ones_anyway():
 def test_lines_that_name_no_image_are_refused(tmp_path):
     (tmp_path / "list.txt").write_text("other\n\nothre\n")
     said = refused(listed, tmp_path / "list.txt")
-    assert "list.txt:3: expected an image of the truth, found 'othre'; did you mean 'other'?" in said
-    assert "blacklist: expected an image of the truth, found '8'" in refused(listed, ["8"])
+    assert "list.txt:3: expected an image of the ground truth, found 'othre'; did you mean 'other'?" in said
+    assert "blacklist: expected an image of the ground truth, found '8'" in refused(listed, ["8"])
     assert "blacklist: expected IMAGE, found 'a b'" in refused(listed, [("a", "b")])
     assert "blacklist: expected IMAGE CLASS, found 'other'" in refused(listed, ["other"], with_labels=True)
     assert "expected a file or a list, found int" in refused(listed, 3)

@@ -53,7 +53,7 @@ def test_circle_is_a_polygon_of_64_corners(harbour):
 
 def test_what_is_left_out_is_counted(harbour):
     assert harbour.source.notes == (
-        "1 scores left out, as this is a truth",
+        "1 scores dropped, as this is ground truth",
         "1 shapes joined to others by their group_id",
         "1 shapes of type 'line' left out",
         "1 shapes of type 'point' left out",

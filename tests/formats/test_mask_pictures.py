@@ -164,7 +164,7 @@ def test_object_a_picture_by_word_and_number(tmp_path):
     found = vt.read(save(tmp_path, pictures))
     assert found.images.names == ("a", "b")
     assert found.image.tolist() == [0, 0, 1, 1]
-    assert "an object a picture, named IMAGE_objNUMBER" in found.source.why
+    assert "one file per object, named IMAGE_objNUMBER" in found.source.why
 
 
 def test_numbers_alone_are_objects_where_no_two_share_a_pixel(tmp_path):
@@ -438,14 +438,14 @@ def hostile(path, kind):
     ("kind", "message"),
     [
         ("bomb", "expected at most .* pixels, found 4,225,000,000"),
-        ("truncated", "expected a picture, found "),
+        ("truncated", "expected an image, found "),
         ("turned", "expected a mask that stands upright, found EXIF orientation 6"),
         ("alpha", "expected a mask without an alpha channel, found transparency that varies"),
-        ("pages", "expected a picture of one page, found 3 pages"),
+        ("pages", "expected an image file of one page, found 3 pages"),
         ("photo", "expected a mask, found .* colours, as photos have them"),
-        ("cmyk", "expected a picture of black and white, grey, palette or colour, found mode CMYK"),
+        ("cmyk", "expected a black-and-white, grey, palette or colour image, found mode CMYK"),
         ("not finite", "expected finite pixels, found some that are not"),
-        ("no picture", "expected a picture, found "),
+        ("no picture", "expected an image, found "),
     ],
 )
 def test_hostile_picture_gets_one_clear_line(tmp_path, kind, message, capsys):
@@ -496,7 +496,7 @@ def test_a_picture_that_asks_for_more_memory_than_there_is_is_refused(tmp_path):
     from verite.formats.sizes import open_image
 
     Image.new("L", (2, 2)).save(tmp_path / "a.png")
-    said = r"a.png: expected a picture, found more bytes than fit into memory"
+    said = r"a.png: expected an image, found more bytes than fit into memory"
     with pytest.raises(vt.ReadError, match=said), open_image(tmp_path / "a.png"):
         raise MemoryError
 

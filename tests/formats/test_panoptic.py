@@ -45,7 +45,7 @@ def test_every_image_of_a_panoptic_truth_needs_a_prediction(tmp_path):
     side = vt.read(write_side(tmp_path, "truth", both))
     pred = write_side(tmp_path, "pred", {4: (PIXELS, {7: (1, False), 300: (2, False)})}, is_truth=False)
     assert (
-        "expected an annotation for every image of the truth, found none for 1 of 2, the first is image 5"
+        "expected an annotation for every image of the ground truth, found none for 1 of 2, the first is image 5"
         in refused(vt.read, pred, like=side)
     )
     whole = vt.read(write_side(tmp_path, "whole", both, is_truth=False), like=side)

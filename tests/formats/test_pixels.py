@@ -214,11 +214,11 @@ def test_a_folder_of_masks_may_hold_a_photo(tmp_path):
     save(tmp_path / "a.jpg", noise)
     assert mask_images.recognise(PathProbe(tmp_path)) is None
     save(tmp_path / "b.png", [[0, 1]])
-    assert mask_images.recognise(PathProbe(tmp_path)) == "a folder of pictures alone"
+    assert mask_images.recognise(PathProbe(tmp_path)) == "a folder that holds only images"
     (tmp_path / "c.txt").write_text("x")
     assert mask_images.recognise(PathProbe(tmp_path)) is None
     assert mask_images.recognise(PathProbe(tmp_path / "a.jpg")) is None
-    assert mask_images.recognise(PathProbe(tmp_path / "b.png")) == "a picture"
+    assert mask_images.recognise(PathProbe(tmp_path / "b.png")) == "a mask image"
 
 
 # VOC's colours.
@@ -341,11 +341,11 @@ def test_cases_are_the_volumes_of_a_folder(tmp_path):
     found = npy(tmp_path / "p" / "b.npy")
     assert volumes.pair_cases(tmp_path / "t", tmp_path / "p") == {"a": (a, None), "b": (b, found)}
     assert volumes.pair_cases(a, found) == {"volume": (a, found)}
-    assert "expected a folder, as the truth is, found a file" in refused(volumes.pair_cases, tmp_path / "t", found)
-    assert "expected a file, as the truth is, found a folder" in refused(volumes.pair_cases, a, tmp_path / "p")
+    assert "expected a folder like the ground truth, found a file" in refused(volumes.pair_cases, tmp_path / "t", found)
+    assert "expected a file like the ground truth, found a folder" in refused(volumes.pair_cases, a, tmp_path / "p")
     npy(tmp_path / "p" / "x.npy")
     said = refused(volumes.pair_cases, tmp_path / "t", tmp_path / "p")
-    assert "expected cases of the truth, such as 'a', found 'x'" in said
+    assert "expected cases of the ground truth, such as 'a', found 'x'" in said
     (tmp_path / "t" / "a.nii").write_bytes(b"")
     assert "expected one file of each case, found a.nii and a.npy" in refused(volumes.list_cases, tmp_path / "t")
 

@@ -112,7 +112,7 @@ def test_empty_folder_is_said_to_be_empty(tmp_path):
 def test_folder_of_pictures_is_described(tmp_path):
     for name in ("a.jpg", "b.png"):
         (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(vt.ReadError, match=r"a\.jpg: expected a picture, found cannot identify"):
+    with pytest.raises(vt.ReadError, match=r"a\.jpg: expected an image, found cannot identify"):
         vt.read(tmp_path)
 
 

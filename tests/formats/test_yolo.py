@@ -133,7 +133,7 @@ def test_sizes_come_from_the_users_folder_before_all_others(tmp_path):
 
 def test_picture_missing_from_the_users_folder_is_named(tmp_path):
     picture(tmp_path / "pier.png", 160, 80)
-    with pytest.raises(vt.ReadError, match=r"expected a picture named fog, found none; is .* the right folder"):
+    with pytest.raises(vt.ReadError, match=r"expected an image file named fog, found none; is .* the right folder"):
         vt.read(sample("yolo", "good"), images=tmp_path)
 
 
@@ -146,7 +146,7 @@ def test_two_pictures_of_one_stem_are_not_guessed_between(tmp_path):
 
 def test_file_that_is_no_picture_is_named(tmp_path):
     (tmp_path / "pier.png").write_text("no picture")
-    with pytest.raises(vt.ReadError, match=r"pier.png: expected a picture, found cannot identify image file"):
+    with pytest.raises(vt.ReadError, match=r"pier.png: expected an image, found cannot identify image file"):
         vt.read(sample("yolo", "predictions"), images=tmp_path)
 
 

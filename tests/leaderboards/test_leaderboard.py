@@ -372,7 +372,10 @@ def test_groups_of_images_come_from_a_column_a_file_or_a_list(tmp_path):
     ("asked", "message"),
     [
         ({"metrics": "AP5"}, "metrics: expected one of AP, AP50"),
-        ({"resample": "vidoe"}, "resample: expected images, a column of the truth's images .*site.*found 'vidoe'"),
+        (
+            {"resample": "vidoe"},
+            "expected images, a column of the ground truth's images .*site.*found 'vidoe'",
+        ),
         ({"errors": Detection(spurious=0.1, favours=("d9", 2))}, "favours: expected one of d0, d1, d2, found 'd9'"),
         (
             {"errors": Detection(spurious=0.1, shared="town", correlation=0.1)},

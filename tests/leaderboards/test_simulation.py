@@ -191,7 +191,7 @@ def test_rates_of_classes_and_sizes_replace_the_common_one(tmp_path):
     assert (found[small] == 1).all()
     assert (found[first & ~small] == 0).all()
     assert (found[~first & ~small] == 0.5).all()
-    with pytest.raises(vt.DataError, match="expected classes of the truth, found 'dog'"):
+    with pytest.raises(vt.DataError, match="expected classes of the ground truth, found 'dog'"):
         AnnotationErrorSimulation(truth, ~truth.crowd, Detection(rates=[("dog", "*", "spurious", 0.5)]), 0).rates(
             "spurious", 0
         )

@@ -137,7 +137,7 @@ def test_volumes_without_anything_in_them_are_told(tmp_path, capsys):
     some[1, 1, 1] = 1
     full, empty = (str(saved(tmp_path, "npy", name, v)) for name, v in (("full", some), ("empty", some * 0)))
     assert run(["localize", empty, empty, "-m", "dice"]) == 0
-    assert "the truth has no objects: there is nothing to be found" in capsys.readouterr().out
+    assert "the ground truth has no objects, so recall and AP are undefined" in capsys.readouterr().out
     assert run(["localize", full, empty, "-m", "dice"]) == 0
     assert (
         f"warning: {empty}: V310 no predictions for 1 object; check that this is the right file"
@@ -211,9 +211,9 @@ def test_inverted_volumes_and_values_that_are_not_shared_are_named(tmp_path):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ("more", "ward/other.npy: expected cases of the truth, such as 'ward/case0', found 'ward/other'"),
+        ("more", "ward/other.npy: expected cases of the ground truth, such as 'ward/case0', found 'ward/other'"),
         ("twice", "expected one file of each case, found case0.npy and case0.tif"),
-        ("file", "case0.npy: expected a folder, as the truth is, found a file"),
+        ("file", "case0.npy: expected a folder like the ground truth, found a file"),
     ],
 )
 def test_folders_that_do_not_fit_are_told_in_one_line(tmp_path, change, sentence, capsys):

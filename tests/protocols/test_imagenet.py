@@ -229,9 +229,9 @@ def test_broken_csv_is_one_line(tmp_path, lines, header, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("9\n", r":1: expected an image of the truth, found '9'"),
+        ("9\n", r":1: expected an image of the ground truth, found '9'"),
         ("\nval_8 n01 x\n", r":2: expected IMAGE CLASS, found 'val_8 n01 x'"),
-        ("val_99 n01\n", r":1: expected an image of the truth, found 'val_99'"),
+        ("val_99 n01\n", r":1: expected an image of the ground truth, found 'val_99'"),
     ],
 )
 def test_broken_blacklist_is_one_line(tmp_path, text, message):

@@ -235,7 +235,7 @@ def test_coco_truth_is_refused_with_the_remedy(tmp_path):
         vt.read(paths[0], format="lvis")
     read = vt.read(paths[0], format="coco")
     with pytest.raises(
-        vt.DataError, match=r"expected an LVIS truth, found one without .*verite.read\(…, format=.lvis.\)"
+        vt.DataError, match=r"expected LVIS ground truth, found one without .*verite.read\(…, format=.lvis.\)"
     ):
         vt.lvis(read, read)
 

@@ -324,7 +324,7 @@ def test_grey_png_and_no_png_are_refused(tmp_path):
     with pytest.raises(vt.ReadError, match=r"expected a PNG in colour \(V409\)"):
         vt.read(path)
     picture.write_bytes(picture.read_bytes()[:40])
-    with pytest.raises(vt.ReadError, match=r"7\.png: expected a picture"):
+    with pytest.raises(vt.ReadError, match=r"7\.png: expected an image"):
         vt.read(path)
 
 
@@ -332,7 +332,7 @@ def test_image_without_prediction_is_named(tmp_path):
     truth = vt.read(write_side(tmp_path, "truth", {7: ([[1]], {1: (2, False)}), 8: ([[1]], {1: (2, False)})}))
     path = write_side(tmp_path, "pred", {7: ([[1]], {1: (2, False)})}, is_truth=False)
     with pytest.raises(
-        vt.ReadError, match="expected an annotation for every image of the truth, found none for 1 of 2"
+        vt.ReadError, match="expected an annotation for every image of the ground truth, found none for 1 of 2"
     ):
         vt.read(path, like=truth)
 

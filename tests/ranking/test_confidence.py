@@ -216,8 +216,8 @@ def test_what_one_confidence_leaves_is_shared_by_the_other_labels():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ([0.5, 0.2, 0.2], r"item 1: expected confidences of the truth that add up to 1, .* found 0\.9"),
-        ([0.4, 0.4, 0.2], "item 1: expected one label that the truth holds likelier than others, found '0' and '1'"),
+        ([0.5, 0.2, 0.2], r"item 1: expected confidences of the truth that sum to 1, .* found 0\.9"),
+        ([0.4, 0.4, 0.2], "item 1: expected one label with the highest confidence in the truth, found '0' and '1'"),
         ([1.2, -0.2, 0.0], "item 1: expected confidences from 0 to 1 as truth"),
         ([0.5, 0.5], "truth: expected 3 confidences per item, found an array of shape"),
     ],
@@ -282,10 +282,10 @@ def test_soft_labels_are_checked():
     )
     assert "item 2: expected confidences from 0 to 1 as truth" in refused(weighed, [1, 0, 0], [1.5, 0, 0])
     assert "as truth" in refused(weighed, [-0.1, 0.6, 0.5])
-    assert "add up to 1, or that of one label alone, found 0.8" in refused(weighed, [0.5, 0.3, 0])
-    assert "likelier than others, found 'x' and 'z'" in refused(weighed, [0.4, 0.2, 0.4])
+    assert "sum to 1, or that of a single label, found 0.8" in refused(weighed, [0.5, 0.3, 0])
+    assert "the highest confidence in the truth, found 'x' and 'z'" in refused(weighed, [0.4, 0.2, 0.4])
     weighed([0.5, 0.3, 0.2 + 9e-7])
-    assert "add up to 1" in refused(weighed, [0.5, 0.3, 0.2 + 1.05e-6])
+    assert "sum to 1" in refused(weighed, [0.5, 0.3, 0.2 + 1.05e-6])
 
 
 def confidences(truth, rows, labels=None):

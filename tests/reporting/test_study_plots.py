@@ -121,7 +121,7 @@ def test_segmentations_and_metric_values_make_one_figure():
 
 
 def test_results_of_another_size_and_no_results_are_refused():
-    with pytest.raises(DataError, match="small: expected the truth's size"):
+    with pytest.raises(DataError, match="small: expected the size of the ground truth"):
         plot_results(np.ones((4, 4)), {"small": np.ones((3, 4))}, {"IoU": "iou"})
     with pytest.raises(BadParameter, match="at least one mask"):
         plot_results(np.ones((4, 4)), {}, {"IoU": "iou"})

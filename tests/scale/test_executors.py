@@ -169,7 +169,7 @@ def test_what_is_wrong_with_the_data_arrives_as_itself_and_at_once(shards: Path,
     broken.write_text("[{")
     with ProcessPoolExecutor(1, context()) as pool, pytest.raises(vt.ReadError, match=r"broken.json"):
         vt.coco(truth[:3], [pred[0], broken, pred[2]], checks="off", executor=pool)
-    with pytest.raises(vt.BadParameter, match=r"expected as many shards of predictions as of the truth, found 2 and 3"):
+    with pytest.raises(vt.BadParameter, match=r"as of the ground truth, found 2 and 3"):
         vt.coco(truth[:3], pred[:2], executor=ThreadPoolExecutor(1))
     with pytest.raises(vt.DataError, match=r"found image \d+ in two of them"):
         vt.coco([truth[0], truth[0]], [pred[0], pred[0]], checks="off", parts=2)

@@ -94,7 +94,7 @@ def test_bad_images_and_folders_are_named(tmp_path, folder):
         images_by_class([tmp_path / "cat"])
     (tmp_path / "cat" / "a.png").write_bytes(b"no picture")
     (tmp_path / "cat" / "b.png").write_bytes(b"no picture")
-    with pytest.raises(ReadError, match=r"a\.png: expected a picture"):
+    with pytest.raises(ReadError, match=r"a\.png: expected an image"):
         vt.learn_distances({"cat": [tmp_path / "cat" / "a.png"], "dog": []})
     with pytest.raises(ReadError, match="found a file"):
         images_by_class([tmp_path / "cat" / "a.png"])

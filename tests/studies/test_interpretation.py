@@ -279,9 +279,7 @@ def test_a_broken_voc_folder_is_named(tmp_path):
     with pytest.raises(vt.ReadError, match="expected a folder SegmentationObject in it"):
         read_segmentation(tmp_path)
     Image.new("RGB", (60, 40), (1, 2, 3)).save(home / "SegmentationClass" / "2008_1.png")
-    with pytest.raises(
-        vt.ReadError, match=r"expected a picture of palette indices \(V409\), found other colours than VOC.s"
-    ):
+    with pytest.raises(vt.ReadError, match=r"expected a palette image \(V409\), found other colours than VOC.s"):
         read_segmentation(home)
     Image.new("L", (60, 41)).save(home / "SegmentationClass" / "2008_1.png")
     with pytest.raises(vt.ReadError, match="expected 60 × 40 pixels"):
@@ -290,7 +288,7 @@ def test_a_broken_voc_folder_is_named(tmp_path):
     with pytest.raises(vt.ReadError, match="a class from 1 to 20 for object 1, found only background"):
         read_segmentation(home)
     (home / "SegmentationClass" / "2008_1.png").write_bytes(b"nothing")
-    with pytest.raises(vt.ReadError, match="expected a picture, found cannot identify"):
+    with pytest.raises(vt.ReadError, match="expected an image, found cannot identify"):
         read_segmentation(home)
     (home / "SegmentationClass" / "2008_1.png").unlink()
     with pytest.raises(vt.ReadError, match="found no such file"):

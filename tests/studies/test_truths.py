@@ -66,7 +66,7 @@ def test_what_is_no_truth_is_told(tmp_path):
     with pytest.raises(ReadError, match="found nothing"):
         truths_of(str(tmp_path / "absent.png"))
     (tmp_path / "words.png").write_text("no picture")
-    with pytest.raises(ReadError, match=r"words\.png: expected a picture"):
+    with pytest.raises(ReadError, match=r"words\.png: expected an image"):
         truths_of(str(tmp_path / "words.png"))
     Image.new("L", (5, 5)).save(tmp_path / "black.png")
     with pytest.raises(DataError, match="only background"):

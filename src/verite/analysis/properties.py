@@ -353,8 +353,8 @@ def read_metadata(path: str | Path, truth: Annotations) -> dict[str, list[str | 
             known = list(images.names or ()) or [str(i) for i in images.index_of_id]
             near = did_you_mean(row[0], known[:10_000])
             raise DataError(
-                f"{path}:{number}: V213 expected an image of the truth, found {excerpt(row[0])}{near}; remove the "
-                "line, or use the names or ids of the ground truth"
+                f"{path}:{number}: V213 expected an image of the ground truth, found {excerpt(row[0])}{near}; remove "
+                "the line, or use the names or ids of the ground truth"
             )
         if at in seen:
             raise DataError(f"{path}:{number}: expected each image once, found {excerpt(row[0])} as in line {seen[at]}")

@@ -71,7 +71,7 @@ TOUR = (
         "coco harbour/truth.json harbour/hawk.json harbour/magpie.json harbour/mole.json -o results/coco",
     ),
     (
-        "What did the hawk miss? The photos with most mistakes: truth solid, predictions dashed.",
+        "What did the hawk miss? The images with most errors: ground truth solid, predictions dashed.",
         "draw harbour/truth.json harbour/hawk.json --images harbour/images -o results/drawn --worst 3",
     ),
     (
@@ -179,11 +179,11 @@ TOUR = (
         "partial coco harbour/truth.json harbour/hawk.json --quiet -o results/hawk.part",
     ),
     (
-        "and whoever merges all parts has the same numbers, to the last bit.",
+        "and merging all partial results gives the same numbers, to the last bit.",
         "merge results/hawk.part --name hawk",
     ),
     (
-        "How well do the hawk's outlines lie on the true ones? Any metric of the catalogue, and the worst pairs drawn.",
+        "How close are the hawk's outlines to the ground truth? Any metric of the catalogue, the worst pairs drawn.",
         'localize harbour/truth.json harbour/hawk.json -m iou -m "hausdorff(quantile=0.95)" -m gce -o results/localize',
     ),
     (
@@ -222,7 +222,7 @@ TOUR = (
         "rank ranking/table3.csv --epsilon 0.2 --quiet --published ranking/table3-published.csv -o results/rank-table3",
     ),
     (
-        "Three algorithms that cannot all be told apart, with errors that come in groups.",
+        "Three algorithms, not all significantly different, with errors that come in groups.",
         "rank ranking/table2.csv --epsilon 0.1 --shared item --correlation 0.3 --quiet -o results/rank-table2",
     ),
     (

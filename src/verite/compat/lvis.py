@@ -168,7 +168,7 @@ class LVISResults(LVIS):
 
 
 class Params:
-    """What can be set, in lvis' names."""
+    """Evaluation parameters, under lvis' names."""
 
     def __init__(self, iou_type: str) -> None:
         base = CocoParams(iou_type)
@@ -352,7 +352,7 @@ class LVISEval:
     def _summarize(
         self, summary_type: str, iou_thr: float | None = None, area_rng: str = "all", freq_group_idx: int | None = None
     ) -> float:
-        """Return the mean of what is there; -1 where nothing is."""
+        """Return the mean of the defined values; -1 if there are none."""
         p = self.params
         values = self.eval["precision" if summary_type == "ap" else "recall"]
         if iou_thr is not None:

@@ -262,7 +262,7 @@ class MeanAveragePrecision(Base):
                     getattr(self, name).append(self.hold(np.concatenate(rows)))
 
     def read(self, item: Item, keys: tuple[str, ...], where: str) -> dict[str, Array]:
-        """What a dictionary says, as arrays with a row an object."""
+        """Return the contents of a dictionary as arrays with one row per object."""
         for key in keys:
             if not isinstance(item, Mapping) or key not in item:
                 raise BadParameter(f"{where}: expected a dictionary with {key!r}, found {excerpt(str(item))}")
@@ -311,7 +311,7 @@ class MeanAveragePrecision(Base):
         return torch.tensor(values, device=self.device)  # type: ignore[attr-defined]
 
     def merge_state(self, incoming_state: Any) -> None:
-        """Add everything another metric has collected, behind what is here."""
+        """Append everything that another metric has collected."""
         other = incoming_state if isinstance(incoming_state, dict) else vars(incoming_state)
         both = {name: [*getattr(self, name), *other[name]] for name in STATES}
         super().merge_state(incoming_state)
@@ -380,7 +380,7 @@ class MeanAveragePrecision(Base):
         return len(limits) - 1
 
     def analyse(self, kind: str, done: Evaluated) -> Computed:
-        """LRP and the confusion matrix, where they are asked for."""
+        """Compute LRP and the confusion matrix, if requested."""
         parts = [name for name in ("lrp", "confusion") if name in self.extra]
         if not parts:
             return {}

@@ -147,7 +147,7 @@ def annotators_of_file(path: Path, keys: Iterable[str]) -> Annotators | None:
 
 
 def annotators_of_columns(columns: Mapping[str, Any], image: str | None) -> Annotators | None:
-    """Those of a table.
+    """Return the annotators of a table.
 
     Parameters
     ----------

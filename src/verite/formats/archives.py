@@ -93,7 +93,7 @@ def unpack_standard_input(folder: Path) -> Archive:
 
 
 def unpack_pipe(path: Path, folder: Path) -> Archive:
-    """Save what a pipe delivers, such as `/dev/stdin` or `<(command)`; one that nothing writes to is empty.
+    """Save the data of a pipe, such as `/dev/stdin` or `<(command)`; one that nothing writes to is empty.
 
     Parameters
     ----------

@@ -104,7 +104,7 @@ def write(annotations: Annotations, path: Path) -> None:
 
 FORMAT = Format(
     name="cityscapes",
-    title="Cityscapes' pictures of ids",
+    title="Cityscapes label images",
     about="PNGs of instance ids, class × 1000 + number, or of label ids",
     recognise=recognise,
     read=read,

@@ -37,7 +37,7 @@ def normalise(name: str) -> str:
 
 @dataclass(frozen=True)
 class ClassMap:
-    """Names and the classes they stand for; an empty class is ignored.
+    """Names and the classes they are mapped to; an empty class is ignored.
 
     >>> cats = ClassMap.of({"kitten": "cat", "shadow": ""})
     >>> cats.find("Kitten"), cats.find("shadow"), cats.find("dog")

@@ -530,7 +530,7 @@ def label_table(path: Path, file: _core.CocoFile, offset: int) -> tuple[Labels, 
     names = [f"{name} (id {id})" if counts[name] > 1 else name for name, id in zip(named, ids, strict=True)]
     check_names(f"{path}: categories", names)
     shared = [name for name, count in counts.items() if count > 1]
-    notes = [f"classes of the same name {excerpt(name)} told apart by their ids" for name in shared]
+    notes = [f"classes with the same name {excerpt(name)} are distinguished by id" for name in shared]
     return Labels(names, numbers, skeletons=skeletons_of(path, file)), notes
 
 

@@ -195,8 +195,8 @@ def image_keys(file: Path) -> set[str]:
 COCO_FOLDER = Format(
     name="coco-folder",
     title="COCO folder",
-    about=f"COCO's root folder (`annotations/instances_*.json`), or a folder as Roboflow exports it (`{FILE}` beside "
-    "the pictures); `split` chooses one of several files",
+    about=f"COCO's root folder (`annotations/instances_*.json`), or a folder that Roboflow exported (`{FILE}` beside "
+    "the images); `split` chooses one of several files",
     recognise=recognise_coco_folder,
     read=read_coco_folder,
     options=coco.FORMAT.options | {"split"},

@@ -33,7 +33,7 @@ class CreateMLBox(msgspec.Struct):
 
 
 class CreateMLImage(msgspec.Struct):
-    """An image and its boxes. Older versions say `imagefilename` and `annotation`."""
+    """An image and its boxes. Older versions write `imagefilename` and `annotation`."""
 
     image: str = ""
     imagefilename: str = ""

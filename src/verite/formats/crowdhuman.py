@@ -45,7 +45,7 @@ class Detection(msgspec.Struct):
 
 
 class Crowd(msgspec.Struct, rename={"name": "ID", "truths": "gtboxes", "preds": "dtboxes"}):
-    """One image: its name, its objects, and what a detector found in it."""
+    """One image: its name, its objects, and the predictions of a detector."""
 
     name: str
     truths: list[Body] | None = None

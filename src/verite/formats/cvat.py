@@ -199,7 +199,7 @@ def add_track(rows: Rows, track: Element, size: tuple[int, int], number: int) ->
 
 
 def add_framed(rows: Rows, shape: Element, label: str | None, size: tuple[int, int], track: int) -> int:
-    """A shape of a track in its frame, whose number is returned."""
+    """Add a shape of a track to its frame; return the number of the frame."""
     frame = to_whole(shape.attribute_number("frame"), "the number of a frame", shape.where)
     if not 0 <= frame <= FRAMES_AT_MOST:
         raise ReadError(shape.where, expected="the number of a frame, from 0", found=str(frame))
@@ -210,7 +210,7 @@ def add_framed(rows: Rows, shape: Element, label: str | None, size: tuple[int, i
 
 
 def video_size(root: Element) -> tuple[tuple[int, int], int]:
-    """Height and width of the frames, and how many there are, as <meta> says."""
+    """Return height, width and number of the frames from <meta>."""
     owners = [owner for meta in root.all("meta") for owner in meta.children]
     sizes = [size for owner in [*owners, *root.all("meta")] for size in owner.all("original_size")]
     height, width = (
@@ -227,7 +227,7 @@ def video_size(root: Element) -> tuple[tuple[int, int], int]:
 
 
 def label_names(root: Element) -> list[str]:
-    """The names in <meta>, whether it speaks of a task, a job or a project; the parts of skeletons may repeat one."""
+    """Return the class names in <meta> of a task, job or project; parts of skeletons may repeat one."""
     meta = root.find("meta")
     owners = meta.children if meta is not None else []
     labels = [label for owner in owners for table in owner.all("labels") for label in table.all("label")]

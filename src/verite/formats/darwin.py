@@ -60,13 +60,13 @@ class RasterLayer(msgspec.Struct):
 
 
 class Inference(msgspec.Struct):
-    """What a model said about an annotation."""
+    """Model output attached to an annotation."""
 
     confidence: float | None = None
 
 
 class DarwinObject(msgspec.Struct):
-    """One annotation; which of the shapes it has says what it is."""
+    """One annotation; the shape that is present determines its kind."""
 
     name: str = ""
     id: str = ""
@@ -81,7 +81,7 @@ class DarwinObject(msgspec.Struct):
 
 
 class Slot(msgspec.Struct):
-    """A picture of an item."""
+    """An image file of an item."""
 
     type: str = "image"
     width: int | None = None

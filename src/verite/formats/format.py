@@ -210,7 +210,7 @@ class Options:
         """Build options from user input; the paths must exist and be readable, whether or not the format uses them."""
         folder = find_path(images) if images is not None else None
         if folder is not None and not folder.is_dir():
-            raise ReadError(folder, expected="a folder with pictures", found="a file")
+            raise ReadError(folder, expected="a folder of images", found="a file")
         if isinstance(names, (str, PathLike)):
             names = find_path(names)
             check_file(names)

@@ -47,15 +47,15 @@ def read_blacklist(
         if image is None:
             known = map(str, numbers) if words[0].isdecimal() else truth.images.names or ()
             near = did_you_mean(words[0], known).removeprefix("; ")
-            raise ReadError(where, expected="an image of the truth", found=excerpt(words[0]), remedy=near)
+            raise ReadError(where, expected="an image of the ground truth", found=excerpt(words[0]), remedy=near)
         if with_labels and words[1] not in classes:
-            continue  # a class without truths: nothing of it counts anyway
+            continue  # a class without ground truth: nothing of it counts
         rows.append((image, classes[words[1]] if with_labels else 0, EXCLUDED))
     return ImageLevelLabels.of(rows)
 
 
 def entries(given: str | PathLike[str] | Iterable[str | tuple[str, str]]) -> Iterable[tuple[str, list[str]]]:
-    """Place and words of every line of a file, or of what was given in Python."""
+    """Yield place and words of every line of a file, or of every entry given in Python."""
     if isinstance(given, (str, PathLike)):
         path: Path = find_path(given)
         lines = enumerate(read_lines(path), 1)

@@ -37,7 +37,7 @@ def decode(path: Path, kind: Any, *, nan_in: frozenset[str] = frozenset()) -> An
 
 
 def decode_bytes(path: Path, data: bytes, kind: Any = Any, *, nan_in: frozenset[str] = frozenset()) -> Any:
-    """JSON that is in memory, or a part of a file; `path` is what messages call it."""
+    """Decode JSON in memory, or a part of a file; messages call it `path`."""
     import msgspec
 
     data = data.removeprefix(b"\xef\xbb\xbf")
@@ -132,7 +132,7 @@ def explain_misfit(where: Path | str, error: msgspec.ValidationError) -> ReadErr
 
 
 def translate(message: str) -> tuple[str, str]:
-    """What was expected and found, from msgspec's sentence.
+    """Return what was expected and found, from msgspec's message.
 
     >>> translate("Expected `float | null`, got `str`")
     ('a number', 'text')
@@ -152,7 +152,7 @@ def translate(message: str) -> tuple[str, str]:
 
 
 def explain_syntax(path: Path, data: bytes, error: msgspec.DecodeError) -> ReadError:
-    """What is no JSON at all, and where."""
+    """Return the error of text that is not JSON, with its position."""
     if "truncated" in str(error):
         found = f"the end of the file at byte {len(data)}"
         return ReadError(path, expected="a whole JSON document", found=found, remedy="was it cut off? (V403)")
@@ -163,7 +163,7 @@ def explain_syntax(path: Path, data: bytes, error: msgspec.DecodeError) -> ReadE
 
 
 def explain_encoding(path: Path, data: bytes, error: UnicodeDecodeError) -> ReadError:
-    """Bytes that are no UTF-8, and where; msgspec counts from the beginning of the text they are in."""
+    """Return the error of bytes that are not UTF-8, with their position in the file (msgspec's is that in a string)."""
     try:
         data.decode()
     except UnicodeDecodeError as whole:
@@ -174,7 +174,7 @@ def explain_encoding(path: Path, data: bytes, error: UnicodeDecodeError) -> Read
 
 
 def check_depth(path: Path, data: bytes) -> None:
-    """Nesting is counted before anything recurses into it; msgspec's own guard takes what brackets in texts hide.
+    """Refuse deep nesting before parsing; msgspec's own guard covers brackets that are hidden in strings.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def check_depth(path: Path, data: bytes) -> None:
     most = limit("json_depth")
     if data.count(b"[") + data.count(b"{") <= most or depth_of(data) <= most:
         return
-    # Brackets inside texts count for nothing; cutting texts out takes time, and is done only in doubt.
+    # Brackets inside strings do not count; strings are removed only where the bound is exceeded, as that takes time.
     if depth_of(STRING.sub(b"", data)) > most:
         raise explain_depth(path)
 

@@ -43,7 +43,7 @@ class Job(msgspec.Struct):
 
 
 class KiliLabel(msgspec.Struct, rename={"jobs": "jsonResponse", "kind": "labelType"}):
-    """What one person drew."""
+    """The annotations of one annotator."""
 
     jobs: dict[str, Job] = {}
     kind: str = "DEFAULT"

@@ -32,7 +32,7 @@ from verite.model.annotations import Annotations
 from verite.model.sequences import Sequences
 from verite.progress import count_files
 
-WORDS = 15  # of a truth; predictions have a score more
+WORDS = 15  # of a ground-truth line; predictions have a score more
 WORDING = "TYPE TRUNCATED OCCLUDED ALPHA X1 Y1 X2 Y2 and 7 numbers, 8 with a score"
 NOWHERE = "-1 -1 -1 -1000 -1000 -1000 -10"  # KITTI's own words for what is not known in 3-D
 IGNORED = "DontCare"

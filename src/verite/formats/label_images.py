@@ -50,7 +50,7 @@ LABEL_STUDIO = re.compile(r"^(?P<task>task-\d+)-annotation-\d+-by-.*-tag-(?P<lab
 
 @dataclass(frozen=True)
 class Named:
-    """A picture and the image it belongs to."""
+    """A mask file and the image that it belongs to."""
 
     path: Path
     image: str
@@ -58,7 +58,7 @@ class Named:
 
 @dataclass(frozen=True)
 class Rule:
-    """How the pictures of a folder are named."""
+    """Naming rule of the mask files in a folder."""
 
     pictures: tuple[Named, ...]
     why: str
@@ -68,7 +68,7 @@ class Rule:
 
 
 def image_files(path: Path) -> list[Path]:
-    """The pictures of a folder and of the folders in it; a file is one itself."""
+    """Return the image files in a folder and its subfolders, or the file itself."""
     if not path.is_dir():
         return [path]
     return sorted(
@@ -81,7 +81,7 @@ def image_files(path: Path) -> list[Path]:
 
 
 def name_images(path: Path, files: Sequence[Path], images: Images | None) -> Rule:
-    """The rule by which these pictures are named; the truth's images decide where there are some."""
+    """Infer the naming rule of mask files, by the ground truth's images if they are known."""
     if not path.is_dir():
         single = images.name(0) if images is not None and len(images) == 1 else path.stem
         return Rule((Named(path, single),), "one picture")
@@ -103,7 +103,7 @@ def name_images(path: Path, files: Sequence[Path], images: Images | None) -> Rul
 
 
 def refuse_label_studio(path: Path, files: Sequence[Path]) -> None:
-    """Several pictures of one image, a class each: neither several images nor objects of one class."""
+    """Refuse Label Studio's export of one file per class: neither one image per file nor objects of one class."""
     by_task: dict[str, list[Path]] = {}
     for file in files:
         if found := LABEL_STUDIO.match(file.stem):
@@ -112,26 +112,26 @@ def refuse_label_studio(path: Path, files: Sequence[Path]) -> None:
     if several is not None:
         raise ReadError(
             path,
-            expected="one picture per image",
-            found=f"{len(several)} of one Label Studio task, a class each: {several[0].name} and {several[1].name}",
+            expected="one file per image",
+            found=f"{len(several)} of one Label Studio task, one per class: {several[0].name} and {several[1].name}",
             remedy="export the project as Label Studio JSON, which keeps images, classes and brush masks",
         )
 
 
 def name_plainly(files: Sequence[Path]) -> Rule:
-    """A picture an image: its name, or what comes before an ending that all have."""
+    """Name one file per image: by its stem, without an ending that all stems share."""
     stems = [f.stem for f in files]
     endings = {found.group(0) if (found := ENDINGS.search(stem)) else "" for stem in stems}
     cut = endings.pop() if len(endings) == 1 else ""
     names = [stem[: len(stem) - len(cut)] if cut else stem for stem in stems]
     if len(set(names)) < len(names):  # the same name in several folders
         names, cut = stems, ""
-    why = f"a picture an image, named IMAGE{cut}" if cut else "a picture an image, named like it"
+    why = f"one file per image, named IMAGE{cut}" if cut else "one file per image, named like it"
     return Rule(tuple(map(Named, files, names)), why)
 
 
 def name_by_number(files: Sequence[Path], least: int) -> Rule | None:
-    """An object a picture, named IMAGE_1, IMAGE_2, …; of so many images at least, one with several pictures."""
+    """Name one file per object: IMAGE_1, IMAGE_2, …, where at least one image has several files."""
     found = [NUMBERED.match(f.stem) for f in files]
     if not all(found):
         return None
@@ -141,12 +141,12 @@ def name_by_number(files: Sequence[Path], least: int) -> Rule | None:
         return None
     words = sorted({match["word"] or "" for match in found if match})
     shown = f"IMAGE_{words[0]}NUMBER" if words == [words[0]] and words[0] else "IMAGE_NUMBER"
-    why = f"an object a picture, named {shown}"
+    why = f"one file per object, named {shown}"
     return Rule(tuple(map(Named, files, names)), why, has_one_object_each=True, is_sure="" not in words)
 
 
 def name_by_folder(path: Path, files: Sequence[Path]) -> Rule | None:
-    """An object a picture in a folder for each image, or in the folder `masks` of such a folder."""
+    """Name one file per object in a folder for each image, or in the folder `masks` of such a folder."""
     parts = [f.relative_to(path).parts for f in files]
     if any(len(p) < 2 for p in parts):
         return None
@@ -154,7 +154,7 @@ def name_by_folder(path: Path, files: Sequence[Path]) -> Rule | None:
     owners = [p[-3] if is_below else p[-2] for p in parts]
     if len(set(owners)) == len(owners) or (len(set(owners)) < 2 and not is_below):
         return None
-    why = "an object a picture, in a folder for each image"
+    why = "one file per object, in a folder for each image"
     return Rule(tuple(map(Named, files, owners)), why, has_one_object_each=True, is_sure=is_below)
 
 
@@ -173,7 +173,7 @@ MOST_VALUES = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Pixels:
-    """The numbers of a picture, and what is known of them."""
+    """The pixel values of a mask file, and their properties."""
 
     values: NDArray[Any]  # [row, column], whole numbers, or fractions where it is soft
     is_palette: bool = False
@@ -186,12 +186,12 @@ class Pixels:
 
 
 def read_pixels(path: Path) -> Pixels:
-    """The numbers of one picture."""
+    """Read the pixel values of one file."""
     with open_image(path, MASK_PICTURES) as image:
         pages = getattr(image, "n_frames", 1)
         if pages > 1:
             hint = "a volume is compared with another by verite localize TRUTH PRED"
-            raise ReadError(path, expected="a picture of one page", found=f"{pages} pages", remedy=hint)
+            raise ReadError(path, expected="an image file of one page", found=f"{pages} pages", remedy=hint)
         turned = image.getexif().get(ORIENTATION, 1)
         if turned not in (0, 1):
             found = f"EXIF orientation {turned}, which viewers turn and others do not"
@@ -207,11 +207,11 @@ def read_pixels(path: Path) -> Pixels:
         return Pixels(values, mode == "P", is_lossy=is_lossy)
     if mode == "RGB":
         return read_colours(path, array, is_lossy)
-    raise ReadError(path, expected="a picture of black and white, grey, palette or colour", found=f"mode {mode}")
+    raise ReadError(path, expected="a black-and-white, grey, palette or colour image", found=f"mode {mode}")
 
 
 def decode_pixels(image: Image.Image) -> NDArray[Any]:
-    """The numbers of an opened picture, copied in stripes: Pillow hands over all of them in two copies."""
+    """Return the pixel values of an opened image, copied in stripes, since Pillow needs two copies of a whole one."""
     width, height = image.size
     rows = max(1, BLOCK // max(1, width))
     if rows >= height:
@@ -230,7 +230,7 @@ FEWEST_OPAQUE = 128  # of 255: below, alpha is no opacity
 
 
 def without_alpha(path: Path, array: NDArray[Any]) -> NDArray[Any]:
-    """The picture without its transparency, which must say nothing.
+    """Return the image without its alpha channel, which must be constant.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def check_range(path: Path, array: NDArray[Any]) -> None:
 
 
 def is_soft(pixels: Pixels) -> bool:
-    """Grey that shades off: fractions, or values that stand in shorter stretches than objects are wide."""
+    """Whether grey values are a soft mask: fractions, or values in shorter runs than objects are wide."""
     values = pixels.values
     if values.dtype.kind == "f":
         return bool(((values > 0) & (values < 1)).any())
@@ -305,7 +305,7 @@ SHADES, SHORT = 3, 2.0
 
 
 def mean_stretches(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """The values that occur, and how many pixels of each stand side by side on average."""
+    """Return the values that occur, and the mean length of their horizontal runs."""
     shades, stretches, pixels = [], [], []
     for starts, flat in blocks_of_runs(values.T):
         is_cut = not len(starts) or starts[0] > 0  # begins within a stretch of the block before
@@ -339,7 +339,7 @@ def blocks_of_runs(pixels: NDArray[Any]) -> Iterator[tuple[Ints, NDArray[Any]]]:
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """The masks of one picture, one for each of its values."""
+    """The masks of one file, one per pixel value."""
 
     values: Ints
     counts: NDArray[np.uint32]  # runs of all masks, column by column, the first of each outside it
@@ -361,7 +361,7 @@ FREE_RUNS = 2_000_000  # come from however few bytes
 
 
 def most_runs(path: Path) -> int:
-    """How many runs of equal pixels a picture of this size may have: stripes and checkers are small files."""
+    """Return how many runs of equal pixels a file of this size may have: stripes and checkerboards are small files."""
     return FREE_RUNS + limit("runs_per_byte") * path.stat().st_size
 
 
@@ -414,7 +414,7 @@ def runs_by_value(
 
 
 def join(parts: Sequence[Segments]) -> RLEMasks:
-    """The masks of all pictures, one after the other."""
+    """Concatenate the masks of all files."""
     counts = [part.counts for part in parts] or [np.empty(0, np.uint32)]
     lengths = [part.lengths for part in parts] or [np.empty(0, np.int64)]
     sizes = [np.tile(np.array(part.size, np.int32), (len(part.lengths), 1)) for part in parts]

@@ -259,7 +259,7 @@ def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool, has_sizes: 
 
 
 def add_brush(rows: Rows, place: str, facts: tuple[str, str, float | None], result: Result, size: Size) -> None:
-    """A mask, whose strokes may say their own size.
+    """Add a brush mask, whose strokes may state their own size.
 
     Parameters
     ----------
@@ -283,7 +283,7 @@ def add_brush(rows: Rows, place: str, facts: tuple[str, str, float | None], resu
 
 
 def image_size(where: str, data: JsonObject, results: list[Result]) -> tuple[int, int]:
-    """As the shapes know it; where there is none, as the task may say."""
+    """Return the image size that shapes state, or else the task."""
     sized = next(
         ((r.original_width, r.original_height) for r in results if r.original_width and r.original_height), None
     )
@@ -295,7 +295,7 @@ def image_size(where: str, data: JsonObject, results: list[Result]) -> tuple[int
 
 
 def image_name(rows: Rows, where: str, data: JsonObject) -> str:
-    """The picture of a task: the value that looks like one, without server, folder of uploads and their prefix."""
+    """Return the image name of a task: the value that looks like one, without server, upload folder and prefix."""
     texts = [value for value in data.values() if isinstance(value, str)]
     found = next((text for text in texts if Path(bare(text)).suffix.lower() in IMAGE_SUFFIXES), None)
     if found is None:
@@ -387,7 +387,7 @@ READERS = {"rectanglelabels": rectangle_ring, "polygonlabels": polygon_ring, "el
 
 
 def write(annotations: Annotations, path: Path) -> None:
-    """Tasks to import: a truth as annotations, predictions as predictions with their scores."""
+    """Return tasks to import: ground truth as annotations, predictions as predictions with their scores."""
     check_finite(path, "boxes", annotations.regions.values)
     check_order(annotations, path)
     regions = fractions(annotations, path).scale(np.full((len(annotations), 2), 100.0))

@@ -81,7 +81,7 @@ class LabelObjects(msgspec.Struct, frozen=True):
 
 
 class ProjectLabel(msgspec.Struct):
-    """What one annotator drew."""
+    """The annotations of one annotator."""
 
     annotations: LabelObjects = LabelObjects()
 

@@ -90,7 +90,7 @@ def group_shapes(shapes: list[Shape], rows: Rows) -> list[Group]:
     groups: dict[Any, Group] = {}
     for i, shape in enumerate(shapes):
         kind = shape.shape_type or "polygon"
-        rows.remark("scores left out, as this is a truth", count=int(shape.score is not None))
+        rows.remark("scores dropped, as this is ground truth", count=int(shape.score is not None))
         if kind in READERS:
             key = (shape.label, shape.group_id) if shape.group_id is not None else i
             groups.setdefault(key, []).append((i, shape))

@@ -57,7 +57,7 @@ def read_whole(path: Path, options: Options) -> Annotations:
 
 
 def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
-    """COCO's document with what is said about classes in whole images."""
+    """Return COCO's document with the image-level labels of classes."""
     plain = coco.document(path, file, options)
     images, categories = file.images, file.categories
     errors = ErrorCollector()
@@ -74,12 +74,12 @@ def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
 
 
 def need(path: Path, section: str, table: JsonObject, key: str, errors: ErrorCollector) -> bool:
-    """Does every record have this key, as it must?"""
+    """Return whether every record has a required key; others are collected as errors."""
     present = table["present"][key]
     path_exists = np.full(table["count"], present) if isinstance(present, bool) else present
     for row in np.flatnonzero(~path_exists).tolist():
         with errors:
-            remedy = "an LVIS truth says which classes were looked for in an image, and how frequent a class is (V414)"
+            remedy = "LVIS ground truth states which classes were verified in an image, and class frequencies (V414)"
             raise ReadError(f"{path}: {section}[{row}]", expected=f"a key {key!r}", found="none", remedy=remedy)
     return bool(path_exists.all())
 

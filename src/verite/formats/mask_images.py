@@ -38,8 +38,8 @@ from verite.model.rasters import fill, frames_of, outlines_of
 from verite.model.regions import MASK, Regions
 from verite.progress import count_files
 
-UNRANKED = "pictures have no confidences: where predictions are ranked, they come as they are read"
-OBJECT = "object"  # the class where pictures know none
+UNRANKED = "mask images have no confidences: predictions are ranked in the order of the files"
+OBJECT = "object"  # the class of masks without classes
 VOID = 255
 THOUSAND = 1000
 SPARE = 2  # what is inside a drawn curve has so many times its pixels
@@ -47,7 +47,7 @@ SPARE = 2  # what is inside a drawn curve has so many times its pixels
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """The masks of one picture, of all its values, and where they are from."""
+    """The masks of one file, one per value, and their origin."""
 
     place: str
     image: str
@@ -61,7 +61,7 @@ class Picture:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What pictures turned out to hold: for each its masks, their class ids, and whether each is a crowd."""
+    """Contents of mask files: for each its masks, their class ids, and whether each is a crowd."""
 
     segments: list[Segments]
     labels: list[NDArray[np.int64]]  # ids of classes
@@ -71,7 +71,7 @@ class Found:
 def read_masks(
     path: Path, options: Options, names: Mapping[int, str] | None = None, left_out: Collection[int] = ()
 ) -> Annotations:
-    """The objects of a picture or a folder of pictures.
+    """Read the objects of a mask image or a folder of mask images.
 
     `names` are those of a format that knows its classes, `left_out` the values that are no class.
     """
@@ -94,7 +94,7 @@ def read_masks(
 
 
 def load(place: str, image: str, pixels: Pixels, options: Options, path: Path | None = None) -> Picture:
-    """A picture as masks, of a file or in memory; a soft one needs a threshold."""
+    """Return the masks of a file or an array; a soft mask needs a threshold."""
     values = pixels.values
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ReadError(place, expected="numbers", found="NaN or infinity")
@@ -119,7 +119,7 @@ def load(place: str, image: str, pixels: Pixels, options: Options, path: Path | 
 
 
 def are_parts(pictures: Sequence[Picture], rule: Rule) -> bool:
-    """Are pictures that are named as parts of an image such parts? Of one size, black and white, no pixel in two."""
+    """Whether files named as objects of one image are: equal sizes, one value besides 0, no pixel in two of them."""
     groups: dict[str, list[Picture]] = {}
     for picture, named in zip(pictures, rule.pictures, strict=True):
         groups.setdefault(named.image, []).append(picture)
@@ -150,7 +150,7 @@ def annotations_of(
     names: Mapping[int, str] | None = None,
     left_out: Collection[int] = (),
 ) -> Annotations:
-    """The objects of pictures; several pictures may belong to one image."""
+    """Build annotations from mask files; several files may belong to one image."""
     if left_out:
         pictures = [
             replace(p, segments=p.segments.take(~np.isin(p.values, np.array(sorted(left_out))))) for p in pictures
@@ -181,7 +181,7 @@ def annotations_of(
 
 
 def sizes_of(pictures: Sequence[Picture], options: Options) -> dict[str, tuple[int, int]]:
-    """Height and width of each image, which its pictures and the truth agree on."""
+    """Return height and width of each image; its mask files and the ground truth must agree."""
     sizes: dict[str, tuple[int, int]] = {}
     truth = options.like.images if options.like is not None else None
     for picture in pictures:
@@ -197,7 +197,7 @@ def sizes_of(pictures: Sequence[Picture], options: Options) -> dict[str, tuple[i
 
 
 def label_table(ids: NDArray[np.int64], names: Mapping[int, str], kind: str, place: str) -> Labels:
-    """The classes by id; those of black and white pictures, and of objects that only count, have one name.
+    """Return the classes by id; binary masks and numbered objects have a single class.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def label_table(ids: NDArray[np.int64], names: Mapping[int, str], kind: str, pla
 
 
 def choose_kind(pictures: Sequence[Picture], *, has_names: bool) -> str:
-    """What pixels mean where it is not declared: one value besides 0 is black and white, several are objects.
+    """Infer what pixel values mean: one value besides 0 is a binary mask, several are objects.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def choose_kind(pictures: Sequence[Picture], *, has_names: bool) -> str:
 
 
 def is_curve(picture: Picture) -> bool:
-    """Is the object its own outline, and around much more than itself?"""
+    """Whether the mask is a closed contour, which encloses far more pixels than it has."""
     runs = picture.segments.take(picture.values > 0).runs
     area = count(runs)
     return count(outlines_of(runs)) == area and count(fill(runs)) >= SPARE * area
@@ -257,7 +257,7 @@ def find_one(pictures: Sequence[Picture]) -> Found:
 
 
 def find_inside(pictures: Sequence[Picture]) -> Found:
-    """An object of a curve and what it encloses."""
+    """Return the object of a closed contour: the contour and its inside."""
     inside = []
     for picture in pictures:
         one = above_0(picture.segments)
@@ -301,7 +301,7 @@ def by_value(segments: list[Segments]) -> Found:
 
 
 def find_instances(pictures: Sequence[Picture]) -> Found:
-    """Objects of class × 1000 + number; what is below 1000 is a class whose objects are not told apart."""
+    """Split values of class × 1000 + number into objects; values below 1000 are classes without instances."""
     segments = [p.segments.take((p.values > 0) & (p.values != VOID)) for p in pictures]
     is_single = [s.values >= THOUSAND for s in segments]
     ids = [np.where(one, s.values // THOUSAND, s.values) for s, one in zip(segments, is_single, strict=True)]
@@ -404,14 +404,14 @@ def recognise(probe: PathProbe) -> str | None:
     if probe.is_folder:
         if not pictures or len(pictures) < len(probe.files):
             return None
-        return "a folder of pictures alone" if any(map(is_mask, pictures[:LOOKED_AT])) else None
+        return "a folder that holds only images" if any(map(is_mask, pictures[:LOOKED_AT])) else None
     if not pictures or not probe.head.startswith(STARTS):
         return None
-    return "a picture" if is_mask(probe.path, is_broken=True) else None
+    return "a mask image" if is_mask(probe.path, is_broken=True) else None
 
 
 def is_mask(path: Path, *, is_broken: bool = False) -> bool:
-    """May a picture be one of masks? Not in colour in a format for photos; `is_broken` is said of broken ones."""
+    """Whether a file may be a mask image: no colour JPEG or WebP; `is_broken` is the answer for broken files."""
     from verite.errors import ReadError
     from verite.formats.sizes import open_image
 
@@ -419,7 +419,7 @@ def is_mask(path: Path, *, is_broken: bool = False) -> bool:
         with open_image(path, is_decoded=False) as image:
             return image.format not in ("JPEG", "WEBP") or image.mode in ("L", "1")
     except ReadError:
-        return is_broken  # the reader tells what is wrong with it
+        return is_broken  # the reader reports what is wrong
 
 
 def read(path: Path, options: Options) -> Annotations:
@@ -440,8 +440,8 @@ def write(annotations: Annotations, path: Path) -> None:
 
 FORMAT = Format(
     name="mask-pictures",
-    title="pictures of masks",
-    about="PNG or TIFF: black and white, contours, an object a picture, label images; written as label images",
+    title="mask images",
+    about="PNG or TIFF: binary masks, contours, one file per object, label images; written as label images",
     recognise=recognise,
     read=read,
     write=write,

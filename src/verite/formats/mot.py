@@ -119,7 +119,7 @@ def read(path: Path, options: Options) -> Annotations:
         source=Source(
             str(path),
             "mot",
-            "a truth, because of its name or its classes"
+            "ground truth, because of its name or its classes"
             if has_truth
             else "predictions, the seventh number a confidence",
             tuple(notes),

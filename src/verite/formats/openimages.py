@@ -3,8 +3,8 @@
 `ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax,IsOccluded,IsTruncated,IsGroupOf,IsDepiction,IsInside` is a
 truth; columns come in any order, only ImageID, LabelName and the corners must be there. `ImageWidth,ImageHeight,Mask`
 add the size of the image and an encoded mask. A column `Score` or `Conf` makes predictions. `Confidence` does so only
-where no `Is…` column stands beside it and some value is not 1: in a truth it is 1 or empty and says nothing about an
-object. Decimal commas and semicolons as separators occur and are read.
+where no `Is…` column stands beside it and some value is not 1: in ground truth it is 1 or empty. Decimal commas and
+semicolons as separators occur and are read.
 """
 
 from __future__ import annotations
@@ -207,20 +207,20 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def score_column(columns: dict[str, int], body: list[tuple[int, list[str]]]) -> tuple[str | None, str]:
-    """Which column holds the confidences of predictions, if any, and why."""
+    """Return the column that holds the confidences of predictions, if any, and the reason."""
     found = next((name for name in SCORES if name in columns), None)
     if found is not None:
         return found, f"predictions, because there is a column {found}"
     beside = next((name for name in FLAG_COLUMNS if name in columns), None)
     if beside is not None:
-        return None, f"a truth, because there is a column {beside} and none named Score"
+        return None, f"ground truth, because there is a column {beside} and none named Score"
     if has_confidences(columns, body):
         return "Confidence", "predictions, because not every Confidence is 1 or empty"
-    return None, "a truth, because there is no column Score, nor a Confidence other than 1"
+    return None, "ground truth, because there is no column Score, nor a Confidence other than 1"
 
 
 def has_confidences(columns: dict[str, int], body: list[tuple[int, list[str]]]) -> bool:
-    """Is there a Confidence that says something?"""
+    """Whether a column Confidence has other values than 1 or empty."""
     at = columns.get("Confidence")
     return at is not None and any(line[at].strip() not in NO_CONFIDENCE for _, line in body if at < len(line))
 

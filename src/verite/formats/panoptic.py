@@ -150,7 +150,7 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
 
 
 def folder_of_pictures(file: Path, options: Options) -> Path:
-    """Where the PNGs are.
+    """Return the folder of the PNGs.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def check_complete(file: Path, keys: Sequence[int | str], annotated: Sequence[in
         found = f"none for {len(missing)} of {len(used)}, the first is image {missing[0]}"
         raise ReadError(
             file,
-            expected="an annotation for every image of the truth",
+            expected="an annotation for every image of the ground truth",
             found=found,
             remedy="write one with an empty segments_info and a black PNG where nothing was found",
         )
@@ -294,7 +294,7 @@ def label_table(file: Path, document: Sections, options: Options, errors: ErrorC
 def are_sound(
     place: str, segments: Sequence[Segment], index: Mapping[int, int], offset: int, errors: ErrorCollector
 ) -> bool:
-    """Do segments have ids of their own and classes that there are?"""
+    """Return whether segments have unique ids and known classes; others are collected as errors."""
     seen: set[int] = set()
     for i, segment in enumerate(segments):
         where = f"{place}.segments_info[{i}]"
@@ -371,7 +371,7 @@ def with_sizes(images: Images, annotated: Sequence[int], parts: Sequence[Segment
 
 
 def area_notes(listed: Sequence[Segment], areas: NDArray[np.float64]) -> list[str]:
-    """A word where the file says other areas than the PNGs have.
+    """Return a note if stated areas differ from those of the PNGs.
 
     Parameters
     ----------

@@ -328,7 +328,7 @@ def size_images(images: Images, options: Options, where: object, beside: Mapping
             name = stem(images.name(i))
             if name not in pictures:
                 remedy = f"is {options.images} the right folder?"
-                raise ReadError(where, expected=f"a picture named {name}", found="none", remedy=remedy)
+                raise ReadError(where, expected=f"an image file named {name}", found="none", remedy=remedy)
             sizes[i] = size_of_image_file(pictures[name])
     else:
         if options.like is not None:

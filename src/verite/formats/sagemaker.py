@@ -36,7 +36,7 @@ class Boxes(msgspec.Struct):
 
 
 class Metadata(msgspec.Struct, rename={"names": "class-map"}):
-    """What a job says about its labels."""
+    """Metadata of a labelling job."""
 
     names: dict[str, str] = {}
     type: str = ""

@@ -26,7 +26,7 @@ PIXEL_BYTES = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16L": 2, "I;16B": 2, "I;16N
 
 
 def check_size(where: object, width: int, height: int) -> None:
-    """Width and height of a picture: neither (0 × 0) or both, and no more pixels than a picture may have."""
+    """Refuse a negative size, a single side of 0, and images above the limits of side and pixels."""
     side, pixels = limit("image_side"), limit("image_pixels")
     if min(width, height) < 0:
         raise ReadError(where, expected="a width and height from 0", found=f"{width} x {height}")
@@ -41,7 +41,7 @@ def check_size(where: object, width: int, height: int) -> None:
 
 
 def check_claim(path: Path, image: Image.Image, pages: int = 1) -> None:
-    """A large picture must have bytes for its pixels: decoding a small one that claims many takes all memory.
+    """Refuse a small file whose header declares a huge image, which would exhaust memory when decoded.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def check_order(annotations: Annotations, path: Path) -> None:
 def in_pixels(
     regions: Regions, coords: str, images: Images, image: NDArray[np.int32]
 ) -> tuple[Regions, Literal["px", "rel"]]:
-    """Regions in pixels, or still in fractions of the image where a size is not known."""
+    """Scale regions to pixels; they stay fractions of the image where its size is not known."""
     frame = frame_of(coords)
     if not frame.is_relative:
         return (regions if frame.factor == 1 else regions.scale(np.full((len(regions), 2), frame.factor))), "px"
@@ -112,7 +112,7 @@ def in_pixels(
 def image_files_in(folder: Path, *, is_deep: bool = True) -> dict[str, list[Path]]:
     """The image files in a folder, and in those below it, by stem."""
     if not folder.is_dir():
-        raise ReadError(folder, expected="a folder with pictures", found="nothing" if not folder.exists() else "a file")
+        raise ReadError(folder, expected="a folder of images", found="nothing" if not folder.exists() else "a file")
     pictures: dict[str, list[Path]] = {}
     for path in sorted(folder.rglob("*") if is_deep else folder.iterdir()):
         if path.suffix.lower() in IMAGE_SUFFIXES and not path.name.startswith("."):
@@ -121,11 +121,11 @@ def image_files_in(folder: Path, *, is_deep: bool = True) -> dict[str, list[Path
 
 
 def size_of_image_file(pictures: list[Path]) -> tuple[int, int]:
-    """Width and height of the one picture of a stem, from its header."""
+    """Return width and height of the only image file of a stem, from its header."""
     path, *others = pictures
     if others:
         found = f"{len(pictures)}, also {others[0]}"
-        raise ReadError(path, expected=f"one picture named {path.stem}", found=found, remedy="name their folder")
+        raise ReadError(path, expected=f"one image file named {path.stem}", found=found, remedy="name their folder")
     with open_image(path, is_decoded=False) as image:
         width, height = image.size
     return width, height
@@ -133,7 +133,7 @@ def size_of_image_file(pictures: list[Path]) -> tuple[int, int]:
 
 @contextmanager
 def open_image(path: Path, formats: Sequence[str] = PICTURES, *, is_decoded: bool = True) -> Iterator[Image.Image]:
-    """A picture of one of these formats, its size known and no larger than it may be, its pixels not yet read.
+    """Open an image of one of these formats and check its size, without decoding pixels.
 
     `is_decoded`: they will be.
     """
@@ -156,8 +156,8 @@ def open_image(path: Path, formats: Sequence[str] = PICTURES, *, is_decoded: boo
         most = f"at most {2 * (Image.MAX_IMAGE_PIXELS or 0):,} pixels"
         raise ReadError(path, expected=most, found=f"{int(found):,}" if found else "more") from None
     except MemoryError:  # a broken part of a PNG may claim any length
-        raise ReadError(path, expected="a picture", found="more bytes than fit into memory") from None
+        raise ReadError(path, expected="an image", found="more bytes than fit into memory") from None
     except Exception as error:  # of broken files Pillow raises whatever its decoders run into
         found = reason(error) if isinstance(error, OSError) and error.strerror else str(error)
         found = "one cut off or broken" if isinstance(error, (KeyError, TypeError, AttributeError)) else found
-        raise ReadError(path, expected="a picture", found=found[:200] or type(error).__name__) from None
+        raise ReadError(path, expected="an image", found=found[:200] or type(error).__name__) from None

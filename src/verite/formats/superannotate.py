@@ -22,7 +22,7 @@ CORNER_KEYS = ("x1", "y1", "x2", "y2", "x3", "y3", "x4", "y4")
 
 
 class Instance(msgspec.Struct, rename={"label": "className"}):
-    """One object; `type` says what its points are."""
+    """One object; `type` determines the meaning of its points."""
 
     label: str = ""
     type: str = ""

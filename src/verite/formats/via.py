@@ -92,7 +92,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def document_regions(path: Path, rows: Rows) -> Iterable[Placed]:
-    """Of a project, or of an export, which is the project's table of images alone."""
+    """Return the regions of a project, or of an export, which is the project's table of images."""
     is_project = '"_via_img_metadata"' in PathProbe(path).head
     pictures = decode(path, Project).pictures if is_project else decode(path, dict[str, ViaImage])
     for key, picture in pictures.items():

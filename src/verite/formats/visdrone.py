@@ -81,7 +81,7 @@ def is_line(words: list[str], count: int) -> bool:
 
 
 def has_confidences(lines: list[list[str]]) -> bool:
-    """Are these predictions? Their scores lie between 0 and 1, or they know neither truncation nor occlusion."""
+    """Whether these are predictions: scores other than 0 and 1, or neither truncation nor occlusion."""
     fitting = [words for words in lines if any(is_line(words, count) for count in WORDING)]
     is_blank = bool(fitting) and all(words[-2] == words[-1] == "-1" for words in fitting)
     return is_blank or any(float(words[-4]) not in (0, 1) for words in fitting)

@@ -131,7 +131,6 @@ def add_object(rows: Rows, image: str, item: Element) -> None:
 def write(annotations: Annotations, path: Path) -> None:
     """Write one XML file per image. Every ignored object becomes `difficult`, the only such flag that VOC has."""
     need_pixels(annotations, path)
-    # VOC has one word for what neither rewards nor punishes; crowds and groups keep that, though not their name.
     annotations = replace(annotations, flags={**annotations.flags, "difficult": annotations.ignored})
     check_writable(path, "class names", annotations.labels.all_names)
     check_writable(path, "image names", annotations.images.names or ())
@@ -329,7 +328,7 @@ def indices(path: Path) -> NDArray[np.uint8]:
     values = index_colours(pixels.values) if pixels.is_colour else pixels.values
     if values is None or values.dtype != np.uint8:
         found = "other colours than VOC's" if pixels.is_colour else f"{pixels.values.dtype} values"
-        raise ReadError(path, expected="a picture of palette indices (V409)", found=found, remedy="save it with one")
+        raise ReadError(path, expected="a palette image (V409)", found=found, remedy="save it with one")
     return values
 
 

@@ -90,11 +90,11 @@ def pair_cases(truth: Any, pred: Any) -> dict[str, tuple[Any, Any]]:
         return {"volume": (truth, pred)}
     if not all(folders):
         kinds = ("a folder", "a file") if folders[0] else ("a file", "a folder")
-        raise DataError(f"{pred}: expected {kinds[0]}, as the truth is, found {kinds[1]}")
+        raise DataError(f"{pred}: expected {kinds[0]} like the ground truth, found {kinds[1]}")
     asked, given = list_cases(truth), list_cases(pred)
     for name, path in given.items():
         if name not in asked:
-            known = f"cases of the truth, such as {next(iter(asked))!r}"
+            known = f"cases of the ground truth, such as {next(iter(asked))!r}"
             raise ReadError(path, expected=known, found=f"{name!r}", remedy="name files alike on both sides")
     return {name: (path, given.get(name)) for name, path in asked.items()}
 

@@ -101,8 +101,8 @@ def image_groups(truth: Annotations, given: Any, purpose: str) -> NDArray[Any]:
     if given not in known:
         special = "image, label" if purpose == "shared" else "images"
         raise BadParameter(
-            f"{purpose}: expected {special}, a column of the truth's images ({', '.join(known) or 'no columns'}) or "
-            f"FILE.csv:COLUMN, found {given!r}{did_you_mean(given, known)}"
+            f"{purpose}: expected {special}, a column of the ground truth's images "
+            f"({', '.join(known) or 'no columns'}) or FILE.csv:COLUMN, found {given!r}{did_you_mean(given, known)}"
         )
     ids = truth.images.ids
     own = [records.get(truth.images.name(i) if ids is None else int(ids[i]), {}) for i in range(size)]

@@ -300,7 +300,7 @@ class AnnotationErrorSimulation:
                 if of != kind:
                     continue
                 if name != ANY and name not in names:
-                    raise DataError(f"rates: expected classes of the truth, found {name!r}")
+                    raise DataError(f"rates: expected classes of the ground truth, found {name!r}")
                 fits = np.ones(len(labels), bool) if name == ANY else labels == names[name]
                 fits &= np.ones(len(labels), bool) if size == ANY else size_of == SIZES.index(size)
                 own[fits] = rate

@@ -116,11 +116,14 @@ def read_case(mine: Any, theirs: Any, spacing: Any, threshold: float | None) -> 
     pred = read_side(theirs)
     where = theirs if isinstance(theirs, (str, Path)) else "pred"
     if truth.values.shape != pred.values.shape:
-        raise DataError(f"{where}: expected the truth's shape {truth.values.shape}, found {pred.values.shape}")
+        raise DataError(
+            f"{where}: expected the shape of the ground truth, {truth.values.shape}, found {pred.values.shape}"
+        )
     if not truth.is_beside(pred):
         raise DataError(
-            f"{where}: expected voxels at the positions of the truth's, found another affine in the header (rotated, "
-            "mirrored or shifted); resample one onto the other, or give both as .npy to compare them voxel by voxel"
+            f"{where}: expected voxels at the positions of the ground truth's, found another affine in the "
+            "header (rotated, mirrored or shifted); resample one onto the other, or give both as .npy to compare them "
+            "voxel by voxel"
         )
     return truth, pred
 

@@ -375,7 +375,7 @@ def in_unit(pred: Annotations, truth: Annotations) -> Annotations:
     if len(unsized):
         relative, other = ("predictions", "truth") if pred.unit == "rel" else ("truth", "predictions")
         is_unknown = pred.image[unsized[0]] >= len(truth.images)
-        remedy = "the truth has no image of this name (V213): spell names as it does, or " if is_unknown else ""
+        remedy = "the ground truth has no image of this name (V213): spell names as it does, or " if is_unknown else ""
         raise DataError(
             f"{pred.source.path or 'predictions'}: expected the size of every image (the {relative} are fractions of "
             f"the image, the {other} pixels), found none for {pred.images.name(int(pred.image[unsized[0]]))!r}; "

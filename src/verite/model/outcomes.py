@@ -48,15 +48,15 @@ class Column:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ObjectOutcomes(Display):
-    """One row per ground-truth object (found, missed, ignored) and per prediction (TP, FP, ignored).
+    """One row per ground-truth object (TP, FN or ignored) and per prediction (TP, FP or ignored).
 
-    `row` is its place in its file, `partner` the row of the object on the other side that it was matched with. What is
-    left out neither rewards nor punishes: a prediction on an ignored truth, or one that was not looked at.
+    `row` is the position in the file, `partner` the row of the matched object on the other side. Ignored predictions
+    match an ignored ground-truth object, or were not evaluated.
     """
 
     columns: dict[str, Column]
     iou: float
-    overlap: str = "IoU"  # what it is called
+    overlap: str = "IoU"  # name of the similarity
 
     def __len__(self) -> int:
         return len(self.columns["row"].values)

@@ -491,7 +491,7 @@ class Results(Display):
         found = [str(interval) for interval in self.intervals.values()]
         found += [self.threshold_note] if self.threshold_note else []
         if not len(self.truth) and all(map(isnan, self.scores.values())):  # merged results have scores, but no objects
-            found.append("the truth has no objects: there is nothing to be found")
+            found.append("the ground truth has no objects, so recall and AP are undefined")
         is_rotated = any(side.source.format == "dota" or side.source.has_angles for side in (self.truth, self.pred))
         if is_rotated and self.protocol in ("coco", "voc") and self.words is BOXES:
             found.append(

@@ -453,7 +453,7 @@ class VolumeStore(Store):
     def __init__(self, truth: Sequence[Volume], pred: Sequence[Volume]) -> None:
         """Pair volumes of one shape and spacing."""
         if len(truth) != len(pred):
-            raise BadParameter(f"volumes: expected as many truths as preds, found {len(truth)} and {len(pred)}")
+            raise BadParameter(f"volumes: expected as many for truth as for pred, found {len(truth)} and {len(pred)}")
         for i, (mine, theirs) in enumerate(zip(truth, pred, strict=True)):
             if mine.values.shape != theirs.values.shape:
                 raise DataError(

@@ -33,7 +33,7 @@ class Sigmas(Setting[Any, Any]):
             None,
             f"OKS sigma of each keypoint: a file of numbers, {', '.join(SIGMAS)}, or truth.",
             metavar="FILE",
-            default_text="the truth's, else those of COCO or CrowdPose",
+            default_text="the ground truth's, else those of COCO or CrowdPose",
             omit_default=omit_default,
             is_rare=True,
         )

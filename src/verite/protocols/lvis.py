@@ -151,9 +151,9 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
     if truth.verdicts is None or truth.labels.groups is None:
         option = "--truth-format lvis" if IS_COMMAND_LINE.get() else 'verite.read(…, format="lvis")'
         raise DataError(
-            f"{truth.source.path or 'truth'}: expected an LVIS truth, found one without neg_category_ids, "
+            f"{truth.source.path or 'truth'}: expected LVIS ground truth, found one without neg_category_ids, "
             "not_exhaustive_category_ids and frequency (V414); verite coco needs none of them, and "
-            f"{option} says which one a file lacks"
+            f"{option} shows which one a file lacks"
         )
     truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=settings.on == "mask")
     need_pixels(truth)

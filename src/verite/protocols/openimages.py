@@ -104,7 +104,7 @@ def decide(sides: Sides, threshold: float) -> Decided:
         overlap[rows[hit]] = found.overlap[hit]
 
     for similarity, compared in sides.stages.items():
-        says_nothing = similarity != next(iter(sides.stages))  # about masks, where a truth has none
+        says_nothing = similarity != next(iter(sides.stages))  # about masks, where the ground truth has none
         rules = Rules((threshold,), similarity, wants="best", equal="first", ties="row", allow_unknown_classes=True)
         one_by_one, as_groups = replace(rules, ignored=("difficult",)), replace(rules, shared=("group_of",))
         singles, grouped = compared & ~truth.group_of, compared & truth.group_of

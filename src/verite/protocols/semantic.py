@@ -145,7 +145,7 @@ def mean_known(values: Floats) -> Floats:
 
 
 def count_pixels(truth: Ints, pred: Ints, classes: int, weights: NDArray[np.integer] | None = None) -> PixelCounts:
-    """From the class of each pixel on both sides; a truth outside 0 … classes - 1 is left out, such a pred is nothing.
+    """Count pixels by their classes on both sides; truth outside 0 … classes - 1 is ignored, such a pred is no class.
 
     >>> count_pixels(np.array([0, 1, 1, 9]), np.array([0, 0, 7, 0]), 2).matrix
     array([[1, 0, 0],

@@ -293,14 +293,14 @@ def check_items(truth: Mapping[Any, Any], answers: Mapping[str, Any]) -> None:
     for name, given in answers.items():
         if not isinstance(given, Mapping):
             raise DataError(
-                f"{name}: expected a mapping of items to answers, as the truth is one, found {type(given).__name__}"
+                f"{name}: expected a mapping of items to answers, as for the truth, found {type(given).__name__}"
             )
         for item in truth:
             if item not in given:
                 raise DataError(f"{name}: expected an answer for every item of the truth, found none for {item!r}")
         for item in given:
             if item not in truth:
-                raise DataError(f"{name}: expected answers for the truth's items alone, found one for {item!r}")
+                raise DataError(f"{name}: expected answers for items of the truth only, found one for {item!r}")
 
 
 def encode_answers(

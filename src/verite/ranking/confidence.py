@@ -350,12 +350,12 @@ def check_soft_truth(rows: Array, labels: Sequence[str], where: Where) -> Array:
             row[row == 0] = (1 - row.max()) / (len(row) - 1)
         if abs(row.sum() - 1) > 1e-6:
             raise DataError(
-                f"{where(i)}: expected confidences of the truth that add up to 1, or that of one label alone, "
+                f"{where(i)}: expected confidences of the truth that sum to 1, or that of a single label, "
                 f"found {row.sum():g}"
             )
         if np.count_nonzero(row == row.max()) > 1:
             first = " and ".join(repr(labels[int(k)]) for k in np.flatnonzero(row == row.max()))
-            raise DataError(f"{where(i)}: expected one label that the truth holds likelier than others, found {first}")
+            raise DataError(f"{where(i)}: expected one label with the highest confidence in the truth, found {first}")
     return found
 
 

@@ -143,7 +143,7 @@ def plot_alterations(study: Study, truth: str | None = None) -> Figure:
         axes.set(xlim=(columns[0] - 12, columns[-1] + 12), ylim=(rows[-1] + 12, rows[0] - 12), aspect="equal")
         axes.set_title(title, fontsize=8)
         bare(axes)
-    figure.suptitle("Alterations: truths dashed, results filled", fontsize=10)
+    figure.suptitle("Alterations: ground truth dashed, results filled", fontsize=10)
     return figure
 
 
@@ -345,7 +345,7 @@ def plot_results(truth: ArrayLike, results: Mapping[str, ArrayLike], metrics: Ma
         raise BadParameter("results: expected at least one mask, found none")
     for name, mask in theirs.items():
         if mask.shape != mine.shape:
-            raise DataError(f"{name}: expected the truth's size, {mine.shape}, found {mask.shape}")
+            raise DataError(f"{name}: expected the size of the ground truth, {mine.shape}, found {mask.shape}")
     rows, columns = (np.flatnonzero(np.logical_or.reduce([mine, *theirs.values()]).any(axis=k)) for k in (1, 0))
     figure = new_figure((2.6 * len(theirs) + 1.2, 2.9 + 0.28 * len(metrics)))
     panels = figure.subplots(2, len(theirs), squeeze=False, height_ratios=(2.6, 0.28 * len(metrics) + 0.1))

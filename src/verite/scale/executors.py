@@ -120,14 +120,14 @@ def pair_shards(truth: Any, pred: Any, parts: int | None = None) -> list[Any]:
     if pred is None:
         if not isinstance(truth, Sequence) or isinstance(truth, str):
             raise BadParameter(
-                "predictions: expected some beside the truth, or a list of parts instead of both, found none"
+                "predictions: expected some with the ground truth, or a list of parts instead of both, found none"
             )
         return list(truth)
     truths, preds = (list_shards(side) for side in (truth, pred))
     if len(truths) != len(preds):
         raise BadParameter(
-            f"parts: expected as many shards of predictions as of the truth, found {len(preds)} and {len(truths)}; "
-            "the first belongs to the first"
+            f"parts: expected as many shards of predictions as of the ground truth, found {len(preds)} and "
+            f"{len(truths)}; shards are paired in order"
         )
     if parts is None or check_whole("parts", parts, 1) >= len(truths):
         return list(zip(truths, preds, strict=True))

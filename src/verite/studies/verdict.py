@@ -135,7 +135,7 @@ class Description:
             return sweep.name
         name, sign, at_step = found[0]
         place = f" after {parameters(sweep, sign, at_step)}" if isinstance(sweep, Grid) else ""
-        return f"{sweep.name}, on {len(found)} of {len(truths)} truths, e.g. {name}{place}"
+        return f"{sweep.name}, on {len(found)} of {len(truths)} ground truths, e.g. {name}{place}"
 
     def stall(self, sweep: Sweep) -> str:
         """Describe on how many ground truths the penalty does not rise with the alteration, with an example."""
@@ -158,7 +158,7 @@ class Description:
                 stuck = np.flatnonzero(np.diff(diagonal[: until + 1] if part.ndim == 1 else diagonal) <= 0)
                 if len(stuck) and not example:
                     example = f", e.g. {truth.name} after {parameters(sweep, sign, (int(stuck[0]),) * part.ndim)}"
-        return f"{sweep.name}, on {count} of {len(truths)} truths{example}"
+        return f"{sweep.name}, on {count} of {len(truths)} ground truths{example}"
 
 
 def verdict(

@@ -140,7 +140,7 @@ def iou(dt: Any, gt: Any, pyiscrowd: Sequence[Any]) -> Any:
     mine, others = read_operands(dt), read_operands(gt)
     crowd = np.array(pyiscrowd, dtype=np.bool_).reshape(-1)
     if len(crowd) != len(others):
-        raise BadParameter(f"iou: expected {len(others)} crowd flags, one a truth, found {len(crowd)}")
+        raise BadParameter(f"iou: expected {len(others)} crowd flags, one per ground-truth object, found {len(crowd)}")
     if not len(mine) or not len(others):
         return []
     if isinstance(mine, RLEMasks) and isinstance(others, RLEMasks):

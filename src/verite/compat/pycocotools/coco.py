@@ -146,7 +146,7 @@ class NoFile(ReadError, FileNotFoundError):  # noqa: N818
 
 
 class NoResults(DataError, IndexError):  # noqa: N818 - a statement about a list, not about an error
-    """An empty list of results. Also an IndexError: this is what clients catch that know pycocotools."""
+    """An empty list of results. Also an IndexError, which clients of pycocotools catch."""
 
 
 class COCO:
@@ -213,7 +213,7 @@ class COCO:
                 self.catToImgs[label].append(image)
 
     def info(self) -> None:
-        """Print what the file says about itself."""
+        """Print the `info` section of the file."""
         for key, value in self.dataset["info"].items():
             print(f"{key}: {value}")
 
@@ -332,7 +332,7 @@ class COCO:
 
 
 def make_results(truth: COCO, records: Any) -> Record:
-    """A document of results on the images of a truth."""
+    """Return a document of results on the images of the ground truth."""
     if not isinstance(records, list):
         raise DataError(f"results: expected an array of records, found {excerpt(str(records))}")
     if not records:
@@ -355,7 +355,7 @@ def make_results(truth: COCO, records: Any) -> Record:
 
 
 def values_of(records: Sequence[Record], key: str, what: str) -> list[Any]:
-    """What each record says under a key that all of them must have."""
+    """Return the value of a required key from each record."""
     try:
         return [record[key] for record in records]
     except (KeyError, TypeError, IndexError):

@@ -51,7 +51,7 @@ MADE_LATER = ("evalImgs", "ious", "_gts", "_dts")
 
 
 class COCOeval:
-    """COCO's numbers for detections on a truth: ``evaluate()``, ``accumulate()``, ``summarize()``, in this order."""
+    """COCO's numbers of detections: ``evaluate()``, ``accumulate()``, ``summarize()``, in this order."""
 
     def __init__(self, cocoGt: COCO | None = None, cocoDt: COCO | None = None, iouType: str = "segm") -> None:  # noqa: N803
         if not iouType:
@@ -105,7 +105,7 @@ class COCOeval:
 
     def _sides(self) -> tuple[COCO, COCO]:
         if self.cocoGt is None or self.cocoDt is None:
-            raise BadParameter("COCOeval: expected a truth and detections, found one of them; set cocoGt and cocoDt")
+            raise BadParameter("COCOeval: expected ground truth and detections, found one; set cocoGt and cocoDt")
         return self.cocoGt, self.cocoDt
 
     def _prepare(self) -> None:

@@ -39,7 +39,7 @@ TENTHS = (0.26, 0.25, 0.25, 0.35, 0.35, 0.79, 0.79, 0.72, 0.72, 0.62, 0.62, 1.07
 
 
 class Params:
-    """What can be set. Changed in place by clients."""
+    """Evaluation parameters, which clients change in place."""
 
     def __init__(self, iouType: str = "segm") -> None:  # noqa: N803
         if iouType not in ("segm", "bbox", "keypoints"):
@@ -77,7 +77,7 @@ def copy_params(p: Params) -> Params:
 
 
 def fits_core(p: Params) -> bool:
-    """Can all be evaluated at once?"""
+    """Whether the core can evaluate all images and classes at once."""
     return (
         p.iouType in SIMILARITY
         and (SIMILARITY[p.iouType] != "keypoints" or bool(p.useCats))
@@ -107,7 +107,7 @@ def rules_of(p: Params) -> Rules:
 
 
 def is_same(p: Params, evaluated: Params) -> bool:
-    """Was nothing changed between evaluate() and accumulate() that decides what is accumulated?"""
+    """Whether no parameter of the accumulation changed between evaluate() and accumulate()."""
     return (
         np.array_equal(p.iouThrs, evaluated.iouThrs)
         and np.array_equal(p.recThrs, evaluated.recThrs)

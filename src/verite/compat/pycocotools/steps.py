@@ -38,7 +38,7 @@ class MatchedRecords(TypedDict):
 
 
 class ImageMatches(MatchedRecords):
-    """An entry of `evalImgs`: the matches, and of what."""
+    """An entry of `evalImgs`: the matches of one image, class and area range."""
 
     image_id: Any
     category_id: Any
@@ -199,9 +199,9 @@ def overlap(truths: list[Record], detections: list[Record], p: Params) -> Any:
 
 
 def oks(truths: list[Record], detections: list[Record], sigmas: Floats) -> Any:
-    """Object keypoint similarity: the mean of exp(-distance² / (2 area (2 sigma)²)) over the keypoints of a truth.
+    """Object keypoint similarity: the mean of exp(-distance² / (2 area (2 sigma)²)) over an object's keypoints.
 
-    Of a truth without any, distances are those from its box, made twice as large on every side.
+    Without keypoints, distances are those from its box, made twice as large on every side.
     """
     if not truths or not detections:
         return []

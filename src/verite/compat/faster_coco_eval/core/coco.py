@@ -87,7 +87,7 @@ class COCO(base.COCO):
         self.print_function("index created!")
 
     def info(self) -> None:
-        """Print what the file says about itself."""
+        """Print the `info` section of the file."""
         for key, value in self.dataset["info"].items():
             self.print_function(f"{key}: {value}")
 

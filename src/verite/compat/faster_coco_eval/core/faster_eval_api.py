@@ -41,7 +41,7 @@ BOX_SHARE = 0.53  # of the box, for the area of a person that has none
 
 
 class Params(preparation.Params):
-    """What can be set, in pycocotools' names and in snake case.
+    """Evaluation parameters, under pycocotools' names and in snake case.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ for alias, name in SNAKE_CASE.items():
 
 
 class Accumulated(dict[str, Any]):
-    """Precision, recall and scores; `matched` is made when it is looked at."""
+    """Precision, recall and scores; `matched` is computed on first access."""
 
     def __init__(self, values: Mapping[str, Any], find_matches: Callable[[], dict[str, float]]) -> None:
         super().__init__(values)
@@ -401,7 +401,7 @@ class COCOeval_faster(base.COCOeval):  # noqa: N801 - the name is faster-coco-ev
         freq_group_idx: int | None = None,
         catIds: Any = None,  # noqa: N803
     ) -> float:
-        """Return the mean of what is there, and print its line; -1 where nothing is."""
+        """Return the mean of the defined values and print its line; -1 if there are none."""
         p = self.params
         group = f"catIds={'all':>3s}" if self.lvis_style else ""
         if catIds is not None:

@@ -108,7 +108,7 @@ def group_marked(coco: Any, mark: str) -> dict[Any, set[Any]]:
 
 
 def no_plot(name: str, remedy: str) -> Any:
-    """Return a method that says which of verite's plots shows the same."""
+    """Return a method that names verite's plot of the same data."""
 
     def refuse(self: Any, *args: Any, **named: Any) -> Any:
         raise BadParameter(f"{name}: verite has the numbers of faster-coco-eval, not its plots; {remedy}")
