@@ -43,6 +43,35 @@ def find_path(path: str | os.PathLike[str]) -> Path:
     raise ReadError(path, expected="a file or folder", found="nothing", remedy=near.removeprefix("; "))
 
 
+GLOB_CHARACTERS = "*?["
+
+
+def is_many(word: object) -> bool:
+    """Whether a value stands for several files: a glob, `@LIST.txt`, or a list of paths."""
+    if isinstance(word, (str, os.PathLike)):
+        text = os.fspath(word)
+        return isinstance(text, str) and (is_list(text) or is_pattern(text))
+    return isinstance(word, (list, tuple)) and bool(word) and all(isinstance(w, (str, os.PathLike)) for w in word)
+
+
+def is_list(text: str) -> bool:
+    """Whether a text is `@LIST.txt`, and not the name of an existing file."""
+    return text.startswith("@") and not path_exists(text)
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text is a glob, and not the name of an existing file."""
+    return any(letter in text for letter in GLOB_CHARACTERS) and not path_exists(text)
+
+
+def path_exists(text: str) -> bool:
+    """Whether there is such a path; False for names that no file can have."""
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long, or with a null byte
+        return False
+
+
 PACKED = (".gz", ".zst", ".zip", ".tar", ".tgz")  # of one file, of one file, the others of many
 FREE = 1 << 26  # bytes that may come out of anything, however small
 

@@ -57,8 +57,10 @@ def test_order_of_asking_matters_where_several_know_a_file():
     }
     assert all(order.index(format) <= order.index(other) for format, other in others)
     # The more particular first: these would be taken for the other one if they came later.
-    assert {("lvis", "coco"), ("coco-rotated", "coco"), ("cityscapes", "mask-pictures")} <= others
+    assert {("lvis", "coco"), ("cityscapes", "mask-pictures")} <= others
     assert {("voc-segmentation", "mask-pictures"), ("yolo-pose", "yolo")} <= others
+    # Rotated boxes and upright ones exclude each other: neither is asked for the other's sake.
+    assert not {("coco-rotated", "coco"), ("coco", "coco-rotated")} & others
 
 
 def test_named_format_is_said_to_be_named():

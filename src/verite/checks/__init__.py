@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from verite.checks.check import SEVERITIES, Check, Finding, Fix, SideName, Subject, every_check, stop_on_errors, warn_of
+from verite.checks.check import ADDED, SEVERITIES, Check, Finding, Fix, SideName, Subject, stop_on_errors, warn_of
 from verite.checks.sample import Pair, Side
 from verite.errors import VeriteError, excerpt, list_faults
 from verite.hooks import hook
@@ -103,9 +103,11 @@ def run_checks(subject: Side | Pair, what: Subject, *, notes: bool, unasked: Col
     Checks that share a function run it once. Slow checks and notes are left to `inspect` (`notes=True`). Checks whose
     code is `unasked` are not run unless they share a function with another one.
     """
+    from verite.checks.catalogue import CHECKS
+
     found: list[Finding] = []
     done = set()
-    for check in every_check():
+    for check in (*CHECKS, *ADDED):
         if what not in check.subjects or not check.look or check.look in done or check.code in unasked:
             continue
         if (check.severity == "note" or check.is_slow) and not notes:

@@ -94,11 +94,7 @@ class Side:
 
     def __init__(self, annotations: Annotations, *, is_truth: bool) -> None:
         self.annotations, self.is_truth = annotations, is_truth
-
-    @property
-    def name(self) -> SideName:
-        """The side as messages and options name it."""
-        return "truth" if self.is_truth else "pred"
+        self.name: SideName = "truth" if is_truth else "pred"  # as messages and options name it
 
     def __len__(self) -> int:
         return len(self.annotations)
@@ -116,7 +112,7 @@ class Side:
         names = [fold(name) for name in side.labels.all_names] if self.is_truth else []
         of_side = {
             "flaws": len(side.source.flaws),
-            "poses": self.odd_poses,
+            "poses": self.count_odd_poses() if side.columns.regions.has_keypoints else 0,
             "shapes": 0 if side.columns.regions.has_only_boxes or len(side) < FEWEST_SHAPES else len(side),
             "tracks": len(side) if side.columns.track is not None else 0,
             "annotators": int(side.source.annotators is not None),
@@ -124,12 +120,9 @@ class Side:
         }
         return counted | {name: Tally(count, ()) for name, count in of_side.items()}
 
-    @property
-    def odd_poses(self) -> int:
+    def count_odd_poses(self) -> int:
         """Count anomalies of keypoints; predicted keypoints may lie outside in up to 10 % of the objects."""
         side = self.annotations
-        if not side.columns.regions.has_keypoints:
-            return 0
         *others, outside, unlabelled = _core.pose_faults(
             side.columns, side.images.table, self.is_truth, side.unit == "rel", thread_count()
         )
@@ -166,6 +159,10 @@ class Pair:
             unpredicted <= max(MANY * fit.images_with_objects, TWICE * expected)
             or surprise(unpredicted, expected) < NATS
         )
+        # A tenth of the sampled predictions duplicate one of higher confidence: NMS may have been skipped.
+        duplicates = fit.unsuppressed if fit.images_with_objects >= FEWEST_IMAGES else 0
+        # Objects that match precisely in another layout, and not as read: enough of them to look at single images.
+        most_gained = max(fit.gained.values())
         is_exchanged = truth.columns.has_confidence and not pred.columns.has_confidence
         has_poses = truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints
         return {
@@ -182,8 +179,8 @@ class Pair:
             "empty": len(truth) > 0 and not objects,
             "exchanged": is_exchanged and objects > 0,
             "both_confident": truth.columns.has_confidence and pred.columns.has_confidence and len(truth) > 0,
-            "clones": fit.unsuppressed if are_unsuppressed(fit) else 0,
-            "mixed": may_be_mixed(fit),
+            "clones": duplicates if duplicates >= max(1, CLONES * fit.looked_at) else 0,
+            "mixed": most_gained >= max(FEWEST_GAINED, GAINED * (most_gained + fit.found)),
             "unreached": fit.beyond_reach if are_unreached(fit, objects) else 0,
             "single": fit.most_in_image == 1 and fit.images_predicted >= FEWEST_IMAGES,
             "reversed": is_reversed(fit.true_positives, fit.false_positives, fit.u_statistic),
@@ -241,11 +238,6 @@ def are_read_by_default(truth: Annotations, pred: Annotations) -> bool:
     return formats == {"text"} or not truth.images.sized
 
 
-def are_unsuppressed(fit: _core.SampleFit) -> bool:
-    """Whether a tenth of the sampled predictions duplicate a higher-confidence one: NMS may have been skipped."""
-    return fit.images_with_objects >= FEWEST_IMAGES and fit.unsuppressed >= max(1, CLONES * fit.looked_at)
-
-
 def are_unreached(fit: _core.SampleFit, count: int) -> bool:
     """Whether so many objects lie beyond the reach of all predictions that some would reach them (V117).
 
@@ -255,12 +247,6 @@ def are_unreached(fit: _core.SampleFit, count: int) -> bool:
     share = fit.beyond_reach / max(fit.objects, 1)
     is_many = fit.beyond_reach >= FEWEST_GAINED and share >= BEYOND
     return bool(is_many and -count * log(max(0.1, 1 - share)) >= NATS)
-
-
-def may_be_mixed(fit: _core.SampleFit) -> bool:
-    """Whether enough objects match precisely in another layout, and not as read, to look at single images (V115)."""
-    most = max(fit.gained.values())
-    return bool(most >= FEWEST_GAINED and most >= GAINED * (most + fit.found))
 
 
 def is_reversed(true_positives: int, false_positives: int, u_statistic: float) -> bool:

@@ -26,8 +26,7 @@ from verite.cli.options import (
     spell_reading_options,
 )
 from verite.errors import one_line
-from verite.files import without_suffix
-from verite.formats.shards import is_pattern
+from verite.files import is_pattern, without_suffix
 from verite.progress import wait_for
 from verite.settings import Flag, Option, Setting, Settings
 
@@ -165,32 +164,27 @@ def evaluate_each(truth: str, preds: tuple[str, ...], given: Given, evaluate: Ca
     list of Results
         The results of each detector, in the order of `preds`.
     """
+    from verite.cli.output import describe_reading, note, warn
+
     if has_gate(given):
         requirements_of(given)
         if given["base"]:  # an unreadable one is told before the evaluation
             from verite.analysis.gate import read_saved
 
             read_saved(given["base"])
-    with told_to_github() if given.get("summary") else nullcontext():
-        return read_and_evaluate(truth, preds, given, evaluate)
-
-
-def read_and_evaluate(truth: str, preds: tuple[str, ...], given: Given, evaluate: Callable[..., R]) -> list[R]:
-    """Do what `evaluate_each` describes."""
-    from verite.cli.output import describe_reading, note, warn
-
     quiet = given["quiet"] or given["as_json"]
-    truths = read_side(truth, "truth", given)
-    describe_reading("truth", truths, quiet=quiet)
     results: list[R] = []
     said: set[str] = set()
-    for path, name in zip(preds, system_names(preds), strict=True):
-        predictions = read_side(path, "pred", given, truths)
-        describe_reading("pred", predictions, quiet=quiet)
-        with wait_for(f"evaluating {name}"):
-            results.append(evaluate(truths, predictions, name=name, checks=given["checks"]))
-        warn(results[-1].findings, {"truth": truth, "pred": path}, said)
-    note("", quiet=quiet)
+    with told_to_github() if given.get("summary") else nullcontext():
+        truths = read_side(truth, "truth", given)
+        describe_reading("truth", truths, quiet=quiet)
+        for path, name in zip(preds, system_names(preds), strict=True):
+            predictions = read_side(path, "pred", given, truths)
+            describe_reading("pred", predictions, quiet=quiet)
+            with wait_for(f"evaluating {name}"):
+                results.append(evaluate(truths, predictions, name=name, checks=given["checks"]))
+            warn(results[-1].findings, {"truth": truth, "pred": path}, said)
+        note("", quiet=quiet)
     return results
 
 

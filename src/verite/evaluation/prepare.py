@@ -159,7 +159,7 @@ def prepare(
     inapplicable = (*(() if is_ranked else ABOUT_RANKS), *(() if is_ranked and is_ap else ABOUT_AP))
     inapplicable = (*inapplicable, *(ABOUT_SIZES if is_point else ()), *(() if has_shapes else ABOUT_SHAPES))
     findings = [f for f in examine_all(truth, aligned, inapplicable) if f.code not in inapplicable]
-    if checks == "stop":
+    if findings and checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": aligned.source.path})
     if is_exact:
         return truth, aligned, findings

@@ -112,11 +112,6 @@ class WeighableResults(MeanResults):
         """Return the scores that are weighted by importance, as `importance_scores` takes them, and the recalls."""
         raise NotImplementedError
 
-    @property
-    def notes(self) -> list[str]:
-        """Notes that are printed below the scores, with those weighted by importance."""
-        return [*([str(self.importance)] if self.importance is not None else []), *super().notes]
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, with the documented keys."""
         weighted = {} if self.importance is None else {"importance": self.importance.to_dict()}

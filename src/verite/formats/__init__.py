@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from verite.errors import BadParameter, DataError, ReadError, excerpt
-from verite.files import PACKED, find_path, reason
+from verite.files import PACKED, find_path, is_many, reason
 from verite.formats.registry import REGISTRY as REGISTRY
 from verite.formats.registry import all_formats as all_formats
 from verite.formats.registry import format_named as format_named
 from verite.formats.registry import recognise
-from verite.formats.shards import files_of_split, find_folder_shards, find_shards, is_many, read_shards
+from verite.formats.shards import files_of_split, find_folder_shards, find_shards, read_shards
 
 Readable: TypeAlias = Any  # a path, annotations, or one of the objects that verite.formats.memory lists
 
@@ -209,28 +209,58 @@ def read_with(source: Readable, format: str | None, options: Options) -> Annotat
     else:
         annotations = read_object(source, options)
     annotations = annotations.with_source(replace(annotations.source, layout=options.boxes))
-    annotations = with_ignore_regions(with_mapped_classes(annotations, options))
-    return annotations if options.like is None else align_with_truth(annotations, options)
+    return apply_options(annotations, options)
 
 
-def align_with_truth(annotations: Annotations, options: Options) -> Annotations:
-    """Return predictions with the images and classes of `options.like`; unknown images are dropped if that is asked."""
+def apply_options(annotations: Annotations, options: Options) -> Annotations:
+    """Apply to annotations what does not depend on their format.
+
+    Their classes are mapped (`map`; those of free text are compared with the ground truth's), crowds and ignored
+    objects of a class called ignore become ignore regions, and predictions get the images and classes of the ground
+    truth (`like`), without those on unknown images if that is asked (`unknown_images`).
+
+    Parameters
+    ----------
+    annotations
+        What a reader returned.
+    options
+        Options of the call.
+
+    Returns
+    -------
+    Annotations
+        Annotations whose source remembers the classes before they were mapped.
+    """
     truth = options.like
-    assert truth is not None
-    if options.unknown_images == "drop":
-        from verite.model.alignment import match_images
+    if options.class_map is not None or (annotations.source.format == "vision-language" and truth is not None):
+        from verite.formats.class_map import map_classes
 
-        found, _ = match_images(annotations.images, truth.images, annotations.source.path)
-        known = found[annotations.image] >= 0
-        unknown = len(annotations) - int(known.sum())
-        if unknown:
-            images = len({int(i) for i in annotations.image[~known]})
-            note = f"{unknown:,} predictions on {images:,} images that the ground truth does not have were dropped"
-            source = replace(annotations.source, notes=(*annotations.source.notes, note))
-            kept = annotations.where(known)
-            rows = sorted({int(i) for i in kept.image})
-            return only_images(kept, rows).with_source(source).like(truth)
+        annotations = map_classes(annotations, options.class_map, truth)
+    if {"crowd", "ignore"} & set(annotations.flags) and "ignore_region" not in annotations.flags:
+        from verite.formats.ignore_regions import mark_ignore_regions
+
+        annotations = mark_ignore_regions(annotations)
+    if truth is None:
+        return annotations
+    if options.unknown_images == "drop":
+        annotations = drop_unknown_images(annotations, truth)
     return annotations.like(truth)
+
+
+def drop_unknown_images(annotations: Annotations, truth: Annotations) -> Annotations:
+    """Return predictions without those on images that the ground truth does not have, and a note on how many."""
+    from verite.model.alignment import match_images
+
+    found, _ = match_images(annotations.images, truth.images, annotations.source.path)
+    known = found[annotations.image] >= 0
+    unknown = len(annotations) - int(known.sum())
+    if not unknown:
+        return annotations
+    images = len({int(i) for i in annotations.image[~known]})
+    note = f"{unknown:,} predictions on {images:,} images that the ground truth does not have were dropped"
+    source = replace(annotations.source, notes=(*annotations.source.notes, note))
+    kept = annotations.where(known)
+    return only_images(kept, sorted({int(i) for i in kept.image})).with_source(source)
 
 
 def only_images(annotations: Annotations, rows: Sequence[int]) -> Annotations:
@@ -331,7 +361,7 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
     ReadError
         Also for every `OSError` on the way.
     """
-    from verite.formats.format import check_offsets, notes_on_unused_options
+    from verite.formats.format import notes_on_unused_options
 
     if path.is_fifo() and str(path).startswith("/dev/"):  # /dev/stdin, or <(command) of a shell
         from verite.formats.archives import temporary_folder, unpack_pipe
@@ -344,8 +374,7 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
         from verite.formats.volumes import are_volumes, read_objects
 
         if are_volumes(path):
-            annotations = with_mapped_classes(read_objects(path, options), options)
-            return annotations if options.like is None else align_with_truth(annotations, options)
+            return apply_options(read_objects(path, options), options)
     if path.suffix.lower() in PACKED and path.is_file():
         from verite.formats.archives import temporary_folder, unpack
 
@@ -361,44 +390,11 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
         annotations = chosen.read(path, options)
     except OSError as error:
         raise ReadError(error.filename or path, expected="something readable", found=reason(error)) from None
-    check_offsets(annotations, chosen, options)
     source = annotations.source
     why = "; ".join(w for w in (why, source.why) if w)
-    notes = (*source.notes, *notes_on_unused_options(chosen, options))
+    notes = (*source.notes, *notes_on_unused_options(annotations, chosen, options))
     annotations = annotations.with_source(replace(source, why=why, notes=notes, layout=options.boxes))
-    annotations = with_ignore_regions(with_mapped_classes(annotations, options))
-    return annotations if options.like is None else align_with_truth(annotations, options)
-
-
-def with_ignore_regions(annotations: Annotations) -> Annotations:
-    """Return annotations in which crowds and ignored objects of a class called ignore are ignore regions."""
-    if not {"crowd", "ignore"} & set(annotations.flags) or "ignore_region" in annotations.flags:
-        return annotations
-    from verite.formats.ignore_regions import mark_ignore_regions
-
-    return mark_ignore_regions(annotations)
-
-
-def with_mapped_classes(annotations: Annotations, options: Options) -> Annotations:
-    """Return annotations with the classes of `options.class_map`; free text is compared with the ground truth's.
-
-    Parameters
-    ----------
-    annotations
-        What a reader returned.
-    options
-        Options of the call, with the class map and the ground truth to compare with.
-
-    Returns
-    -------
-    Annotations
-        Annotations whose source remembers the classes before they were mapped.
-    """
-    if options.class_map is None and (annotations.source.format != "vision-language" or options.like is None):
-        return annotations
-    from verite.formats.class_map import map_classes
-
-    return map_classes(annotations, options.class_map, options.like)
+    return apply_options(annotations, options)
 
 
 def list_shards(side: Any) -> list[Any]:

@@ -7,6 +7,7 @@ skeletons are kept. The same document is written again by `write`. Format: https
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,13 +17,13 @@ from typing import Any, TypeVar
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing, spell_option
-from verite.files import PACKED, JsonObject, check_file, read_text, translate_core_errors
+from verite.files import PACKED, JsonObject, check_file, is_many, read_text, translate_core_errors
 from verite.formats.annotators import annotations_of_one, annotators_of_file, with_annotators
 from verite.formats.coco_video import video_records, with_tracks_of_file
 from verite.formats.format import Format, Options, PathProbe, check_name, check_names, too_many_classes
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
 from verite.formats.polygons import ring_area
-from verite.formats.shards import find_shards, is_many
+from verite.formats.shards import find_shards
 from verite.formats.sizes import check_size, in_pixels, need_pixels
 from verite.limits import limit
 from verite.model.annotations import Annotations, Source
@@ -44,12 +45,6 @@ def open_coco(path: Path) -> _core.CocoFile:
     if file.class_count > limit("classes"):  # before millions of names are made for Python
         raise too_many_classes(f"{path}: categories", file.class_count)
     return file
-
-
-def refuse_faults(path: Path, file: _core.CocoFile, faults: Sequence[_core.RecordFault]) -> None:
-    """Raise the error of the first fault, if there is one."""
-    if faults:
-        raise explain_fault(path, file, faults[0])
 
 
 def explain_fault(
@@ -390,7 +385,20 @@ KEPT = ("xywh", "xyxy")  # layouts of boxes that stay as they are
 FOREIGN = ('"stability_score"', '"datasetId"', '"from_name"', '"lead_time"')
 
 
+# A box of five numbers near the beginning of a document, and the keys that it may have.
+BOX_KEYS = ('"bbox"', '"obb"', '"rotated"')
+FIVE_NUMBERS = r'"(?:bbox|obb|rotated)"\s*:\s*\[(?:\s*[-+.\deE]+\s*,){4}\s*[-+.\deE]+\s*\]'
+
+
 def recognise(probe: PathProbe) -> str | None:
+    """Return why a path is a COCO document of upright boxes; one of rotated boxes is of the format coco-rotated."""
+    why = recognise_document(probe)
+    # Images come first in most files; a pattern takes longer to be compiled than they to be read.
+    may_be_rotated = why is not None and any(key in probe.head for key in BOX_KEYS)
+    return None if may_be_rotated and re.search(FIVE_NUMBERS, probe.head) else why
+
+
+def recognise_document(probe: PathProbe) -> str | None:
     """Return why a path is a COCO document: a JSON object with one of its sections near the beginning."""
     start = probe.head.lstrip()
     if probe.is_folder or not start.startswith("{") or any(key in start for key in FOREIGN):
@@ -422,9 +430,12 @@ def read_whole(path: Path, options: Options) -> Annotations:
 
         return results(path, file, options)
     keys, repeated = file.other_keys, 0
-    if not file.is_results and are_images_repeated(file.table_faults(region_limits(), 1)):
+    first = None if file.is_results else next(iter(file.table_faults(region_limits(), 1)), None)
+    if first is not None and (first.code, first.section) == ("repeated_id", "images"):
         file, repeated = with_images_once(path, file)
-    annotations = with_tracks_of_file(document(path, file, options), path, keys)
+    annotations = document(path, file, options)
+    if keys:  # beside those of COCO
+        annotations = with_tracks_of_file(annotations, path, keys)
     if repeated:
         note = f"identical records of an image left out: {repeated:,} (V218)"
         annotations = annotations.with_source(replace(annotations.source, notes=(*annotations.source.notes, note)))
@@ -435,12 +446,7 @@ def read_whole(path: Path, options: Options) -> Annotations:
         annotations = annotations.with_source(
             replace(source, notes=(*source.notes, ABOUT_WHOLE_BODY + spell_option("sigmas", "FILE")))
         )
-    return with_annotators(annotations, annotators_of_file(path, keys))
-
-
-def are_images_repeated(faults: Sequence[_core.RecordFault]) -> bool:
-    """Return whether the first fault of a document is an id that two records of images have."""
-    return bool(faults) and (faults[0].code, faults[0].section) == ("repeated_id", "images")
+    return with_annotators(annotations, annotators_of_file(path, keys)) if keys else annotations
 
 
 INCIDENTAL = frozenset({"license", "date_captured", "flickr_url", "coco_url"})  # keys that no number depends on
@@ -482,18 +488,19 @@ def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     for key in SECTIONS:
         if key not in file.keys:
             raise ReadError(f"{path}: top level", expected=f"a key {key!r}", found="none")
-    refuse_faults(path, file, file.table_faults(region_limits()))
+    if faults := file.table_faults(region_limits()):
+        raise explain_fault(path, file, faults[0])
     images, image_notes = image_table(file, options.image_offset)
     labels, label_notes = label_table(path, file, options.label_offset)
     columns, faults = file.objects(native_layout(options), region_limits(), thread_count())
-    refuse_faults(path, file, faults)
-    assert columns is not None
+    if columns is None:
+        raise explain_fault(path, file, faults[0])
     return objects(path, "coco", file, columns, images, labels, options, [*image_notes, *label_notes])
 
 
 def native_layout(options: Options) -> str:
     """Return the box layout in which the native reader keeps the numbers; other layouts are converted afterwards."""
-    layout = layout_name(options.boxes or "xywh")
+    layout = layout_name(options.boxes) if options.boxes is not None else "xywh"
     return layout if layout in KEPT else "xywh"
 
 
@@ -562,7 +569,7 @@ def objects(
     if missing := file.missing_ids():
         notes = [*notes, f"object ids left out: {missing} of {file.object_count} are texts or missing"]
     source = Source(str(path), format, notes=tuple(notes))
-    layout, unit = layout_name(options.boxes or "xywh"), "px"
+    layout, unit = layout_name(options.boxes) if options.boxes is not None else "xywh", "px"
     regions = columns.regions
     if file.has_angles:
         from verite.formats.coco_rotated import turn

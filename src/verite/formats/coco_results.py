@@ -55,7 +55,8 @@ def read(path: Path, options: Options) -> Annotations:
 def read_whole(path: Path, options: Options) -> Annotations:
     """Read COCO results strictly."""
     file = open_coco(path)
-    return with_tracks_of_file(results(path, file, options), path, file.other_keys)
+    found = results(path, file, options)
+    return with_tracks_of_file(found, path, file.other_keys) if file.other_keys else found
 
 
 def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
@@ -138,8 +139,8 @@ def in_own_tables(path: Path, file: _core.CocoFile, options: Options) -> Found:
             raise ReadError(path, expected=expected, found=str(odd), remedy=remedy)
         labels = Labels(names, range(len(names)))
     columns, faults = place(file, images, labels.numbers or (), options)
-    coco_file.refuse_faults(path, file, faults)
-    assert columns is not None
+    if columns is None:
+        raise coco_file.explain_fault(path, file, faults[0])
     return columns, images, labels
 
 

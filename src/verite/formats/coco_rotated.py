@@ -7,7 +7,6 @@ degrees; in `obb` it is in radians, as hotcoco writes it. The option `angle` ove
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,16 +32,11 @@ TURN = 6.2832  # once around, in radians
 
 FEWEST = 8  # different angles before their unit is called wrong
 
-KEYS = ('"bbox"', '"obb"', '"rotated"')
-
-FIVE = r'"(?:bbox|obb|rotated)"\s*:\s*\[(?:\s*[-+.\deE]+\s*,){4}\s*[-+.\deE]+\s*\]'
-
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is COCO JSON with rotated boxes: some box near the beginning has five numbers."""
-    # Images come first in most files; a pattern takes longer to be compiled than they to be read.
-    why = coco.recognise(probe) if any(key in probe.head for key in KEYS) else None
-    return f"{why}, and boxes of five numbers" if why and re.search(FIVE, probe.head) else None
+    why = coco.recognise_document(probe)
+    return f"{why}, and boxes of five numbers" if why and not coco.recognise(probe) else None
 
 
 def read(path: Path, options: Options) -> Annotations:
@@ -167,7 +161,10 @@ def is_coco(file: Path) -> bool:
     """Tell whether a file is a COCO document of objects, not one of panoptic segments or captions."""
     probe = PathProbe(file)
     return (
-        file.is_file() and bool(coco.recognise(probe)) and not panoptic.recognise(probe) and "caption" not in file.stem
+        file.is_file()
+        and bool(coco.recognise_document(probe))
+        and not panoptic.recognise(probe)
+        and "caption" not in file.stem
     )
 
 

@@ -254,7 +254,8 @@ class Options:
                 raise BadParameter(f"image size: expected WIDTH,HEIGHT above 0, found {excerpt(size)}")
         if self.boxes is not None:
             layout_name(self.boxes)
-        frame_of(self.coords)
+        if self.coords is not None:
+            frame_of(self.coords)
         if self.angle is not None:
             angle_factor(self.angle)
         unknown = self.unknown_images
@@ -347,17 +348,6 @@ class PathProbe:
     def document_heads(self) -> list[str]:
         """How the first three documents (JSON, JSON lines, a manifest) of a path begin; other files are skipped."""
         return [head_of(p).lstrip() for p in self.documents]
-
-    @cached_property
-    def searched_heads(self) -> list[str]:
-        """The beginnings in which words are searched; that of a single document is searched once."""
-        heads = self.document_heads
-        return heads if self.head.lstrip() in heads else [self.head, *heads]
-
-    @cached_property
-    def document_tails(self) -> list[str]:
-        """How these documents end."""
-        return [tail_of(p) for p in self.documents]
 
     @cached_property
     def documents(self) -> list[Path]:
@@ -498,19 +488,10 @@ class Reader(Protocol):
         """Options that change what is read."""
 
 
-def notes_on_unused_options(reader: Reader, options: Options) -> list[str]:
+def notes_on_unused_options(annotations: Annotations, reader: Reader, options: Options) -> list[str]:
     """Return one note for every option that was given and has no effect in this format.
 
     Protocols of masks ask every format for objects, or for every value of label images.
-    """
-    unused = [name for name in options.given if name not in reader.options]
-    if options.masks in ("objects", "every"):
-        unused = [name for name in unused if name != "masks"]
-    return [f"{options.spell(name, '…')} is not used by {reader.title}" for name in unused]
-
-
-def check_offsets(annotations: Annotations, reader: Reader, options: Options) -> None:
-    """Refuse an offset for class or image ids where there are no ids to add it to.
 
     Parameters
     ----------
@@ -520,12 +501,21 @@ def check_offsets(annotations: Annotations, reader: Reader, options: Options) ->
         The format, which says whether it has ids at all.
     options
         Options of the call.
+
+    Raises
+    ------
+    BadParameter
+        If class or image ids are to be increased where there are none.
     """
     for name, table in (("label_offset", "labels"), ("image_offset", "images")):
         offset = getattr(options, name)
         if offset and (name not in reader.options or getattr(annotations, table).ids is None):
             what, found = name.replace("_", " "), f"only names, as {reader.title} has no ids"
             raise BadParameter(f"{what}: expected ids to add {offset} to, found {found}")
+    unused = [name for name in options.given if name not in reader.options]
+    if options.masks in ("objects", "every"):
+        unused = [name for name in unused if name != "masks"]
+    return [f"{options.spell(name, '…')} is not used by {reader.title}" for name in unused]
 
 
 def write_lines(folder: Path, stems: Sequence[str], lines: Sequence[Sequence[str]]) -> None:

@@ -33,7 +33,7 @@ FREQUENCIES = ("r", "c", "f")
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is LVIS JSON: a COCO document with one of LVIS's lists."""
     start = "" if probe.is_folder else probe.head.lstrip()
-    if not start.startswith("{") or coco.recognise(probe) is None:
+    if not start.startswith("{") or coco.recognise_document(probe) is None:
         return None
     # Images or categories are at one end of the file, annotations may be at the other.
     for key in ("neg_category_ids", "not_exhaustive_category_ids", "frequency"):

@@ -23,7 +23,7 @@ from verite.formats import mask_images as mask_pictures
 from verite.formats.annotators import annotators_of_records, with_annotators
 from verite.formats.archives import Archive, temporary_folder
 from verite.formats.coco_video import with_tracks
-from verite.formats.format import Options, check_offsets, notes_on_unused_options
+from verite.formats.format import Options, notes_on_unused_options
 from verite.formats.frameworks import FRAMEWORKS
 from verite.formats.mask_images import are_arrays, from_arrays
 from verite.formats.rows import build, name_class_numbers, size_images
@@ -313,10 +313,9 @@ def read_object(given: object, options: Options) -> Annotations:
     for kind in IN_MEMORY_FORMATS:
         if kind.matches(given):
             annotations = kind.convert(given, options)
-            check_offsets(annotations, kind, options)
             source = annotations.source
             why = "; ".join(w for w in (kind.title, source.why) if w)
-            notes = (*source.notes, *notes_on_unused_options(kind, options))
+            notes = (*source.notes, *notes_on_unused_options(annotations, kind, options))
             return annotations.with_source(replace(source, why=why, notes=notes))
     listed = ", ".join(kind.title for kind in IN_MEMORY_FORMATS)
     raise BadParameter(f"annotations: expected a path or {listed}; found {describe_object(given)}")

@@ -11,14 +11,13 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 
 from verite import _core
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import reason
-from verite.formats.format import Format, Options, PathProbe
+from verite.formats.format import Format, Options, PathProbe, tail_of
 from verite.limits import DEFAULTS, environment_name
 
 # The module of each format's record (or module:name), in the order of recognition: the most specific format first.
@@ -41,9 +40,9 @@ REGISTRY = {
     "youtube-vis": "verite.formats.youtube_vis",
     "lvis": "verite.formats.lvis",
     "datumaro": "verite.formats.datumaro",
-    "coco-rotated": "verite.formats.coco_rotated",
     "coco": "verite.formats.coco",
     "coco-results": "verite.formats.coco_results",
+    "coco-rotated": "verite.formats.coco_rotated",
     "results-object": "verite.formats.coco_results:RESULTS_OBJECT",
     "json-lines": "verite.formats.coco_results:JSON_LINES",
     "by-image": "verite.formats.by_image",
@@ -104,6 +103,7 @@ MARKS = {
 
 # The same for documents that may have the word at their end alone.
 LATE_MARKS = {
+    "datumaro": ('"items"', '"colormap"'),
     "panoptic": ('"segments_info"',),
     "lvis": ('"neg_category_ids"', '"not_exhaustive_category_ids"', '"frequency"'),
 }
@@ -111,28 +111,15 @@ LATE_MARKS = {
 ALL_MARKS = [*{mark for marks in (*MARKS.values(), *LATE_MARKS.values()) for mark in marks}]
 
 
-@dataclass(frozen=True)
-class FoundMarks:
-    """The marks that the first documents of a path have, searched once for all formats."""
-
-    probe: PathProbe
-
-    @cached_property
-    def at_start(self) -> frozenset[str]:
-        """Those at the beginning of a document."""
-        return frozenset(mark for head in self.probe.searched_heads for mark in _core.find_words(head, ALL_MARKS))
-
-    @cached_property
-    def at_end(self) -> frozenset[str]:
-        """Those at the end of a document."""
-        return frozenset(mark for tail in self.probe.document_tails for mark in _core.find_words(tail, ALL_MARKS))
-
-    def allow(self, name: str) -> bool:
-        """Tell whether the path may be of a format."""
-        marks = MARKS.get(name) or LATE_MARKS.get(name)
-        if marks is None or not self.at_start.isdisjoint(marks):
-            return True
-        return name in LATE_MARKS and not self.at_end.isdisjoint(marks)
+def possible_formats(probe: PathProbe) -> list[str]:
+    """Return the formats that a path may be of, in the order of recognition: those whose marks its documents have."""
+    heads = probe.document_heads
+    heads = heads if probe.head.lstrip() in heads else [probe.head, *heads]  # that of a single document once
+    start = {mark for head in heads for mark in _core.find_words(head, ALL_MARKS)}
+    both = start.union(*(_core.find_words(tail_of(path), ALL_MARKS) for path in probe.documents))
+    found = dict.fromkeys(MARKS, start) | dict.fromkeys(LATE_MARKS, both)
+    marks = MARKS | LATE_MARKS
+    return [name for name in REGISTRY if name not in marks or not found[name].isdisjoint(marks[name])]
 
 
 def format_named(name: str) -> Format:
@@ -190,11 +177,9 @@ def recognise(path: Path, options: Options, *, is_asked: bool = True) -> tuple[F
         raise ReadError(path, expected="annotation files", found="an empty folder")
     if not probe.is_folder and path.stat().st_size == 0:
         raise ReadError(path, expected="annotations", found="an empty file")
-    check_one_side(probe)
-    found = FoundMarks(probe)
-    for name in REGISTRY:
-        if not found.allow(name):
-            continue
+    if probe.is_folder:
+        check_one_side(probe)
+    for name in possible_formats(probe):
         format = format_named(name)
         why = format.recognise(probe)
         if why:
@@ -221,8 +206,6 @@ PREDS = frozenset(
 
 def check_one_side(probe: PathProbe) -> None:
     """Refuse a folder that has ground truth and predictions side by side: read as one, each object counts twice."""
-    if not probe.is_folder:
-        return
     folders = {p.name.casefold(): p.name for p in probe.path.iterdir() if p.is_dir()}
     truth = next((folders[name] for name in sorted(folders) if name in TRUTHS), None)
     pred = next((folders[name] for name in sorted(folders) if name in PREDS), None)

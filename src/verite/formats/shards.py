@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, ErrorCollector, ReadError, VeriteError, did_you_mean
-from verite.files import PACKED, find_path, read_lines
+from verite.files import PACKED, find_path, is_list, is_many, is_pattern, read_lines
 from verite.formats.format import Options
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.classes import ImageLevelLabels
@@ -271,8 +271,6 @@ def join_image_level_labels(shards: Sequence[Annotations]) -> ImageLevelLabels |
     return ImageLevelLabels(*(np.concatenate([getattr(own, name) for own in said]) for name in columns))
 
 
-GLOB_CHARACTERS = "*?["
-
 SHARDED = {".json", ".jsonl", ".ndjson", ".parquet"}  # files that may be one of many in a folder
 
 WHOLE = {"coco", "coco-results", "lvis", "results-object", "json-lines", "parquet"}  # formats of many images a file
@@ -301,32 +299,6 @@ def find_shards(word: str | os.PathLike[str]) -> list[Path]:
             raise ReadError(text, expected="files that match", found="none", remedy="is the pattern right?")
         return [Path(path) for path in found]
     return [find_path(text)]
-
-
-def is_many(word: object) -> bool:
-    """Tell whether a value stands for several files: a glob, `@LIST.txt`, or a list of paths."""
-    if isinstance(word, (str, os.PathLike)):
-        text = os.fspath(word)
-        return isinstance(text, str) and (is_list(text) or is_pattern(text))
-    return isinstance(word, (list, tuple)) and bool(word) and all(isinstance(w, (str, os.PathLike)) for w in word)
-
-
-def is_list(text: str) -> bool:
-    """Tell whether a text is `@LIST.txt`, and not the name of an existing file."""
-    return text.startswith("@") and not path_exists(text)
-
-
-def is_pattern(text: str) -> bool:
-    """Tell whether a text is a glob, and not the name of an existing file."""
-    return any(letter in text for letter in GLOB_CHARACTERS) and not path_exists(text)
-
-
-def path_exists(text: str) -> bool:
-    """Tell whether a path exists; False for names that no file can have."""
-    try:
-        return Path(text).exists()
-    except (OSError, ValueError):  # too long, or with a null byte
-        return False
 
 
 def find_folder_shards(folder: Path, format_of: Callable[[Path], str]) -> list[Path]:

@@ -239,7 +239,8 @@ class CocoSettings(RankedSettings, PointSettings):
         return {**usual, **TORCHMETRICS} if given.get("quirks") == "torchmetrics" else usual
 
     def check(self) -> None:
-        check_distance(self)
+        if self.max_distance is not None or self.pixel_size is not None:
+            check_distance(self)
 
     def for_truth(self, truth: Annotations) -> CocoSettings:
         """Set `ignored` to explicit for formats with ignored objects or regions: MOT's flag 0, KITTI's DontCare, …"""
@@ -395,7 +396,7 @@ def rules_of(settings: CocoSettings, sigmas: tuple[tuple[float, ...], ...] = ())
         image_limit=settings.max_image_dets or 0,
         repeats_quirks=settings.quirks == "pycocotools",
         sigmas=sigmas,
-        reach=reach_of(settings),
+        reach=reach_of(settings) if settings.on == "point" else (0.0, 0.0, 0.0),
         region_share=settings.ignore_regions if settings.ignored != "count" and settings.quirks == "none" else 0.0,
     )
 
@@ -603,6 +604,8 @@ class CocoResults(WeighableResults):
             found.append(f"{count:,} objects are marked as ignored and were counted; {hint}")
         if self.distances is not None:
             found.append(distance_sentence(self.distances[0], self.settings.max_distance, self.settings.pixel_size))
+        if self.settings.importance is not None:
+            found.append(str(self.importance))
         return [*found, *super().notes]
 
     @cached_property

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 from verite.errors import BadParameter
 from verite.evaluation.settings import ClassSettings
+from verite.files import is_many
 from verite.formats import Readable, read_pair, read_truth
-from verite.formats.shards import is_many, read_detectors
+from verite.formats.shards import read_detectors
 from verite.hooks import hook
 from verite.protocols import REGISTRY, protocol_named
 from verite.settings import Choice, Settings, call_signature

@@ -252,6 +252,11 @@ class VocResults(CurveResults, WeighableResults):
         found = {self.over_thresholds: self.mean_values()} if self.over_thresholds else {}
         return found | ({} if self.point is None else self.point.columns(self.class_names))
 
+    @property
+    def notes(self) -> list[str]:
+        weighted = [] if self.settings.importance is None else [str(self.importance)]
+        return [*weighted, *super().notes]
+
     def part(self, about: Callable[[Labels], str]) -> Part:
         return self.evaluation.part(about(Labels(self.truth.labels.all_names)))
 
