@@ -511,7 +511,7 @@ def test_a_small_picture_that_claims_many_pixels_is_refused_before_it_is_decoded
     with pytest.raises(vt.ReadError, match=r"a\.gif: .*12500 x 12000; .*VERITE_LIMIT_PIXELS_PER_BYTE"):
         vt.read(tmp_path / "a.gif")
     monkeypatch.setenv("VERITE_LIMIT_PIXELS_PER_BYTE", str(10**9))
-    with pytest.raises(vt.ReadError, match=r"a picture, found .*truncated"):
+    with pytest.raises(vt.ReadError, match=r"an image, found .*truncated"):
         vt.read(tmp_path / "a.gif")
 
 

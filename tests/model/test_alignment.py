@@ -152,7 +152,7 @@ def test_fractions_without_a_size_name_the_image(truth):
     pred = made(vt.Images(["new.jpg"]), vt.Labels(["cat"]), [0], [0], unit="rel")
     with pytest.raises(
         vt.DataError,
-        match=r"found none for 'new\.jpg'; the truth has no image of this name .* or give image_size=",
+        match=r"found none for 'new\.jpg'; the ground truth has no image of this name .* or give image_size=",
     ):
         pred.like(truth)
 
