@@ -58,7 +58,7 @@ def test_images_of_other_names_are_said_to_be_unknown(tmp_path, capsys):
     write_set(tmp_path)
     (tmp_path / "yolo" / "0.txt").rename(tmp_path / "yolo" / "frame_0.txt")
     assert cli.run(["coco", str(tmp_path / "truth.json"), str(tmp_path / "yolo")]) == 1
-    assert "none for 'frame_0'; the truth has no image of this name (V213)" in capsys.readouterr().err
+    assert "none for 'frame_0'; the ground truth has no image of this name (V213)" in capsys.readouterr().err
 
 
 def test_corners_tell_where_the_confidence_stands():

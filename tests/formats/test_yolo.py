@@ -140,7 +140,7 @@ def test_picture_missing_from_the_users_folder_is_named(tmp_path):
 def test_two_pictures_of_one_stem_are_not_guessed_between(tmp_path):
     picture(tmp_path / "a" / "pier.png", 160, 80)
     picture(tmp_path / "b" / "pier.png", 80, 160)
-    with pytest.raises(vt.ReadError, match=r"a.pier.png: expected one image file named pier, found 2, also .*b.pier.png"):
+    with pytest.raises(vt.ReadError, match=r"a.pier.png: .* one image file named pier, found 2, also .*b.pier.png"):
         vt.read(sample("yolo", "predictions"), images=tmp_path)
 
 
