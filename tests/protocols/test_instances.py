@@ -187,3 +187,14 @@ def test_sorted_ap_of_all_images_at_once_is_that_of_each_alone() -> None:
     expected = [sorted_ap(iou[pair_group == i], truths[i], preds[i]) for i in range(32)]
     assert groups.sorted_aps() == pytest.approx(expected, abs=1e-14)
     assert groups.sorted_aps()[30:].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("pool", ["image", "dataset"])
+def test_the_plot_has_the_counts_at_every_threshold(pool: str) -> None:
+    truth, pred = np.zeros((2, 64, 64), dtype=int)
+    truth[10:30, 10:30], truth[40:60, 40:60] = 1, 2
+    pred[12:30, 10:30] = 1  # IoU 0.9 with the first object, the second is missed
+    results = vt.instances(truth, pred, pool=pool, iou=[0.5, 0.9, 0.95], checks="off")
+    (line,) = vt.plot(results).lines
+    assert line.get_xdata().tolist() == [0.5, 0.9, 0.95]
+    assert line.get_ydata().tolist() == [0.5, 0.5, 0.0]

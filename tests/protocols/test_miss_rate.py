@@ -215,7 +215,8 @@ def test_the_plot_has_a_step_per_confidence_and_a_dot_per_fppi() -> None:
 
 
 def test_plots_are_saved_with_the_results(tmp_path: Path) -> None:
-    for verb, name in (("miss-rate", "miss-rate.svg"), ("kitti", "pr.svg"), ("wider", "pr.svg")):
+    saved = {"miss-rate": "miss-rate.svg", "kitti": "pr.svg", "wider": "pr.svg", "oc-cost": "costs.svg"}
+    for verb, name in (saved | {"instances": "thresholds.svg"}).items():
         words = [verb, str(DEMO / "truth.json"), str(DEMO / "hawk.json"), "-q", "-o"]
         assert run([*words, str(tmp_path / verb), "--plot-format", "svg"]) == 0
         assert (tmp_path / verb / name).read_text().count("<path") > 10

@@ -108,3 +108,13 @@ def test_wrong_costs_are_named(option, value, capsys):
         vt.oc_cost(*sides(oracle.random_images(1)), **{option: value})
     assert run(["oc-cost", "truth.json", "pred.json", f"--{option}", str(value)]) == 2
     assert option in capsys.readouterr().err
+
+
+def test_the_plot_stacks_the_parts_of_each_class() -> None:
+    truth = vt.Annotations.of(["a", "a"], ["cat", "dog"], [[0, 0, 10, 10], [50, 0, 60, 10]])
+    pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.8])
+    axes = vt.plot(vt.oc_cost(truth, pred))
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["all", "dog", "cat"]
+    # Localization, classification, extra, missed: of both, of the missed dog, and of the cat of confidence 0.8.
+    widths = [[bar.get_width() for bar in bars] for bars in axes.containers]
+    assert widths == [pytest.approx(own) for own in ([0, 0, 0], [0.025, 0, 0.05], [0, 0, 0], [0.3, 0.6, 0])]

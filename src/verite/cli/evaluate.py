@@ -67,7 +67,7 @@ class CurveSettings(Settings):
 
 
 # Protocols that save plots, beside those with precision-recall curves.
-PLOTTED = ("coco", "lvis", "semantic", "track", "miss-rate", "kitti", "wider")
+PLOTTED = ("coco", "lvis", "semantic", "track", "miss-rate", "kitti", "wider", "instances", "oc-cost")
 
 
 def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
@@ -210,7 +210,7 @@ def draw_plots(result: Results, home: Path, given: Given) -> None:
         from verite.reporting.track_plots import save_tracks
 
         save_tracks(result, home, given["plot_format"])
-    elif result.protocol in ("miss-rate", "kitti", "wider"):
+    elif result.protocol in ("miss-rate", "kitti", "wider", "instances", "oc-cost"):
         from verite.reporting.subset_plots import save_subsets
 
         save_subsets(result, home, given["plot_format"])  # type: ignore[arg-type]

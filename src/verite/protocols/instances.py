@@ -398,6 +398,16 @@ class InstanceResults(Results):
             found.append(np.array([np.mean(sums)]))
         return found
 
+    def ap_by_threshold(self, label: str) -> Floats:
+        """Return TP / (TP + FP + FN) of a class at every IoU threshold; nan without ground truth."""
+        groups = self.groups
+        chosen = groups.label == self.class_names.index(label)
+        if not groups.truths[chosen].any():
+            return np.full(len(self.settings.iou), nan)
+        if self.settings.pool == "dataset":
+            return groups.pooled("AP", chosen, np.ones(len(groups.image)))
+        return np.asarray(self.group_values["AP"][chosen].mean(axis=0))
+
     def draw_class(self, k: int, weights: Floats) -> list[Floats]:
         """Return every score of a class on samples of the images, a list of [sample]; nan without ground truth."""
         groups, settings = self.groups, self.settings

@@ -15,8 +15,10 @@ from verite.errors import BadParameter, did_you_mean, excerpt
 from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
+from verite.protocols.instances import InstanceResults
 from verite.protocols.kitti import KittiResults
 from verite.protocols.miss_rate import MissRateResults
+from verite.protocols.oc_cost import CorrectionResults
 from verite.protocols.track import TrackResults
 from verite.protocols.wider import WiderResults
 from verite.reporting.analysis_plots import PartPlot, analysis_kinds
@@ -29,7 +31,7 @@ from verite.reporting.plots import (
     save_stamped,
     take_literally,
 )
-from verite.reporting.subset_plots import plot_miss_rates, plot_subsets
+from verite.reporting.subset_plots import cost_rows, plot_costs, plot_miss_rates, plot_subsets, plot_thresholds
 from verite.reporting.track_plots import count_tracks, plot_alphas, plot_switches, plot_tracks
 
 if TYPE_CHECKING:
@@ -83,7 +85,7 @@ def plot(
         "calibration", "slices", "worst", "suspicious"), or "systems" (error costs of several detectors). Of tracks:
         "hota" (HOTA and its parts by localization threshold), "switches" (over time) or "tracks" (a timeline). Of
         `vt.miss_rate`: "miss-rate" (against false positives per image). Of KITTI and WIDER FACE: "subsets" (precision
-        against recall of each).
+        against recall of each). Of `vt.instances`: "thresholds" (AP by IoU threshold), of `vt.oc_cost`: "costs".
         By default the first kind that applies to the results.
     ax
         Axes to draw on; by default those of a new figure.
@@ -225,6 +227,10 @@ KINDS = {
     "tracks": PlotKind(lambda results: isinstance(results, TrackResults), plot_tracks, count_tracks),
     "miss-rate": PlotKind(lambda results: isinstance(results, MissRateResults), plot_miss_rates),
     "subsets": PlotKind(lambda results: isinstance(results, (KittiResults, WiderResults)), plot_subsets),
+    "thresholds": PlotKind(lambda results: isinstance(results, InstanceResults), plot_thresholds),
+    "costs": PlotKind(
+        lambda results: isinstance(results, CorrectionResults), plot_costs, lambda results: len(cost_rows(results))
+    ),
     "pr": PlotKind(lambda results: has_curves(results) or has_precision(results), plot_pr),
     "f1": PlotKind(lambda shown: has_curves(shown) or PartPlot(part_named("operating")).fits(shown), plot_f1),
     "classes": PlotKind(lambda results: isinstance(results, Results), plot_classes, count_bars),
