@@ -77,6 +77,12 @@ def test_fractions_in_some_images_are_named():
     assert f"{IMAGES // 10} images" in finding.message
 
 
+def test_a_whole_file_in_fractions_is_not_called_a_part_as_well():
+    truth, found = truth_and_predictions()
+    corner_fractions = rewrite(found, lambda b: [v / SIZE[k % 2] for k, v in enumerate(as_corners(b))])
+    assert [code for code in codes(truth, corner_fractions) if code in ("V103", "V116")] == ["V103"]
+
+
 def test_tiles_that_were_not_shifted_back_are_named():
     truth, found = truth_and_predictions()
     tiled = rewrite(
@@ -84,6 +90,21 @@ def test_tiles_that_were_not_shifted_back_are_named():
     )
     finding = codes(truth, tiled)["V117"]
     assert "tile" in finding.fix
+
+
+@pytest.mark.parametrize(("tile", "step"), [(320, 320), (240, 240), (320, 256), (320, 160)])
+def test_predictions_that_end_at_the_border_of_their_tile_are_not_taken_for_clipped_ones(tile, step):
+    truth, found = truth_and_predictions()
+
+    def on_tile(box):
+        left, top = ((box[k] + box[2 + k] / 2) // step * step for k in (0, 1))
+        left, top = min(left, SIZE[0] - tile), min(top, SIZE[1] - tile)  # as tilers place the last one
+        sides = [max(box[0] - left, 0), max(box[1] - top, 0)]
+        return [*sides, min(box[0] + box[2] - left, tile) - sides[0], min(box[1] + box[3] - top, tile) - sides[1]]
+
+    finding = codes(truth, rewrite(found, on_tile))["V117"]
+    assert "position of its tile" in finding.fix or "position of the tile" in finding.fix
+    assert "clip" not in finding.fix
 
 
 def test_boxes_clipped_to_a_smaller_size_are_named():

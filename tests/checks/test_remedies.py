@@ -376,6 +376,15 @@ def test_masks_written_row_by_row_are_named(files, seed):
     assert "asfortranarray" in finding.remedy
 
 
+def test_masks_on_shifted_image_ids_are_named_and_fixed(files):
+    truth, found = generate(SEEDS[0])
+    shifted = [{**record, "image_id": record["image_id"] + 1000} for record in masks_of(truth, found, "F")]
+    read, wrong, path = files(truth, shifted)
+    finding = only_error(read, wrong)
+    assert (finding.code, finding.remedy) == ("V211", "add --pred-image-offset -1000")
+    assert average_precision(read, applied(finding, path, read), "mask") > 0.5
+
+
 def test_masks_written_row_by_row_beside_right_boxes_are_a_warning(files):
     truth, found = generate(SEEDS[0])
     rows = [{**mask, "bbox": box["bbox"]} for mask, box in zip(masks_of(truth, found, "C"), found, strict=True)]

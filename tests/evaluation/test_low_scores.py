@@ -36,6 +36,21 @@ def test_boxes_elsewhere_are_named(protocol):
     assert "verite inspect" in results.notes[0]
 
 
+def test_predictions_of_other_images_are_named():
+    """Forty images with a box each; every image has the prediction of another one, or all but eight lie elsewhere."""
+    names, places = [f"{i}.jpg" for i in range(40)], np.arange(40)
+    boxes = np.stack([37 * places % 400, 53 * places % 300, 37 * places % 400 + 60, 53 * places % 300 + 50], axis=1)
+    truth = vt.Annotations.of(names, ["cat"] * 40, boxes)
+    mixed = vt.Annotations.of(names, ["cat"] * 40, np.roll(boxes, 1, axis=0), confidence=FALLING.repeat(4))
+    line = "as with the predictions of other images (are image ids or names mixed up?)"
+    assert line in vt.coco(truth, mixed, checks="off").notes[0]
+    elsewhere = np.where(places[:, None] < 32, boxes + 1000, boxes)
+    own = vt.Annotations.of(names, ["cat"] * 40, elsewhere, confidence=FALLING.repeat(4))
+    note = vt.coco(truth, own, checks="off").notes[0]
+    assert "boxes do not match" in note
+    assert line not in note
+
+
 def test_wrong_classes_are_named_even_where_most_objects_are_not_found():
     # Ids of another list of classes on a ground truth with many more objects: one of ten is found, none with its class.
     boxes = [[50 * i, 0, 50 * i + 20, 20] for i in range(20)]
@@ -89,7 +104,7 @@ def test_a_dash_has_its_reason(protocol):
     crowd = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "area": 81, "iscrowd": 1}
     found = [{"image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9], "score": 0.5}]
     for objects, reason in (
-        ([], "the truth has no objects"),
+        ([], "the ground truth has no objects"),
         ([crowd], "all 1 objects of the ground truth are crowds"),
     ):
         results = protocol({**document, "annotations": objects}, found)

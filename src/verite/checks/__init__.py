@@ -34,7 +34,8 @@ __all__ = [
 
 # Findings that are consequences of misread boxes, and of images that are not found, on the same side.
 ODD_BOXES, NO_PREDICTIONS = {"V106", "V108", "V109", "V110", "V113", "V114", "V306", "V406"}, {"V214", "V219"}
-CONSEQUENCES = dict.fromkeys(("V101", "V102", "V103", "V104", "V105", "V118"), ODD_BOXES)
+CONSEQUENCES = dict.fromkeys(("V101", "V102", "V104", "V105", "V118"), ODD_BOXES)
+CONSEQUENCES["V103"] = ODD_BOXES | {"V116"}
 CONSEQUENCES |= dict.fromkeys(("V211", "V212", "V213"), NO_PREDICTIONS) | {"V108": {"V109"}, "V114": {"V109", "V108"}}
 CONSEQUENCES["V407"] = {"V112"}
 EXPLANATORY_WARNINGS = {"V108", "V407"}  # warnings that have consequences; otherwise only errors have

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.checks.boxes import percent
 from verite.checks.check import EXAMPLES, Finding, Fix, near_word
-from verite.checks.evidence import FEWEST, FOUND, Hypothesis, best_overlaps, most_possible, overlaps_under
-from verite.checks.sample import IMAGES, NATS, Pair, Sample, group_objects, speaks_by_id, usable_rows
+from verite.checks.evidence import FEWEST, FOUND, Hypothesis, best_overlaps, most_possible, overlaps_under, turns
+from verite.checks.sample import IMAGES, NATS, Pair, Sample, group_objects, sample_images, speaks_by_id, usable_rows
 from verite.errors import VeriteError, excerpt, spell_option
 from verite.hooks import hook
 from verite.model.annotations import Annotations
@@ -64,7 +64,7 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             "V212",
             "error",
             f"{count:,} of {len(pred):,} predictions have image ids that are strings such as {excerpt(names[0])}, "
-            f"the ground truth has numbers such as {names[0]}",
+            f"the ground truth has numbers such as {int(names[0])}",
             count,
             tuple(excerpt(name) for name in names),
             f"write image ids as numbers, without quotation marks: {int(names[0])}",
@@ -259,3 +259,19 @@ def nearest_image(truth: Annotations, name: str, *, is_number: bool) -> str | No
     if held:
         return min(held, key=lambda n: abs(len(n) - len(name)))
     return near_word(name, names)
+
+
+ALIKE_IMAGES, MANY_IMAGES = 1.5, 20  # times the matches with other images; images from which that is judged
+
+
+def match_no_better_than_other_images(truth: Annotations, pred: Annotations) -> bool:
+    """Whether boxes match the objects of their own image about as often as those of other images."""
+    sample = sample_images(truth, pred)
+    if sample is None or sample.truth.images < MANY_IMAGES:
+        return False
+
+    def matched(one: Sample) -> int:
+        return int((overlaps_under(one, "pred", one.pred.reading, 0) >= FOUND).sum())
+
+    others = [matched(Sample(sample.truth, {0: sample.pred.turn(turn)})) for turn in turns(sample.truth.images)]
+    return matched(sample) <= ALIKE_IMAGES * (sum(others) + 1) / len(others)

@@ -18,6 +18,7 @@ from verite.checks.evidence import (
     FEWEST,
     FOUND,
     PRECISE,
+    best_overlaps,
     boxes_under,
     overlaps_under,
     turns,
@@ -35,6 +36,7 @@ RIVAL = 0.5  # of the objects gained by the best layout, that the second best ma
 WHOLE = 0.8  # share of the boxes of an image in fractions, from which the image is
 FEW_BOXES = 3  # boxes in fractions before they are named
 AT_EDGE = 0.03  # share of predictions that end exactly at their common reach: clipped there
+ON_TILES = 0.25  # share of the objects beyond the common reach that match if moved to their tile
 SEVERAL = 1.5  # objects per image before one prediction per image is odd
 SCATTERED = 9.0  # nats: few predictions on many images are single by chance
 LARGER = 2.0  # times the area of single objects that crowds have
@@ -168,18 +170,58 @@ def find_unreached(pair: Pair) -> Iterator[Finding]:
         return
     across, down = fit.reach
     is_clipped = fit.at_reach >= max(FEW_BOXES, AT_EDGE * len(pair.pred))
+    tiles = matches_on_tiles(pair.sample, across, down) if pair.sample else (0, 0)
+    if tiles[1] and tiles[0] >= ON_TILES * tiles[1]:
+        evidence = f"{tiles[0]:,} of {tiles[1]:,} sampled ones match if predictions are on tiles of this size"
+        remedy = "add the position of its tile in the image to every box"
+    elif is_clipped:
+        evidence = f"{fit.at_reach:,} boxes end exactly at this edge"
+        remedy = f"were boxes clipped to {across:.6g} x {down:.6g}? clip them to their own images"
+    else:
+        evidence, remedy = "", "were predictions on tiles shifted back by the position of the tile?"
     yield Finding(
         "V117",
         "warning",
         f"no predicted box reaches beyond {across:.6g} in x and {down:.6g} in y, but {fit.beyond_reach:,} of "
-        f"{fit.objects:,} objects lie there"
-        + (f"; {fit.at_reach:,} boxes end exactly at this edge" if is_clipped else ""),
+        f"{fit.objects:,} objects lie there" + (f"; {evidence}" if evidence else ""),
         fit.beyond_reach,
         (),
-        f"were boxes clipped to {across:.6g} x {down:.6g}? clip them to their own images"
-        if is_clipped
-        else "were predictions on tiles shifted back by the position of the tile?",
+        remedy,
     )
+
+
+def matches_on_tiles(sample: Sample, across: float, down: float) -> tuple[int, int]:
+    """Count sampled objects beyond the reach that match a prediction once moved to their tile and clipped to it.
+
+    Predictions that match an object as read are left out.
+
+    Parameters
+    ----------
+    sample
+        Images with objects on both sides.
+    across, down
+        Width and height of a tile. Neighbouring tiles may overlap by a fifth, a quarter or a half of it.
+
+    Returns
+    -------
+    tuple[int, int]
+        Matched objects under the best overlap of tiles, and objects beyond the reach.
+    """
+    truth, pred = sample.truth, sample.pred
+    boxes, size = truth.corners(), np.ceil([across, down])
+    centres = (boxes[:, :2] + boxes[:, 2:]) / 2
+    is_beyond = (centres > size).any(axis=1)
+    first = np.where(centres > size, 1, 0)  # the first tile that an object can be on
+    free = best_overlaps(pred.corners(), pred.image, boxes, truth.image) < FOUND  # the others are in place as read
+    preds, pred_image = pred.corners()[free], pred.image[free]
+    found = []
+    for step in (1, 0.8, 0.75, 0.5):
+        last = np.floor(centres / (size * step))  # the last tile that has the centre; where tiles overlap, also ...
+        for tile in (last, np.maximum(last - 1, first))[: 1 + (step < 1)]:  # ... the one before
+            moved = np.clip(boxes - np.tile(tile * size * step, 2), 0, np.tile(size, 2))
+            overlaps = best_overlaps(moved, truth.image, preds, pred_image)
+            found.append(int(((overlaps >= FOUND) & is_beyond).sum()))
+    return max(found), int(is_beyond.sum())
 
 
 def find_single_predictions(pair: Pair) -> Iterator[Finding]:

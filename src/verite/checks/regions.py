@@ -211,7 +211,9 @@ LEAST_MATCHED = 0.5  # share of the objects that must match if RLE counts are re
 def find_masks_by_rows(pair: Pair) -> Iterator[Finding]:
     """Find predicted RLE masks without boxes that are written row by row, by the boxes of the ground truth (V407)."""
     sample, (plain, found), runs = pair.sample, pair.explanations, pair.pred.regions.runs
-    if sample is None or plain is None or runs is None or (pair.pred.regions.kinds[sample.pred.rows] != MASK).any():
+    if sample is None or plain is None or runs is None or not len(sample.pred):
+        return
+    if (pair.pred.regions.kinds[sample.pred.rows] != MASK).any():
         return
     corners = np.array([row_by_row(runs[row], *runs.sizes[row].tolist()) for row in sample.pred.rows.tolist()])
     other = replace(sample.pred, numbers=corners, reading=Reading("xyxy"))

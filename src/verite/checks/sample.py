@@ -352,8 +352,8 @@ def speaks_by_id(pred: Annotations, what: str) -> bool:
     return what in pred.source.by_number or not pred.source.format
 
 
-def sample_images(truth: Annotations, pred: Annotations) -> Sample | None:
-    """Sample evenly spaced images; None if no image has objects on both sides under any shift."""
+def sample_images(truth: Annotations, pred: Annotations, most: int = IMAGES) -> Sample | None:
+    """Sample at most so many evenly spaced images; None if no image has objects on both sides under any shift."""
     usable, usable_preds = usable_rows(truth), usable_rows(pred)
     has_truth, has_pred = mark_images(truth, usable), mark_images(pred, usable_preds)
     shifts = (0, -1, 1, *likely_offsets(truth, pred))
@@ -362,7 +362,7 @@ def sample_images(truth: Annotations, pred: Annotations) -> Sample | None:
     candidates = np.flatnonzero(np.any(list(has_both.values()), axis=0))
     if not len(candidates):
         return None
-    spaced = np.linspace(0, len(candidates) - 1, min(IMAGES, len(candidates))).astype(np.int64)
+    spaced = np.linspace(0, len(candidates) - 1, min(most, len(candidates))).astype(np.int64)
     chosen = candidates[spaced[np.append(True, spaced[1:] > spaced[:-1])]]
     group = group_objects(truth, chosen, usable)
     preds = ByShift(lambda shift: group_objects(pred, partner[shift][chosen], usable_preds, group.image_sizes))

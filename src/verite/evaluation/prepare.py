@@ -66,8 +66,13 @@ def likeliest_cause(kept: Evaluation) -> str:
             f"do both number the same list of classes? ({ignore_classes()})"
         )
     if any_recall < LOW_RECALL:
+        from verite.checks.images import match_no_better_than_other_images
+
         share = f"{100 * (1 - any_recall):.0f} % of the objects"
-        return f"{words.many} do not match: no prediction reaches {words.overlap} {HALF} with {share}"
+        mixed = ", as with the predictions of other images (are image ids or names mixed up?)"
+        return f"{words.many} do not match: no prediction reaches {words.overlap} {HALF} with {share}" + (
+            mixed if match_no_better_than_other_images(kept.truth, kept.pred) else ""
+        )
     if recall < any_recall / 2:
         shares = f"{100 * any_recall:.0f} % of the objects are detected, {100 * recall:.0f} % with their class"
         return f"{words.many} match, classes do not: {shares} ({ignore_classes()})"
