@@ -17,7 +17,7 @@ import numpy as np
 from PIL import Image
 
 import verite as vt
-from tests.campaign.memory import spoil_a_function, spoil_an_evaluator, spoil_the_drop_in
+from tests.campaign.memory import spoil_a_constructor, spoil_a_function, spoil_an_evaluator, spoil_the_drop_in
 from tests.campaign.targets import (
     Outcome,
     Target,
@@ -331,6 +331,7 @@ KINDS: dict[str, Case] = {
     "COCO files": spoil_a_coco_file,
     "COCO files of pycocotools": spoil_a_coco_file_of_the_reference,
     "functions": spoil_a_function,
+    "constructors": spoil_a_constructor,
     "evaluators": spoil_an_evaluator,
     "drop-in": spoil_the_drop_in,
     "parts": spoil_a_part,

@@ -141,6 +141,141 @@ def call(function: Callable[..., Any], given: dict[str, Any]) -> None:
         function(*first, *metrics, *numbers, **needed)
 
 
+BOXES = [[10.0, 10.0, 30.0, 30.0], [50.0, 5.0, 60.0, 15.0]]
+MASK = np.pad(np.ones((4, 5), bool), 2)
+# Data that the constructors of public classes are given, by the names of their parameters; where they differ, by class.
+VALUES_OF: dict[str, list[Any]] = {
+    "boxes": [BOXES, np.array(BOXES)],
+    "image": [["a", "b"]],
+    "label": [["boat", "gull"]],
+    "confidence": [[0.9, 0.5], np.array([0.9, 0.5])],
+    "sizes": [{"a": (100, 100), "b": (100, 50)}],
+    "names": [["boat", "gull"]],
+    "matrix": [[[0.0, 0.5], [0.5, 0.0]]],
+    "name": ["coco_ap"],
+    "text": ["coco_ap|on:box|iou:0.50", "missing=0.05,swapped=0.02"],
+    "given": [np.pad(np.ones((2, 3, 3), np.uint8), 1)],
+    "spacing": [(1.0, 2.0, 2.0), "0.7,0.7,3mm"],
+    "parents": [{"animal": None, "cat": "animal", "dog": "animal"}],
+    "pixels": [MASK, np.array([[1, 2], [3, 4]])],
+    "overlap": [[[0.7, 0.0], [0.0, 0.6]]],
+    "localization": [[[0.1, 1.0], [1.0, 0.2]]],
+    "recognition": [[[0.0, 1.0], [1.0, 0.0]]],
+    "objects": [[[[0, 0, 9, 0, 9, 9]], [[1, 1, 5, 1, 5, 5]]]],
+    "truth": [BOXES, [MASK, None], [[[0, 0, 9, 0, 9, 9]]] * 2],
+    "pred": [BOXES, [MASK, MASK], [[[0, 0, 9, 0, 9, 8]]] * 2],
+    "size": [(100, 100)],
+    "layout": ["xyxy", "xywh"],
+    "answers": [{"a": [0, 1, 1], "b": [1, 1, 0]}],
+    "predictions": [{"a": RESULTS, "b": RESULTS}],
+    "ids": [[7, 9]],
+    "widths": [[100, 50]],
+    "heights": [[50, 100]],
+    "groups": [["r", "f"]],
+}
+OF_CLASS: dict[str, dict[str, list[Any]]] = {
+    "RLEMasks.of": {"objects": [[([0, 4], (2, 2)), None]]},
+    "Pairs.of_volumes": {"truth": VALUES_OF["given"], "pred": VALUES_OF["given"], "spacing": VALUES_OF["spacing"]},
+    "AnswerTable.of": {"truth": [[0, 1, 1]]},
+    "ScoreTable.of": {"truth": [[0, 1]], "answers": [{"a": [[0.4, 0.6], [0.1, 0.9]], "b": [[0.5, 0.5], [0.7, 0.3]]}]},
+    "DetectionTable.of": {"truth": [TRUTH]},
+    "Annotations.of": {"track": [[1, 2]], "images": [["c"]], "labels": [["kite"]]},
+}
+# Constructors from objects of ours, or from files, which the commands read.
+OWN = {"columns", "native", "table", "numbers", "settings", "annotators", "store", "taxonomy", "path", "data", "source",
+       "truth_rows", "part", "detectors"}  # fmt: skip
+
+
+def constructors() -> dict[str, Callable[..., Any]]:
+    """Return the ways to make objects of public classes from data: `of`, `parse` and the like, by their names."""
+    classes = {name: getattr(vt, name) for name in vt.PUBLIC if isinstance(getattr(vt, name), type)}
+    found = {
+        f"{name}.{key}": getattr(one, key)
+        for name, one in classes.items()
+        for key in dir(one)
+        if not key.startswith("_") and isinstance(inspect.getattr_static(one, key), (classmethod, staticmethod))
+    }
+    plain = {
+        name: one for name, one in classes.items() if name in ("Regions", "Images", "Labels", "Contour", "Taxonomy")
+    }
+    return found | plain
+
+
+def needed_by(function: Callable[..., Any]) -> list[str]:
+    """Return the names of the parameters that must be given."""
+    plain = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return [key for key, one in inspect.signature(function).parameters.items()
+            if one.default is inspect.Parameter.empty and one.kind in plain]  # fmt: skip
+
+
+def values_for(name: str) -> dict[str, list[Any]]:
+    """Return what is known for each parameter of a constructor."""
+    known = VALUES_OF | OF_CLASS.get(name, {})
+    return {key: known[key] for key in inspect.signature(constructors()[name]).parameters if key in known}
+
+
+@cache
+def data_constructors() -> list[str]:
+    """Return the constructors of which everything that must be given is known."""
+    return [
+        name for name, made in constructors().items() if {*needed_by(made)} <= {*values_for(name)} and values_for(name)
+    ]
+
+
+def unknown_constructors() -> list[str]:
+    """Return parameters of constructors that must be given and that nothing here knows."""
+    return [
+        f"{name}({key})"
+        for name, made in constructors().items()
+        for key in needed_by(made)
+        if name not in data_constructors() and key not in {*values_for(name), *OWN} and not {*needed_by(made)} & OWN
+    ]
+
+
+def spoil_a_constructor(chance: random.Random) -> str:
+    """Objects of public classes made of data of which one value is spoiled, and pairs of regions measured."""
+    name = chance.choice(data_constructors())
+    made, known = constructors()[name], values_for(name)
+    needed = needed_by(made)
+    given = {key: chance.choice(known[key]) for key in known if key in needed or chance.random() < 0.5}
+    key = chance.choice(sorted(given) or sorted(known))
+    given[key] = worse_value(given[key] if key in given else chance.choice(known[key]), chance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            one = made(**given)
+            str(one)
+        except (vt.VeriteError, *OF_TYPES):
+            return "refused"
+        try:
+            use(one, chance)
+        except vt.VeriteError:
+            return "refused"
+        except Exception as error:
+            return f"undocumented {type(error).__name__}: {error}: {name}({key})"
+    return "number"
+
+
+# What Python and numpy raise themselves where an argument of a constructor has another type.
+OF_TYPES = (TypeError, ValueError, AttributeError, OverflowError, IndexError, KeyError)
+
+
+def use(one: Any, chance: random.Random) -> None:
+    """Evaluate what was made: an object that could be made is sound, or refused in our own words."""
+    if isinstance(one, vt.Pairs):
+        vt.measure(one, [vt.metric(chance.choice(["iou", "hausdorff", "centre_distance", "dice"]))])
+    elif isinstance(one, (vt.AnswerTable, vt.ScoreTable)):
+        vt.rank(one, errors=vt.annotation_errors.Bernoulli(0.05))
+    elif isinstance(one, vt.Annotations):
+        vt.coco(one, one if one.confidence is not None else RESULTS, checks="off")
+    elif isinstance(one, vt.Trace):
+        float(one.score)
+    elif isinstance(one, vt.Volume):
+        vt.localize(one, one, "iou")
+    elif isinstance(one, vt.Taxonomy):
+        vt.ClassDistances.from_taxonomy(one)
+
+
 def evaluators() -> dict[str, type]:
     """Every public class that is fed batches: it has `update` and `compute`; and the drop-in for torchmetrics."""
     from verite.compat.torchmetrics import MeanAveragePrecision

@@ -294,6 +294,7 @@ POOL = ("truth.json", "boxes.csv", "classes.txt", "table.csv", "main-results.jso
 # Good files for options that no example names, by the options' names.
 FILES = {
     "asked": "asked.csv",
+    "audit": "board/audit.csv",
     "base": "base.json",  # what the same line saves
     "blacklist": "ILSVRC2014_det_validation_blacklist.txt",
     "confidence": "analysis/thresholds.json",
@@ -313,6 +314,7 @@ FILES = {
     "judge": "fit.json",
 }
 POSES = "person_keypoints_val.json keypoints.json"
+PLACES = ("truth_images", "pred_images", "images")
 OPENIMAGES = "oi-truth.csv oi-pred.csv --protocol openimages"
 # Lines that make sense of an option where the first example of its command does not.
 LINES = {
@@ -326,6 +328,21 @@ LINES = {
     ("leaderboard", "confusion"): "leaderboard truth.json a.json b.json --errors label=0.05 --confusion of-classes.csv",
     **{("partial panoptic", option): "partial panoptic truth.json pred.json --truth-images truth_png/ "
        "--pred-images pred_png/ -o new.part" for option in ("truth_images", "pred_images")},
+    # Options that read the images of the annotations, where those have other names than the photos of the demo.
+    **{(f"{whole}{name}", option): f"{whole}{name} {files} --{option.replace('_', '-')} frames/{more}"
+       for name, files in (("kitti", "label_2/ predictions/"), ("track", "MOT17/train results/"),
+                           ("wider", "ground_truth/ predictions/"))
+       for whole, more in (("", ""), ("partial ", " -o new.part")) for option in PLACES},
+    **{(f"{whole}{name}", "only_images"): f"{whole}{name} {truth} {pred} --only-images {truth}{more}"
+       for name, truth, pred in (("kitti", "label_2/", "predictions/"), ("wider", "ground_truth/", "predictions/"),
+                                 ("track", "MOT17/train", "results/"), ("instances", "truth_masks/", "pred_masks/"),
+                                 ("semantic", "SegmentationClass/", "predictions/"))
+       for whole, more in (("", ""), ("partial ", " -o new.part"))},
+    **{(f"{whole}panoptic", "images"): f"{whole}panoptic truth.json truth.json --images truth_png/{more}"
+       for whole, more in (("", ""), ("partial ", " -o new.part"))},
+    **{(f"{whole}openimages", "pred_images"): f"{whole}openimages boxes.csv predictions.csv --image-labels labels.csv "
+       f"--truth-images photos/ --pred-images photos/{more}"
+       for whole, more in (("", ""), ("partial ", " -o new.part"))},
     ("f1", "other_truths"): "f1 truth.json pred.json --metric cgf1",
     ("partial f1", "other_truths"): "partial f1 truth.json pred.json --metric cgf1 -o new.part",
     ("partial coco", "sigmas"): f"partial coco {POSES} --on keypoints -o new.part",
@@ -361,6 +378,9 @@ def write_auxiliary(folder: Path) -> None:
     columns = [row.split(",") for row in (folder / "table.csv").read_text().splitlines()]
     at = columns[0].index("truth")
     (folder / "better.csv").write_text("\n".join(",".join(row[: at + 1]) for row in columns) + "\n")
+    (folder / "frames").mkdir()
+    for name in ("one", "two", *(f"{number:06}" for number in range(1, 13))):
+        Image.new("L", (640, 480)).save(folder / "frames" / f"{name}.png")
     few = [one for one in known["annotations"] if not one["iscrowd"]][:2]
     shown = [image for image in known["images"] if image["id"] in {one["image_id"] for one in few}]
     (folder / "small.json").write_text(json.dumps(known | {"images": shown, "annotations": few}))

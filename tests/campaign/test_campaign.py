@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
+import verite as vt
 from tests.campaign import cases, targets
 from tests.campaign.__main__ import COMMANDS, watch
 from tests.campaign.cases import KINDS, run_case
@@ -91,6 +92,22 @@ def test_every_file_that_a_command_reads_is_a_target_and_a_new_option_without_be
     assert sum("--toy" in words for words in targets.command_lines()) == len(targets.POOL)
 
 
+@pytest.mark.slow
+def test_every_line_gives_a_number_on_good_files():
+    """A line that is always refused reads no file of its option, so that nothing of it is tried."""
+    refused = {}
+    for target in {target.name.partition(" | ")[0]: target for target in targets.command_targets()}.values():
+        try:
+            target.run()
+        except vt.VeriteError as error:
+            refused[target.name.partition(" | ")[0]] = str(error)
+    of_partials = {line for line, said in refused.items() if "importance: expected none for partial results" in said}
+    assert {line: said for line, said in refused.items() if line not in of_partials} == {}
+    assert len(of_partials) == sum(
+        words[0] == "partial" and "--importance" in words for words in targets.command_lines()
+    )
+
+
 # What click.Path stands for: files and folders that are written. Whatever is read is an InputPath.
 WRITTEN = {"output", "card", "save", "fix", "export", "plot", "target", "folder", "summary"}
 
@@ -116,6 +133,15 @@ def test_every_public_function_that_is_given_data_is_fuzzed(monkeypatch):
 
     monkeypatch.setattr("verite.coco", toy)
     assert unknown_parameters() == ["coco(unheard_of)"]
+
+
+def test_every_public_constructor_from_data_is_fuzzed(monkeypatch):
+    from tests.campaign.memory import data_constructors, unknown_constructors
+
+    assert unknown_constructors() == []
+    assert {"Annotations.of", "Pairs.of", "ScoreTable.of", "Regions"} <= set(data_constructors())
+    monkeypatch.setattr(vt.Volume, "of_slices", classmethod(lambda cls, slices: cls), raising=False)
+    assert unknown_constructors() == ["Volume.of_slices(slices)"]
 
 
 def test_another_number_from_a_file_that_was_cut_off_is_silent(tmp_path, monkeypatch):
@@ -172,8 +198,6 @@ def test_commands_under_bad_conditions_do_all_or_nothing(name):
 
 
 def test_every_public_function_is_called_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import verite as vt
-
     def uncalled() -> set[str]:
         functions = {n for n in vt.PUBLIC if callable(getattr(vt, n)) and not isinstance(getattr(vt, n), type)}
         return (functions | set(evaluators()) - {"MeanAveragePrecision"}) - calls - LEFT_OUT

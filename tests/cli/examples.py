@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import re
 import shutil
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
@@ -313,6 +315,22 @@ def make_world(home: Path) -> None:
         write_results(home)
 
 
+def write_segments(home: Path) -> None:
+    """Masks of Open Images in the texts of its challenge: an object of two pixels, found, in each of two images."""
+    word = base64.b64encode(zlib.compress(b"22")).decode()
+    head = "ImageID,LabelName,ImageWidth,ImageHeight,XMin,XMax,YMin,YMax,IsGroupOf,Mask"
+    truth = [f"{image},/m/cat,2,2,0.5,1,0,1,0,{word}" for image in "ab"]
+    pred = [f"{image},2,2,/m/cat 0.5 {word}" for image in "ab"]
+    labels = [f"{image},/m/cat,1" for image in "ab"]
+    texts = {
+        "segments.csv": [head, *truth],
+        "predictions.csv": ["ImageID,ImageWidth,ImageHeight,PredictionString", *pred],
+        "labels.csv": ["ImageID,LabelName,Confidence", *labels],
+    }
+    for name, lines in texts.items():
+        (home / name).write_text("\n".join(lines) + "\n")
+
+
 def arrange(words: list[str], home: Path) -> None:
     """Exchange the files that one command or one example wants otherwise, and remove what it writes anew."""
     command = words[1]
@@ -329,6 +347,8 @@ def arrange(words: list[str], home: Path) -> None:
     if command == "openimages":  # an image that has labels and no boxes is unknown where labels are not given
         lines = (home / "predictions.csv").read_text().splitlines(keepends=True)
         (home / "predictions.csv").write_text("".join(line for line in lines if "beach-4126" not in line))
+    if "segments.csv" in words:
+        write_segments(home)
     if "street.jpg" in words:
         (home / "truth.json").write_text((home / "truth.json").read_text().replace("harbour-1018.png", "street.jpg"))
         (home / "photos" / "harbour-1018.png").rename(home / "photos" / "street.jpg")

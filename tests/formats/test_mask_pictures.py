@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 import zlib
 from pathlib import Path
@@ -499,6 +500,18 @@ def test_a_picture_that_asks_for_more_memory_than_there_is_is_refused(tmp_path):
     said = r"a.png: expected an image, found more bytes than fit into memory"
     with pytest.raises(vt.ReadError, match=said), open_image(tmp_path / "a.png"):
         raise MemoryError
+
+
+@pytest.mark.parametrize("compression", [None, "tiff_lzw"])
+def test_a_picture_that_is_cut_off_after_it_was_opened_keeps_its_pixels(tmp_path, compression):
+    """A map of the file, as Pillow and libtiff make it, would end the process where the file becomes shorter."""
+    from verite.formats.sizes import open_image
+
+    path, values = tmp_path / "a.tif", np.arange(10_000, dtype=np.uint8).reshape(100, 100)
+    Image.fromarray(values).save(path, compression=compression)
+    with open_image(path) as image:
+        os.truncate(path, 200)
+        assert np.array_equal(np.asarray(image), values)
 
 
 def test_a_small_picture_that_claims_many_pixels_is_refused_before_it_is_decoded(tmp_path, monkeypatch):

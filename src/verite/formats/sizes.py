@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from verite.arrays import np
 from verite.errors import IS_COMMAND_LINE, ReadError, VeriteError, give_sizes
-from verite.files import reason
+from verite.files import read_bytes, reason
 from verite.formats.format import frame_of
 from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
@@ -135,7 +136,8 @@ def size_of_image_file(pictures: list[Path]) -> tuple[int, int]:
 def open_image(path: Path, formats: Sequence[str] = PICTURES, *, is_decoded: bool = True) -> Iterator[Image.Image]:
     """Open an image of one of these formats and check its size, without decoding pixels.
 
-    `is_decoded`: they will be.
+    `is_decoded`: they will be. The file is then read into memory first: Pillow and libtiff map files that they are
+    given by name or descriptor, and a map of a file that is cut off by another process ends ours (SIGBUS).
     """
     import warnings
 
@@ -144,7 +146,8 @@ def open_image(path: Path, formats: Sequence[str] = PICTURES, *, is_decoded: boo
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's word on size; ours follows
-            with Image.open(path, formats=list(formats)) as image:
+            content = BytesIO(read_bytes(path)) if is_decoded else path.open("rb")
+            with content, Image.open(content, formats=list(formats)) as image:
                 check_size(path, *image.size)
                 if is_decoded:
                     check_claim(path, image)
