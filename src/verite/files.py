@@ -50,7 +50,8 @@ def is_many(word: object) -> bool:
     """Whether a value stands for several files: a glob, `@LIST.txt`, or a list of paths."""
     if isinstance(word, (str, os.PathLike)):
         text = os.fspath(word)
-        return isinstance(text, str) and (is_list(text) or is_pattern(text))
+        is_written_so = isinstance(text, str) and (text.startswith("@") or any(c in text for c in GLOB_CHARACTERS))
+        return is_written_so and not path_exists(text)
     return isinstance(word, (list, tuple)) and bool(word) and all(isinstance(w, (str, os.PathLike)) for w in word)
 
 

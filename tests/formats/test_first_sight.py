@@ -123,10 +123,12 @@ def test_thresholds_and_sizes_have_bounds():
         assert "WIDTH,HEIGHT above 0" in refused(Options, image_size=wrong)
 
 
-def test_options_that_say_something_are_told_from_defaults():
-    assert Options().given == ()
-    assert Options(label_offset=1, names=["a"]).given == ("names", "label_offset")
-    assert Options(mask_threshold=0.5, side="pred").given == ("mask_threshold",)
+def test_options_that_say_something_are_told_from_defaults(tmp_path):
+    path = tmp_path / "truth.json"
+    path.write_text('{"images": [{"id": 1}], "categories": [{"id": 1, "name": "cat"}], "annotations": []}')
+    assert vt.read(path, label_offset=0, class_name="dog").source.notes == ()
+    assert vt.read(path, names=["a"], label_offset=1).source.notes == ("names='…' is not used by COCO JSON",)
+    assert vt.read(path, mask_threshold=0.5).source.notes == ("mask_threshold='…' is not used by COCO JSON",)
 
 
 def test_options_are_spelt_for_whoever_asks():

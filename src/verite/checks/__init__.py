@@ -7,7 +7,7 @@ so on), a severity, examples, and a remedy to paste. They run before every evalu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from verite.checks.check import ADDED, SEVERITIES, Check, Finding, Fix, SideName, Subject, stop_on_errors, warn_of
@@ -63,8 +63,7 @@ def examine(
     list[Finding]
         Errors first, then warnings, then notes.
     """
-    side = Side(annotations, is_truth=is_truth)
-    return run_checks(side, side.name, notes=notes, unasked=unasked)
+    return run_checks(Side(annotations, is_truth), "truth" if is_truth else "pred", notes=notes, unasked=unasked)
 
 
 def examine_pair(
@@ -94,8 +93,13 @@ def examine_pair(
 
 def examine_all(truth: Annotations, pred: Annotations, unasked: Collection[str] = ()) -> list[Finding]:
     """Check both sides before an evaluation: every error and warning but the codes `unasked`, by severity."""
-    alone = examine(truth, is_truth=True, unasked=unasked)
-    return without_consequences([*examine_pair(truth, pred, unasked=unasked), *alone])
+    subjects: list[tuple[Side | Pair, Subject]] = [
+        (Pair(truth, pred), "pair"),
+        (Side(pred, is_truth=False), "pred"),
+        (Side(truth, is_truth=True), "truth"),
+    ]
+    found = [run_checks(subject, what, notes=False, unasked=unasked) for subject, what in subjects]
+    return without_consequences([finding for findings in found for finding in findings])
 
 
 def run_checks(subject: Side | Pair, what: Subject, *, notes: bool, unasked: Collection[str] = ()) -> list[Finding]:
@@ -124,22 +128,19 @@ def run_checks(subject: Side | Pair, what: Subject, *, notes: bool, unasked: Col
             found.append(
                 Finding(check.code, "note", f"not checked: {error}", 0, (), "fix the other findings first", side)
             )
-    return by_severity(finding for finding in found if notes or finding.severity != "note")
+    found = [finding for finding in found if notes or finding.severity != "note"]
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 def without_consequences(findings: Sequence[Finding]) -> list[Finding]:
-    """Remove findings that follow from another one on the same side, e.g. odd areas of misread boxes."""
+    """Remove findings that follow from another one on the same side, e.g. odd areas of misread boxes; errors first."""
     errors = [finding for finding in findings if finding.severity == "error"]
     if any(finding.code == SWAPPED_SIDES for finding in errors):
         return [finding for finding in errors if finding.code == SWAPPED_SIDES]
     causes = [finding for finding in findings if finding.severity == "error" or finding.code in EXPLANATORY_WARNINGS]
     follow = {(code, cause.side) for cause in causes for code in CONSEQUENCES.get(cause.code, ())}
-    return by_severity(finding for finding in findings if (finding.code, finding.side) not in follow)
-
-
-def by_severity(findings: Iterable[Finding]) -> list[Finding]:
-    """Sort findings stably: errors, warnings, notes."""
-    return sorted(findings, key=lambda finding: SEVERITIES.index(finding.severity))
+    found = [finding for finding in findings if (finding.code, finding.side) not in follow]
+    return sorted(found, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
 SAMPLED = 1000  # predictions in which ties are looked for before all are counted

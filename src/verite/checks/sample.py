@@ -89,12 +89,17 @@ def fold(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
+@dataclass(eq=False)
 class Side:
     """Ground truth or predictions, with the counts of anomalies that decide which checks run."""
 
-    def __init__(self, annotations: Annotations, *, is_truth: bool) -> None:
-        self.annotations, self.is_truth = annotations, is_truth
-        self.name: SideName = "truth" if is_truth else "pred"  # as messages and options name it
+    annotations: Annotations
+    is_truth: bool
+
+    @property
+    def name(self) -> SideName:
+        """The side as messages and options name it."""
+        return "truth" if self.is_truth else "pred"
 
     def __len__(self) -> int:
         return len(self.annotations)
@@ -137,11 +142,12 @@ class Side:
         return self.anomalies[anomaly].count
 
 
+@dataclass(eq=False)
 class Pair:
     """Predictions aligned with their ground truth, with the counts that decide which checks run."""
 
-    def __init__(self, truth: Annotations, pred: Annotations) -> None:
-        self.truth, self.pred = truth, pred
+    truth: Annotations
+    pred: Annotations
 
     @cached_property
     def fit(self) -> _core.SampleFit:
@@ -152,8 +158,8 @@ class Pair:
     def anomalies(self) -> dict[str, int]:
         """Count possible mistakes between the sides, by name; zero rules the checks out that name it."""
         truth, pred, fit = self.truth, self.pred, self.fit
-        (_, truth_labels, truth_images), (objects, labels, images) = truth.counts, pred.counts
-        unpredicted = fit.unpredicted[0]
+        objects, unpredicted = len(pred), fit.unpredicted[0]
+        unknown_labels = len(pred.labels) - len(truth.labels)  # aligned predictions have these after the known ones
         expected = self.expected_unpredicted
         is_rare = (
             unpredicted <= max(MANY * fit.images_with_objects, TWICE * expected)
@@ -170,9 +176,9 @@ class Pair:
             "shapes": not fit.is_good and objects >= FEWEST_SHAPES and not pred.columns.regions.has_only_boxes,
             "both_by_default": are_read_by_default(truth, pred),
             "mask_images": truth.source.format in MASK_FORMATS and pred.source.format in MASK_FORMATS,
-            "unknown_images": images - truth_images,
-            "unknown_labels": labels - truth_labels,
-            "alike_names": labels - truth_labels,
+            "unknown_images": len(pred.images) - len(truth.images),
+            "unknown_labels": unknown_labels,
+            "alike_names": unknown_labels,
             "exchanges": len(fit.exchanges),
             "unpredicted": unpredicted,
             "many_unpredicted": 0 if is_rare or not objects else unpredicted,

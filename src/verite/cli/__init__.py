@@ -156,10 +156,12 @@ class Commands(click.Group):
         return super().resolve_command(context, args)
 
 
-@click.group(
-    cls=Commands,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="""\b
+verite = click.version_option(__version__, "-V", "-v", "--version", prog_name="verite", message="%(prog)s %(version)s")(
+    Commands(
+        "verite",
+        help="Evaluate object detectors: official metrics, error analysis, reliable comparisons.",
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+        epilog="""\b
 Examples:
   verite demo                                      evaluate bundled data, write a report
   verite coco truth.json pred.json                 COCO's twelve numbers
@@ -172,10 +174,8 @@ Examples:
   verite leaderboard truth.json a.json b.json --errors missing=0.05
 `verite COMMAND --help` lists the options of a command.
 Exit codes: 0 success, 1 data error, 2 usage error, 3 requirement not met.""",
+    )
 )
-@click.version_option(__version__, "-V", "-v", "--version", prog_name="verite", message="%(prog)s %(version)s")
-def verite() -> None:
-    """Evaluate object detectors: official metrics, error analysis, reliable comparisons."""
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -70,6 +70,7 @@ class CurveSettings(Settings):
 PLOTTED = ("coco", "lvis", "semantic", "track", "miss-rate", "kitti", "wider", "instances", "oc-cost")
 
 
+@cache
 def protocol_command(protocol: Protocol[Any, Any]) -> click.Command:
     """Return the command of a protocol: two sides, its settings, and the options that all commands share."""
     curves = (CurveSettings,) if "curves" in protocol.settings.declared else ()

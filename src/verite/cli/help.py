@@ -64,10 +64,35 @@ class Sectioned(click.Command):
     """A command or group whose help has sections, and every option under `--help-all`."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        return [*super().get_params(ctx), ALL_OPTIONS] if self.has_rare_options() else super().get_params(ctx)
+        is_long = any(isinstance(param, SettingOption) and param.is_rare for param in self.params)
+        return [*super().get_params(ctx), *([ALL_OPTIONS] if is_long else [])]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        rest = super().parse_args(ctx, self.translate_options(args))
+        """Parse the words of a command, and refuse combinations of options that no command takes.
+
+        Spellings of other tools are replaced by ours, and `--gt FILE` and `--dt FILE` brought into the place of
+        arguments. A spelling that this command has itself, or that means nothing to it, is left as it is.
+        """
+        own = {word for param in self.params for word in param.opts}
+        sides = {
+            word: name for name, words in OTHER_SIDES.items() if name in {p.name for p in self.params} for word in words
+        }
+        given: dict[str, list[str]] = {"truth": [], "pred": []}
+        translated: list[str] = []
+        words = iter(args)
+        for arg in words:
+            word, equals, value = arg.partition("=")
+            if arg == "--":
+                translated += [arg, *words]
+            elif word in own:
+                translated.append(arg)
+            elif word in sides:
+                given[sides[word]].append(value if equals else next(words, ""))
+            elif word in OTHER_OPTIONS and OTHER_OPTIONS[word][0] in own:
+                translated += [*OTHER_OPTIONS[word], *([value] if equals else [])]
+            else:
+                translated.append(arg)
+        rest = super().parse_args(ctx, [*given["truth"], *translated, *given["pred"]])
         style = ctx.params.get("style", "text")
         if style != "text" and ctx.params.get("as_json"):
             raise click.UsageError(f"expected --json or --style {style}, found both", ctx)
@@ -77,44 +102,15 @@ class Sectioned(click.Command):
             check_folder(ctx.params["output"], overwrite=ctx.params["overwrite"])
         return rest
 
-    def translate_options(self, args: list[str]) -> list[str]:
-        """Replace spellings of other tools by ours, and bring `--gt FILE` and `--dt FILE` into the place of arguments.
-
-        A spelling that this command has itself, or that means nothing to it, is left as it is.
-        """
-        own = {word for param in self.params for word in param.opts}
-        sides = {
-            word: name for name, words in OTHER_SIDES.items() if name in {p.name for p in self.params} for word in words
-        }
-        given: dict[str, list[str]] = {"truth": [], "pred": []}
-        translated: list[str] = []
-        rest = iter(args)
-        for arg in rest:
-            word, equals, value = arg.partition("=")
-            if arg == "--":
-                translated += [arg, *rest]
-            elif word in own:
-                translated.append(arg)
-            elif word in sides:
-                given[sides[word]].append(value if equals else next(rest, ""))
-            elif word in OTHER_OPTIONS and OTHER_OPTIONS[word][0] in own:
-                translated += [*OTHER_OPTIONS[word], *([value] if equals else [])]
-            else:
-                translated.append(arg)
-        return [*given["truth"], *translated, *given["pred"]] if any(given.values()) else translated
-
-    def has_rare_options(self) -> bool:
-        return any(isinstance(param, SettingOption) and param.is_rare for param in self.params)
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options: the common ones first, the others by the section of their declaration."""
         is_all = ctx.meta.get(HELP_ALL, False)
         found: dict[str, list[tuple[str, str]]] = {title: [] for title in TITLES}
-        names = [*LAST, *(param.name for param in self.get_params(ctx) if "--help" in param.opts)]
-        params = sorted(self.get_params(ctx), key=lambda p: names.index(p.name) + 1 if p.name in names else 0)
-        for param in params:
+        params = self.get_params(ctx)
+        names = [*LAST, *(param.name for param in params if "--help" in param.opts)]
+        for param in sorted(params, key=lambda p: names.index(p.name) + 1 if p.name in names else 0):
             title = "Options"
-            if isinstance(param, SettingOption) and self.has_rare_options():
+            if isinstance(param, SettingOption) and ALL_OPTIONS in params:
                 if param.is_rare and not is_all:
                     continue
                 title = param.section

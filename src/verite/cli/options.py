@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -170,11 +171,6 @@ class ListOf(click.ParamType):  # type: ignore[type-arg]
 WHOLE = ("requirements", "slice", "detectors", "truths", "tolerances")
 
 
-def flatten(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Join the numbers of an option that was repeated or was given a list."""
-    return tuple(number for numbers in value for number in numbers)
-
-
 class OptionalCount(click.ParamType):  # type: ignore[type-arg]
     """A whole number from 1 up."""
 
@@ -217,12 +213,14 @@ class SettingOption(click.Option):
         super().__init__(words, **more)
         self.section, self.is_rare = setting.section, is_rare
 
-
-def share_threads(context: click.Context, parameter: click.Parameter, value: int | None) -> int | None:
-    """Use the number of threads for everything that the command does, reading and checking included."""
-    if value is not None:
-        context.with_resource(use_threads(value))
-    return value
+    def type_cast_value(self, ctx: click.Context, value: Any) -> Any:
+        """Return the parsed value; lists that are given to an option, which may be repeated, are joined."""
+        found = super().type_cast_value(ctx, value)
+        if self.multiple and isinstance(self.type, (NumberList, ListOf)):
+            return tuple(part for parts in found for part in parts)
+        if self.name == "threads" and found is not None:  # for all that the command does, reading and checking included
+            ctx.with_resource(use_threads(found))
+        return found
 
 
 def options_for(*groups: type[Settings]) -> list[click.Parameter]:
@@ -261,18 +259,17 @@ def options_of(setting: Setting[Any, Any]) -> list[click.Parameter]:
         more |= {"type": plain, "multiple": setting.is_repeated}
         if setting.is_repeated and setting.kind in ("number", "count"):
             more["type"] = NumberList(float, STEP) if setting.kind == "number" else NumberList(int)
-            more |= {"callback": flatten, "metavar": setting.metavar or ("IOU" if setting.kind == "number" else "N")}
+            more["metavar"] = setting.metavar or ("IOU" if setting.kind == "number" else "N")
         elif setting.is_repeated and setting.name not in WHOLE:
-            more |= {"type": ListOf(click.types.convert_type(plain)), "callback": flatten}
-        if more.get("callback") is flatten:
+            more["type"] = ListOf(click.types.convert_type(plain))
+        if isinstance(more["type"], (NumberList, ListOf)):
             several = {"number": "0.5,0.75 or 0.5:0.95", "count": "1,10,100"}.get(setting.kind, "A,B")
             more["help"] = setting.help.replace("may be repeated", f"several: {several}")
         if setting.default_text or setting.is_repeated:
             more |= {"show_default": setting.default_words or False}
         elif setting.default is not None:
             more |= {"default": setting.default, "show_default": True}
-    if setting.name == "threads":
-        more["callback"] = share_threads
+
     flags = [
         SettingOption([f"--{flag}"], setting, is_rare=True, is_flag=True, help=f"The same as {setting.option} {value}.")
         for flag, value in setting.flags.items()
@@ -520,18 +517,11 @@ def read_side(path: str | list[str], side: str, given: Given, like: Annotations 
     """
     from verite.formats import read_source, restrict_images
 
-    what = f"{path}{file_size(path)}" if isinstance(path, str) else f"{len(path)} files"
+    what, size = path if isinstance(path, str) else f"{len(path)} files", 0
+    with suppress(OSError, ValueError):
+        size = os.stat(path).st_size if isinstance(path, str) and os.path.isfile(path) else 0
+    if size >= 1e6:
+        what += f" ({size / 1e9:.1f} GB)" if size >= 1e9 else f" ({size / 1e6:.0f} MB)"
     with wait_for(f"reading {what}"):
         found = read_source(path, *side_reading(side, given, like))
         return restrict_images(found, given["only_images"]) if side == "truth" and given.get("only_images") else found
-
-
-def file_size(path: str) -> str:
-    """Return the size of a file in brackets; "" for folders, patterns and what is no file."""
-    try:
-        size = os.stat(path).st_size if os.path.isfile(path) else 0
-    except (OSError, ValueError):
-        return ""
-    if size >= 1e9:
-        return f" ({size / 1e9:.1f} GB)"
-    return f" ({size / 1e6:.0f} MB)" if size >= 1e6 else ""

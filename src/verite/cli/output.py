@@ -84,11 +84,13 @@ class ProgressBar:
 
     def show(self, work: Work) -> None:
         """Write the line, unless the work is young or the last update was a moment ago."""
+        from shutil import get_terminal_size
+
         now = time.monotonic()
         if self.is_wanted and now - work.start >= PATIENCE and now - self.last >= BETWEEN:
             self.last, self.is_shown = now, True
             with suppress(OSError):
-                sys.stderr.write(f"\r{draw_bar(work, now)[: terminal_columns() - 1]}\033[K")
+                sys.stderr.write(f"\r{draw_bar(work, now)[: get_terminal_size().columns - 1]}\033[K")
                 sys.stderr.flush()
 
     def wipe(self) -> None:
@@ -98,12 +100,6 @@ class ProgressBar:
                 sys.stderr.write("\r\033[K")
                 sys.stderr.flush()
         self.is_shown = False
-
-
-def terminal_columns() -> int:
-    from shutil import get_terminal_size  # loads every kind of compression
-
-    return get_terminal_size().columns
 
 
 def draw_bar(work: Work, now: float) -> str:
@@ -174,8 +170,10 @@ def in_style(result: Printable, given: Given) -> str:
         return csv_of(result.main_table(), given)
     if given["style"] != "text":
         return result.in_style(given["style"])
+    from shutil import get_terminal_size  # loads every kind of compression
+
     with colour(sys.stdout):
-        text = result.to_text(terminal_columns(), legend=bool(given.get("legend")))
+        text = result.to_text(get_terminal_size().columns, legend=bool(given.get("legend")))
     # Nothing in a name may move the cursor; of the sequences for terminals only our own colours stay.
     pieces = COLOURS.split(text) if is_coloured(sys.stdout) else [text]
     shown = ["\n".join(map(one_line, piece.split("\n"))) if i % 2 == 0 else piece for i, piece in enumerate(pieces)]

@@ -39,7 +39,7 @@ class CityImage(msgspec.Struct, rename={"width": "imgWidth", "height": "imgHeigh
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is Cityscapes' polygons."""
-    is_one = any(has_keys(head, "imgHeight", "imgWidth", "objects") for head in probe.document_heads)
+    is_one = any(has_keys(head, "imgHeight", "imgWidth", "objects") for head in probe.documents.values())
     return "JSON with imgHeight, imgWidth and polygons" if is_one else None
 
 

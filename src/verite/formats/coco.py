@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -97,27 +98,6 @@ def region_limits() -> _core.RegionLimits:
     names = ("image_side", "image_pixels", "polygon_points", "coordinate")
     side, pixels, points, coordinate = (min(limit(name), 2**53) for name in names)
     return _core.RegionLimits(side_px=side, pixels=pixels, points=points, coordinate_px=coordinate)
-
-
-def skeletons_of(path: Path, file: _core.CocoFile) -> list[Skeleton] | None:
-    """Return a skeleton per class; None where no class has one.
-
-    Parameters
-    ----------
-    path
-        The file, for messages.
-    file
-        The document, as the core has read it.
-
-    Returns
-    -------
-    list[Skeleton] | None
-        Names of keypoints and edges of each class; a class without keypoints has an empty one.
-    """
-    poses = file.class_poses()
-    if not any(any(texts) for texts in poses):
-        return None
-    return [skeleton_of(f"{path}: categories[{i}]", *texts) for i, texts in enumerate(poses)]
 
 
 def skeleton_of(place: str, keypoints: str, skeleton: str, sigmas: str) -> Skeleton:
@@ -407,17 +387,23 @@ def recognise_document(probe: PathProbe) -> str | None:
     return f"a JSON object with {' and '.join(keys)}" if keys else None
 
 
-def read(path: Path, options: Options) -> Annotations:
-    """Read a COCO document; where all errors are wanted (`verite inspect`), without its invalid records."""
-    if is_listing():
+def lists_errors(read: Callable[[Path, Options], Annotations]) -> Callable[[Path, Options], Annotations]:
+    """Make of a strict reader one that, where all errors are wanted (`verite inspect`), leaves out invalid records."""
+
+    @wraps(read)
+    def read_or_list(path: Path, options: Options) -> Annotations:
+        if not is_listing():
+            return read(path, options)
         from verite.formats.coco_errors import read_and_list_errors
 
-        return read_and_list_errors(path, options, read_whole)
-    return read_whole(path, options)
+        return read_and_list_errors(path, options, read)
+
+    return read_or_list
 
 
-def read_whole(path: Path, options: Options) -> Annotations:
-    """Read a COCO document strictly, and note COCO-WholeBody keypoints and several annotators per image."""
+@lists_errors
+def read(path: Path, options: Options) -> Annotations:
+    """Read a COCO document, and note COCO-WholeBody keypoints and several annotators per image."""
     if options.annotator is not None and options.side != "pred":
         from verite.formats.memory import read_object
 
@@ -523,10 +509,13 @@ def image_table(file: _core.CocoFile, offset: int) -> tuple[Images, list[str]]:
 
 def label_table(path: Path, file: _core.CocoFile, offset: int) -> tuple[Labels, list[str]]:
     """Build the table of classes, and a note for each name that several classes share: their ids distinguish them."""
-    ids, given = file.class_ids(), file.class_names()
+    ids, given, poses = file.class_ids(), file.class_names(), file.class_poses()
     numbers = [id + offset for id in ids]
+    skeletons = None
+    if any(any(texts) for texts in poses):  # a class without keypoints has an empty skeleton then
+        skeletons = [skeleton_of(f"{path}: categories[{i}]", *texts) for i, texts in enumerate(poses)]
     if ids and all(name is None for name in given):
-        return Labels(None, numbers, skeletons=skeletons_of(path, file)), []
+        return Labels(None, numbers, skeletons=skeletons), []
     named = [name for name in given if name is not None]
     if len(named) < len(given):
         raise ReadError(f"{path}: categories[{given.index(None)}]", expected="a key 'name'", found="none")
@@ -538,7 +527,7 @@ def label_table(path: Path, file: _core.CocoFile, offset: int) -> tuple[Labels, 
     check_names(f"{path}: categories", names)
     shared = [name for name, count in counts.items() if count > 1]
     notes = [f"classes with the same name {excerpt(name)} are distinguished by id" for name in shared]
-    return Labels(names, numbers, skeletons=skeletons_of(path, file)), notes
+    return Labels(names, numbers, skeletons=skeletons), notes
 
 
 def objects(

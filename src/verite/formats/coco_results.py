@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from verite import _core
-from verite.errors import ReadError, is_listing, spell_option, to_format
+from verite.errors import ReadError, spell_option, to_format
 from verite.files import read_bytes, translate_core_errors, write_atomically
 from verite.formats import coco
 from verite.formats import coco as coco_file
-from verite.formats.coco import open_coco
+from verite.formats.coco import lists_errors, open_coco
 from verite.formats.coco_video import with_tracks_of_file
 from verite.formats.format import Format, Options, PathProbe, class_names, head_of
 from verite.formats.json_documents import decode
@@ -43,17 +43,9 @@ def recognise(probe: PathProbe) -> str | None:
     return "an empty JSON array" if start.rstrip() in ("[]", "[ ]") else None
 
 
+@lists_errors
 def read(path: Path, options: Options) -> Annotations:
-    """Read COCO results; where all errors are wanted (`verite inspect`), without the invalid records."""
-    if is_listing():
-        from verite.formats.coco_errors import read_and_list_errors
-
-        return read_and_list_errors(path, options, read_whole)
-    return read_whole(path, options)
-
-
-def read_whole(path: Path, options: Options) -> Annotations:
-    """Read COCO results strictly."""
+    """Read COCO results."""
     file = open_coco(path)
     found = results(path, file, options)
     return with_tracks_of_file(found, path, file.other_keys) if file.other_keys else found
@@ -68,8 +60,16 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
         raise ReadError(f"{path}: top level", expected="an array", found="an object")
     counted = note_if_counted_from_one(path, file, options)
     options = replace(options, label_offset=-1) if counted else options
-    found = in_truth_tables(file, options) or in_own_tables(path, file, options)
-    read = coco.objects(path, "coco-results", file, *found, options)
+    truth, numbers, columns = options.like, None, None
+    if truth is not None and truth.images.table.has_ids and not takes_names(options):
+        numbers = truth.labels.numbers
+    if truth is not None and numbers is not None and file.object_count:  # the fast way, as no table is built
+        columns, _ = place(file, truth.images, numbers, options)
+    if truth is not None and columns is not None:
+        images, labels = truth.images, truth.labels
+    else:
+        columns, images, labels = in_own_tables(path, file, options)
+    read = coco.objects(path, "coco-results", file, columns, images, labels, options)
     notes: tuple[str, ...] = (counted,) if counted else ()
     if len(read) and not read.columns.has_confidence and (other := re.search(OTHER_SCORE, head_of(Path(path)))):
         notes = (*notes, f"records have {other[1]} where COCO results have score")
@@ -99,28 +99,7 @@ def note_if_counted_from_one(path: Path, file: _core.CocoFile, options: Options)
     return f"class ids 1 to {count} read as Ultralytics', which count from 1; those of the ground truth count from 0"
 
 
-Found = tuple[_core.Columns, Images, Labels]
-
-
-def in_truth_tables(file: _core.CocoFile, options: Options) -> Found | None:
-    """Place the objects into the images and classes of the ground truth; None if it does not know every id.
-
-    This is the common case, and the fast one: no table is built.
-    """
-    truth = options.like
-    if (
-        truth is None
-        or takes_names(options)
-        or not truth.images.table.has_ids
-        or truth.labels.numbers is None
-        or not file.object_count
-    ):
-        return None
-    columns, _ = place(file, truth.images, truth.labels.numbers, options)
-    return None if columns is None else (columns, truth.images, truth.labels)
-
-
-def in_own_tables(path: Path, file: _core.CocoFile, options: Options) -> Found:
+def in_own_tables(path: Path, file: _core.CocoFile, options: Options) -> tuple[_core.Columns, Images, Labels]:
     """Place the objects into tables of the images and classes that occur."""
     image_ids, label_ids = file.ids_used()
     if image_ids and isinstance(image_ids[0], str):

@@ -43,7 +43,7 @@ class CreateMLImage(msgspec.Struct):
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is CreateML JSON: boxes with label and coordinates."""
-    if not any(has_keys(head, "coordinates", "label") and '"image' in head for head in probe.document_heads):
+    if not any(has_keys(head, "coordinates", "label") and '"image' in head for head in probe.documents.values()):
         return None
     return "a JSON list of images with labels and coordinates" if not probe.is_folder else "a folder with CreateML JSON"
 

@@ -54,7 +54,7 @@ class Crowd(msgspec.Struct, rename={"name": "ID", "truths": "gtboxes", "preds": 
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is CrowdHuman's: lines with `gtboxes` or `dtboxes`."""
-    for head in probe.document_heads:
+    for head in probe.documents.values():
         if has_keys(head, "ID") and ('"gtboxes"' in head or '"dtboxes"' in head):
             return "JSON lines with gtboxes or dtboxes, as CrowdHuman writes them"
     return None

@@ -114,7 +114,7 @@ class DarwinDocument(msgspec.Struct):
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is Darwin JSON: an item with slots, or the address of V7's schema."""
-    for head in probe.document_heads:
+    for head in probe.documents.values():
         if has_keys(head, "annotations") and ("darwin" in head[:400] or has_keys(head, "item", "slots")):
             return "JSON of an item and its annotations, as V7 Darwin exports it"
         if has_keys(head, "image", "annotations", "original_filename"):

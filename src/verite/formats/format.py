@@ -220,12 +220,6 @@ class Options:
             map = ClassMap.of(map)
         return cls(images=folder, names=names, class_map=map, **given)
 
-    @property
-    def given(self) -> tuple[str, ...]:
-        """Names of the options that differ from their defaults; `like` and `side` do not count."""
-        said = {name: getattr(self, name) for name in OPTION_NAMES if name != "class_name"}  # used where it is needed
-        return tuple(name for name, value in said.items() if value is not None and (name not in OFFSETS or value))
-
     def spell(self, name: str, value: object) -> str:
         """Return an option as the user would write it: an argument in Python, an option on the command line.
 
@@ -345,15 +339,11 @@ class PathProbe:
         return head_of(self.files[0]) if self.files else ""
 
     @cached_property
-    def document_heads(self) -> list[str]:
-        """How the first three documents (JSON, JSON lines, a manifest) of a path begin; other files are skipped."""
-        return [head_of(p).lstrip() for p in self.documents]
-
-    @cached_property
-    def documents(self) -> list[Path]:
-        """The first three documents of the path."""
+    def documents(self) -> dict[Path, str]:
+        """The first three documents (JSON, JSON lines, a manifest) of the path, and how they begin."""
         suffixes = (".json", ".jsonl", ".ndjson", ".manifest")
-        return [p for p in self.files if p.suffix.lower() in suffixes or not self.is_folder][:3]
+        found = [p for p in self.files if p.suffix.lower() in suffixes or not self.is_folder]
+        return {path: head_of(path).lstrip() for path in found[:3]}
 
     @cached_property
     def lines(self) -> list[list[str]]:
@@ -512,7 +502,9 @@ def notes_on_unused_options(annotations: Annotations, reader: Reader, options: O
         if offset and (name not in reader.options or getattr(annotations, table).ids is None):
             what, found = name.replace("_", " "), f"only names, as {reader.title} has no ids"
             raise BadParameter(f"{what}: expected ids to add {offset} to, found {found}")
-    unused = [name for name in options.given if name not in reader.options]
+    used = {*reader.options, "class_name"}  # that is used where it is needed
+    values = {name: getattr(options, name) for name in OPTION_NAMES if name not in used}
+    unused = [name for name, value in values.items() if value is not None and (name not in OFFSETS or value)]
     if options.masks in ("objects", "every"):
         unused = [name for name in unused if name != "masks"]
     return [f"{options.spell(name, '…')} is not used by {reader.title}" for name in unused]

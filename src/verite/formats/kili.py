@@ -67,7 +67,7 @@ class KiliAsset(msgspec.Struct, rename={"name": "externalId", "latest": "latestL
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is of Kili: assets with `externalId` and `jsonResponse`."""
-    is_one = any(has_keys(head, "externalId", "jsonResponse") for head in probe.document_heads)
+    is_one = any(has_keys(head, "externalId", "jsonResponse") for head in probe.documents.values())
     return "JSON with externalId and jsonResponse, as Kili exports it" if is_one else None
 
 

@@ -165,7 +165,7 @@ class Task(msgspec.Struct):
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is Label Studio JSON, the editor's JSON of one task (or a folder of them), or JSON-MIN."""
-    start = next(iter(probe.document_heads), "")
+    start = next(iter(probe.documents.values()), "")
     has_results = '"result"' in start and any(key in start for key in ('"data"', '"from_name"', '"lead_time"'))
     if start.startswith("{"):
         return "JSON of a task with data and annotations" if has_results else None

@@ -130,7 +130,7 @@ def recognise(probe: PathProbe) -> str | None:
     """Return why a path is of Labelbox: the names of its keys."""
     if probe.is_folder:
         return None
-    kind = next((kind_of(head) for head in probe.document_heads), "")
+    kind = next((kind_of(head) for head in probe.documents.values()), "")
     names = {"1": "an export with Label and DataRow ID", "2": "an export with data_row and projects"}
     return names.get(kind, "annotations with dataRow and uuid") if kind else None
 

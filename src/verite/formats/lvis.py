@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.arrays import np
-from verite.errors import ErrorCollector, ReadError, is_listing, to_format
+from verite.errors import ErrorCollector, ReadError, to_format
 from verite.formats import coco
-from verite.formats.coco import open_coco
+from verite.formats.coco import lists_errors, open_coco
 from verite.formats.format import Format, Options, PathProbe, tail_of
 from verite.model.annotations import Annotations
 from verite.model.classes import ABSENT, INCOMPLETE, ImageLevelLabels, Labels
@@ -42,17 +42,9 @@ def recognise(probe: PathProbe) -> str | None:
     return None
 
 
+@lists_errors
 def read(path: Path, options: Options) -> Annotations:
-    """Read an LVIS document; where all errors are wanted, without its invalid records."""
-    if is_listing():
-        from verite.formats.coco_errors import read_and_list_errors
-
-        return read_and_list_errors(path, options, read_whole)
-    return read_whole(path, options)
-
-
-def read_whole(path: Path, options: Options) -> Annotations:
-    """Read an LVIS document strictly."""
+    """Read an LVIS document."""
     return document(path, open_coco(path), options)
 
 

@@ -40,7 +40,7 @@ START = re.compile(r'\{\s*"(labels|scores|bboxes|masks)"\s*:')  # not of a dicti
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is MMDetection's: a JSON object with labels, scores and bboxes."""
-    for head in probe.document_heads:
+    for head in probe.documents.values():
         if START.match(head) and has_keys(head, "labels") and ('"scores"' in head or '"bboxes"' in head):
             return "JSON with labels, scores and bboxes, as MMDetection writes one file per image"
     return None

@@ -108,18 +108,8 @@ LATE_MARKS = {
     "lvis": ('"neg_category_ids"', '"not_exhaustive_category_ids"', '"frequency"'),
 }
 
-ALL_MARKS = [*{mark for marks in (*MARKS.values(), *LATE_MARKS.values()) for mark in marks}]
-
-
-def possible_formats(probe: PathProbe) -> list[str]:
-    """Return the formats that a path may be of, in the order of recognition: those whose marks its documents have."""
-    heads = probe.document_heads
-    heads = heads if probe.head.lstrip() in heads else [probe.head, *heads]  # that of a single document once
-    start = {mark for head in heads for mark in _core.find_words(head, ALL_MARKS)}
-    both = start.union(*(_core.find_words(tail_of(path), ALL_MARKS) for path in probe.documents))
-    found = dict.fromkeys(MARKS, start) | dict.fromkeys(LATE_MARKS, both)
-    marks = MARKS | LATE_MARKS
-    return [name for name in REGISTRY if name not in marks or not found[name].isdisjoint(marks[name])]
+MARKS_OF = MARKS | LATE_MARKS
+ALL_MARKS = [*{mark for marks in MARKS_OF.values() for mark in marks}]
 
 
 def format_named(name: str) -> Format:
@@ -179,7 +169,15 @@ def recognise(path: Path, options: Options, *, is_asked: bool = True) -> tuple[F
         raise ReadError(path, expected="annotations", found="an empty file")
     if probe.is_folder:
         check_one_side(probe)
-    for name in possible_formats(probe):
+    # Formats with marks are possible where the documents have one, at their beginning or, of some formats, at the end.
+    heads = [*probe.documents.values()]
+    heads = heads if probe.head.lstrip() in heads else [probe.head, *heads]  # that of a single document once
+    start = {mark for head in heads for mark in _core.find_words(head, ALL_MARKS)}
+    both = start.union(*(_core.find_words(tail_of(path), ALL_MARKS) for path in probe.documents))
+    found = dict.fromkeys(MARKS, start) | dict.fromkeys(LATE_MARKS, both)
+    for name in REGISTRY:
+        if name in found and found[name].isdisjoint(MARKS_OF[name]):
+            continue
         format = format_named(name)
         why = format.recognise(probe)
         if why:
@@ -188,14 +186,19 @@ def recognise(path: Path, options: Options, *, is_asked: bool = True) -> tuple[F
             return format, why
     if options.columns and path.suffix.lower() == ".csv":
         return format_named("table"), f"a CSV file whose columns are named: {', '.join(options.columns)}"
+    raise unknown_format(probe, options, is_asked=is_asked)
+
+
+def unknown_format(probe: PathProbe, options: Options, *, is_asked: bool) -> ReadError:
+    """Return the error for a path of no known format: what it looks like, and what to do; parameters as above."""
     check_readable(probe)
     unsupported = next((format for format in UNSUPPORTED if format.recognise(probe)), None)
     if unsupported is not None:
         what = f"{unsupported.title}, which is recognised but not read"
-        raise ReadError(path, expected=EXPECTED, found=what, remedy=unsupported.remedy)
+        return ReadError(probe.path, expected=EXPECTED, found=what, remedy=unsupported.remedy)
     below = folders_below(probe, options) if is_asked and probe.is_folder else []
     remedy = f"name one of the folders in it: {', '.join(below)}" if below else suggest_format(probe, options)
-    raise ReadError(path, expected=EXPECTED, found=describe_contents(probe), remedy=remedy)
+    return ReadError(probe.path, expected=EXPECTED, found=describe_contents(probe), remedy=remedy)
 
 
 TRUTHS = frozenset({"gt", "gts", "groundtruth", "groundtruths", "ground_truth", "truth"})

@@ -90,7 +90,7 @@ class Frames(msgspec.Struct):
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is Scalabel JSON: frames with `box2d`, `poly2d` or `rle` of a category."""
-    for head in probe.document_heads:
+    for head in probe.documents.values():
         kind = next((key for key in ("box2d", "poly2d") if f'"{key}"' in head), None)
         if kind and has_keys(head, "category") and ('"labels"' in head or '"objects"' in head):
             return f"JSON with labels of {kind} and category, as BDD100K and Scalabel write it"

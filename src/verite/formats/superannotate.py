@@ -53,7 +53,7 @@ class SuperAnnotateDocument(msgspec.Struct):
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is of SuperAnnotate: `metadata` and `instances` with class names."""
-    is_one = any(has_keys(head, "metadata", "instances", "className") for head in probe.document_heads)
+    is_one = any(has_keys(head, "metadata", "instances", "className") for head in probe.documents.values())
     return "JSON with metadata and instances, as SuperAnnotate writes it" if is_one else None
 
 

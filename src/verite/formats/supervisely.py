@@ -80,7 +80,7 @@ class SuperviselyDocument(msgspec.Struct):
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is Supervisely JSON: objects with `classTitle` and a size."""
-    is_one = any(has_keys(head, "objects", "size", "classTitle") for head in probe.document_heads)
+    is_one = any(has_keys(head, "objects", "size", "classTitle") for head in probe.documents.values())
     return "JSON with size and objects of a classTitle, as Supervisely writes it" if is_one else None
 
 

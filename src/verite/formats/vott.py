@@ -56,7 +56,7 @@ class VottExport(msgspec.Struct):
 
 def recognise(probe: PathProbe) -> str | None:
     """Return why a path is of VoTT: assets with regions."""
-    for head in probe.document_heads:
+    for head in probe.documents.values():
         if has_keys(head, "asset", "regions") or has_keys(head, "assets", "tags", "visitedAssets"):
             return "JSON of assets and their regions, as VoTT writes it"
         if has_keys(head, "assets", "tags") and '"regions"' in head:

@@ -109,7 +109,7 @@ class Labels:
         assert self.numbers is not None
         return str(self.numbers[i])
 
-    @property
+    @cached_property
     def all_names(self) -> tuple[str, ...]:
         """Names of all classes; ids if there are no names."""
         return self.names if self.names is not None else tuple(map(str, self.numbers or ()))
