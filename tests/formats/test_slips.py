@@ -99,7 +99,10 @@ def test_results_in_an_object_of_any_usual_name(tmp_path, key):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([{**RESULT, "category_id": "cat"}], "category_id: expected a number, .*; write the number that the class has"),
+        (
+            [{**RESULT, "category_id": "cat"}],
+            "category_id: expected a number, .*; write the id of the class in the ground truth",
+        ),
         ([{**RESULT, "score": "0.5"}], "score: expected a number, .*; write a number without quotation marks"),
         ([{**RESULT, "bbox": {"x": 1}}], "bbox: expected an array of 4 numbers, .*; write left, top, width, height"),
         ([[RESULT]], r"results\[0\]: expected an object, .*; put the records of all images into one list"),
@@ -140,5 +143,5 @@ def test_names_that_nothing_can_have_are_refused_in_our_words(name):
 
 
 def test_predictions_that_are_none_at_all():
-    with pytest.raises(vt.BadParameter, match="predictions: expected some beside the truth"):
+    with pytest.raises(vt.BadParameter, match="predictions: expected some with the ground truth"):
         vt.coco({"images": [], "annotations": [], "categories": []}, None)
