@@ -1,11 +1,14 @@
 """Write the generated pages of the reference into docs/reference: committed, so that the repository shows them.
 
-`python tools/reference_pages.py` writes them anew (as `make docs` does); a test says when one is old.
+`python tools/reference_pages.py` writes them again (as `make docs` does); with `--check` it prints the differences and
+exits with 1 where a page is old, which a test asks.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
+from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +96,22 @@ def pages() -> dict[str, str]:
     }
 
 
+def outdated() -> list[str]:
+    """Return the differences of the committed pages from what they should be, a line each."""
+    return [
+        line
+        for name, text in pages().items()
+        for line in unified_diff(
+            (FOLDER / name).read_text("utf-8").splitlines() if (FOLDER / name).exists() else [],
+            text.splitlines(),
+            name,
+            "now",
+            lineterm="",
+            n=0,
+        )
+    ]
+
+
 def write_pages() -> None:
     """Write the pages that changed."""
     for name, text in pages().items():
@@ -102,4 +121,8 @@ def write_pages() -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--check"]:
+        lines = outdated()
+        print(*lines, sep="\n", end="\n" if lines else "")
+        sys.exit(bool(lines))
     write_pages()

@@ -136,7 +136,7 @@ def test_unknown_images_and_properties_are_refused(tmp_path: Path, capsys: pytes
     meta = tmp_path / "meta.csv"
     meta.write_text("image,light\nelsewhere.jpg,day\n")
     assert run(["analyse", *pair, "--only", "slices", "--meta", str(meta)]) == 1
-    assert "meta.csv:2: V213 expected an image of the truth, found 'elsewhere.jpg'" in capsys.readouterr().err
+    assert "meta.csv:2: V213 expected an image of the ground truth, found 'elsewhere.jpg'" in capsys.readouterr().err
     assert run(["analyse", *pair, "--only", "slices", "--slice", "sise"]) == 2
     assert "did you mean 'size'?" in capsys.readouterr().err
     assert run(["analyse", *pair, "--only", "slices", "--slice", "aspect:2,1"]) == 2

@@ -204,4 +204,4 @@ def test_no_images_have_no_score(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "score – over 0 images" in out
     assert "nan" not in out
-    assert "the truth has no objects" in out
+    assert "the ground truth has no objects" in out

@@ -37,7 +37,7 @@ def test_own_metrics_stand_beside_known_ones_and_get_a_verdict(typed, own):  # n
     for title in ("Distance properties", "Results for translation(reach=4)", "Synthesis"):
         assert title in out
     assert "stairs: " in out
-    assert "It jumps: translation(reach=4), on 2 of 2 truths" in out
+    assert "It jumps: translation(reach=4), on 2 of 2 ground truths" in out
     assert "It resembles " in out
 
 

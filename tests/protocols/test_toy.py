@@ -98,7 +98,7 @@ def test_there_are_common_tests() -> None:
 @pytest.mark.parametrize("name", common_tests())
 def test_a_new_protocol_passes_what_all_are_asked(name: str, tmp_path: Any, capsys: Any) -> None:
     test = getattr(test_properties, name)
-    known = {"protocol": counting, "tmp_path": tmp_path, "capsys": capsys, "has_pred": True}
+    known = {"protocol": counting, "tmp_path": tmp_path, "capsys": capsys, "has_pred": True, "seed": 7}
     given = {key: known[key] for key in inspect.signature(test).parameters}
     test(**given)
 

@@ -300,7 +300,7 @@ def test_settings_out_of_range_are_refused_in_one_line(make, message):
         ([], {"a": [], "b": []}, "truth: expected at least one item, found none"),
         ([[1]], {"a": [[1]], "b": [[1]]}, "truth: expected one value per item"),
         ({"x": 1, "y": 0}, {"a": {"x": 1, "y": 0}, "b": {"x": 1}}, "b: expected an answer for every item .* for 'y'"),
-        ({"x": 1}, {"a": {"x": 1}, "b": {"x": 1, "z": 0}}, "b: expected answers for .* alone, found one for 'z'"),
+        ({"x": 1}, {"a": {"x": 1}, "b": {"x": 1, "z": 0}}, "b: expected answers for .* only, found one for 'z'"),
         ({"x": 1}, {"a": {"x": 1}, "b": [1]}, "b: expected a mapping of items to answers, .* found list"),
     ],
 )  # fmt: skip

@@ -159,7 +159,7 @@ def test_a_function_of_two_masks_goes_through_the_same_protocol():
     assert [one.label for one in study.verdicts] == ["overlap_in_tenths"]
     assert verdict.way == "Larger values were read as better."
     assert len(verdict.jumps) == 2
-    assert "on 2 of 2 truths" in verdict.jumps[0]
+    assert "on 2 of 2 ground truths" in verdict.jumps[0]
     assert study.tables["translation(reach=8)"].to_dict()["overlap_in_tenths"]["monotony"] is False
     assert verdict.resembles[0][1] > 0.9
     assert "It resembles" in str(study)

@@ -452,7 +452,7 @@ class Results(Display):
 
     def part(self, about: Callable[[Labels], str]) -> Any:
         """Return the partial result of these images; `about` describes the settings that must agree in a merge."""
-        raise BadParameter(f"parts: expected a protocol that can be merged, found {self.protocol}")
+        raise BadParameter(f"parts: expected a protocol that can be merged, found {self.protocol!r}")
 
     def flat(self, prefix: str = "") -> dict[str, float]:
         """Return all scores, and the first one per class, by names that W&B, MLflow and TensorBoard take.
