@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.resources import files
 from math import isnan
 from pathlib import Path
 
@@ -66,6 +67,17 @@ def test_each_kind_has_its_reason() -> None:
     assert told["twice?"]["suspicion"] == told["twice?"]["probability"] == pytest.approx(0.95)
     assert all(isnan(one["probability_wrong"]) for one in told.values())
     assert "predicts 'a' with confidence 0.80 where the ground truth has 'b' (IoU 1.00)" in told["label?"]["reason"]
+
+
+def test_inaccurate_masks_are_not_called_boxes() -> None:
+    """A prediction whose IoU with the only object is 8 / 12; and the masks of the bundled data."""
+    pair = scene([("a", [0, 0, 10, 10])], [("a", 0.9, [0, 2, 10, 10])])
+    assert vt.analyse(*pair, iou=0.75, checks="off").suspicious.sentences()[0].startswith("inaccurate box? i:")
+    demo = files("verite") / "data" / "demo"
+    found = vt.analyse(str(demo / "truth.json"), str(demo / "hawk.json"), on="mask", iou=0.9, checks="off").suspicious
+    sentences = found.sentences(len(found.listed))
+    assert any(one.startswith("inaccurate mask? ") for one in sentences)
+    assert not any("box" in one for one in sentences)
 
 
 def test_the_suspicion_follows_from_the_prior() -> None:

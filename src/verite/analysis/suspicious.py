@@ -65,7 +65,7 @@ DUPLICATE_IOU = 0.9  # of two ground truths that may be one object
 SHOWN, MOST_IN_JSON, MOST_LISTED = 5, 1000, 10_000
 # The kinds of suspicions, and what an audit (`verite leaderboard --audit`) calls those it can take.
 WRONG_CLASS, MISSING, WRONG_BOX, SPURIOUS, DUPLICATE = "label?", "missing?", "box?", "is it there?", "twice?"
-KIND_NAMES = {
+KIND_NAMES = {  # {one}: box, mask, pose
     WRONG_CLASS: "wrong class?",
     MISSING: "missing annotation?",
     WRONG_BOX: "inaccurate {one}?",
@@ -74,16 +74,6 @@ KIND_NAMES = {
 }
 CHECKED = {WRONG_CLASS: "label", MISSING: "missing", SPURIOUS: "spurious", DUPLICATE: "spurious"}
 KINDS = {CLASS: WRONG_CLASS, BACKGROUND: MISSING, LOCALIZATION: WRONG_BOX}
-
-
-# Names of the kinds in the report and in plots.
-KIND_NAMES = {
-    "label?": "wrong class?",
-    "missing?": "missing annotation?",
-    "box?": "inaccurate box?",
-    "is it there?": "spurious annotation?",
-    "twice?": "duplicate annotation?",
-}
 
 
 @dataclass(frozen=True)
@@ -404,7 +394,7 @@ class Suspicious(AnalysisPart):
         axes.barh(at + 0.2, high, 0.38, color=COLOURS[0], label="suspicion ≥ 0.5")
         for i, count in enumerate(high):
             axes.text(count, i + 0.2, f" {count:,}", va="center", fontsize=8)
-        label_rows(axes, [KIND_NAMES[kind] for kind in kinds])
+        label_rows(axes, [KIND_NAMES[kind].format(one=self.matches.words.one) for kind in kinds])
         axes.set(xlabel="annotations")
         self.set_title(axes, "suspicious annotations")
         axes.legend(frameon=False, fontsize=8, loc="best")

@@ -157,7 +157,7 @@ def render_suspect(document: ReportDocument, images: ReportImages, k: int, item:
         )
         for value, word in VERDICTS.items()
     ]
-    kind = KIND_NAMES.get(item.kind, item.kind).replace("box", document.words.one)
+    kind = KIND_NAMES.get(item.kind, item.kind).format(one=document.words.one)
     place = element("span", str(k + 1), class_="odds")
     many = len(document.detectors)
     about = f"suspicion {item.suspicion:.2f}"
