@@ -75,6 +75,33 @@ def test_gold_of_all_images_gives_the_leads_of_the_better_ground_truth(world: di
     assert pair.population_low < pair.low  # other images remain uncertain
 
 
+def test_the_share_of_detectable_missing_objects_comes_from_gold_images(world: dict[str, vt.Annotations]) -> None:
+    """Counted one by one: boxes of `fair` lie within a few pixels of an object, and other objects are far away."""
+    chosen = draw_gold_images(world["truth"], 40, seed=3)
+    gold = subset(world["true"], chosen)
+    recorded = {tuple(box) for box in world["truth"].regions.boxes.tolist()}
+    missing = [i for i, box in enumerate(gold.regions.boxes.tolist()) if tuple(box) not in recorded]
+    found = 0
+    for i in missing:
+        name = gold.images.name(int(gold.image[i]))
+        for pred in detectors(world).values():
+            same = pred.image == pred.images.find(name)
+            if (np.abs(pred.regions.boxes[same] - gold.regions.boxes[i]).max(axis=1) < 10).any():
+                found += 1
+                break
+    errors = vt.annotation_errors.Detection(missing=0.2)
+    board = vt.leaderboard(world["truth"], detectors(world), errors=errors, gold=gold, draws=20, checks="off")
+    assert board.gold is not None
+    assert board.gold.detectable == (found, len(missing))
+    assert board.errors.lit == pytest.approx((found + 0.5) / (len(missing) + 1))
+    assert not board.by_detectable
+    shown = " ".join(board.to_text().split())
+    assert f"of {len(missing)} missing objects in the gold images some detector has {found}:" in shown
+    given = vt.annotation_errors.Detection(missing=0.2, lit=0.4)
+    board = vt.leaderboard(world["truth"], detectors(world), errors=given, gold=gold, draws=20, checks="off")
+    assert board.errors.lit == 0.4
+
+
 def test_thirty_gold_images_show_that_errors_favour_a_detector(world: dict[str, vt.Annotations]) -> None:
     board = vt.leaderboard(world["truth"], detectors(world), resample="none", draws=40, checks="off")
     assert board.names[0] == "habit"  # on the given ground truth

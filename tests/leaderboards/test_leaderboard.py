@@ -301,6 +301,11 @@ def test_the_share_of_detectable_missing_objects_is_shown_at_two_values(tmp_path
         assert board.by_detectable[name][0.2] == other.board.p_first(other.names.index(name))["errors"]
     assert "(detectable=)" in board.to_text()
     assert not other.by_detectable
+    rows = [(0.1, 0.05, 0.0, 0.0, 0.0, lit) for lit in (0.4, 0.6)]
+    of_agree = vt.leaderboard(truth, preds, errors=Detection(draws=rows), draws=30, checks="off")
+    assert not of_agree.by_detectable  # verite agree knows the share
+    unknown = [(*row[:5], float("nan")) for row in rows]
+    assert vt.leaderboard(truth, preds, errors=Detection(draws=unknown), draws=30, checks="off").by_detectable
 
 
 def test_probabilities_of_known_samples():

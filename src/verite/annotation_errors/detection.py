@@ -214,6 +214,12 @@ class Detection:
         """Return the share of missing objects that some detector may have detected, in one simulation."""
         return self.drawn("lit", sample) if self.draws else self.lit
 
+    @property
+    def assumes_lit(self) -> bool:
+        """Whether the share of missing objects that are detectable is the default, which nothing supports."""
+        at = DRAW_COLUMNS.index("lit")
+        return self.lit == type(self).lit and (not self.draws or all(isnan(row[at]) for row in self.draws))
+
     def has(self, kind: str) -> bool:
         """Return whether errors of a kind occur at all: at the common rate, or at one that differs."""
         return bool(self.mean(kind)) or any(row[2] == kind for row in self.rates)

@@ -18,7 +18,9 @@ import numpy as np
 
 from verite.annotation_errors.annotators import listed_images
 from verite.errors import BadParameter, DataError
+from verite.evaluation.evaluation import Evaluation, Rules
 from verite.formats import read
+from verite.leaderboards.candidates import MIN_CONFIDENCE, MIN_IOU
 from verite.model.annotations import Annotations
 from verite.model.tables import ABSENT, Part, Table
 from verite.protocols import protocol_named
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 MIN_GOLD = 20  # images; fewer say next to nothing
+MIN_MISSING = 10  # objects that the ground truth lacks, from which the share of detectable ones is estimated
 RESAMPLES, FLIPS, POSTERIOR_DRAWS = 400, 1999, 10_000
 MODEL_SD = 0.005  # of leads under annotation errors, where none are simulated
 DRAW_STREAM, RESAMPLE_STREAM, FLIP_STREAM, POSTERIOR_STREAM = 30, 31, 32, 33  # of random numbers
@@ -82,6 +85,9 @@ class GoldCorrection:
         By pair of detectors the standard deviation of the correction per image, for planning.
     posterior_mean, posterior : array of float64
         Mean and covariance of the scores on the better ground truth of all images, up to a common shift.
+    detectable : (int, int), optional
+        Missing objects in the gold images that some detector has, and all of them, where simulated annotation errors
+        take the share of detectable ones from these.
     """
 
     names: tuple[str, ...]
@@ -96,6 +102,7 @@ class GoldCorrection:
     posterior_mean: Floats
     posterior: Floats
     level: float
+    detectable: tuple[int, int] | None = None
 
     @property
     def neighbours(self) -> list[GoldPair]:
@@ -135,6 +142,12 @@ class GoldCorrection:
         share = self.images / self.total
         if not 0.01 <= share <= 0.99:
             lines.append(f"gold images are {100 * share:.2g} % of all images")
+        if self.detectable is not None:
+            found, missing = self.detectable
+            lines.append(
+                f"of {missing:,} missing objects in the gold images some detector has {found:,}: a share of "
+                f"{share_detectable(found, missing):.2f} of the simulated ones is detectable"
+            )
         return [*lines, f"corrected leads are {VALID}"]
 
     def table(self) -> Table:
@@ -208,6 +221,42 @@ def read_gold(source: Any, truth: Annotations) -> tuple[Annotations, NDArray[np.
     return gold.changed(images=truth.images), np.unique(positions)
 
 
+def detectable_by_gold(
+    gold: Annotations, positions: NDArray[np.int64], evaluations: Sequence[Any]
+) -> tuple[int, int] | None:
+    """Return how many missing objects of the gold images some detector has a box of, and how many are missing.
+
+    None where fewer than ten are missing. Boxes match with an IoU of 0.5 and the same class; of predictions those of
+    confidence ≥ 0.05, from which candidates for missing objects are made.
+    """
+    truth = evaluations[0].truth
+    known = truth.where(np.isin(truth.image, positions))
+    better = gold.where(~gold.ignored).changed(verdicts=None)
+    rules = Rules((MIN_IOU,))
+    recorded = Annotations(
+        images=truth.images, labels=truth.labels, image=known.image, label=known.label, regions=known.regions,
+        confidence=np.ones(len(known)),
+    )  # fmt: skip
+    missing = better.where(Evaluation(better, recorded, rules).outcomes().pred < 0)
+    if len(missing) < MIN_MISSING:
+        return None
+    found = np.zeros(len(missing), dtype=np.bool_)
+    for one in evaluations:
+        pred = one.pred
+        kept = pred if pred.confidence is None else pred.where(pred.confidence >= MIN_CONFIDENCE)
+        found |= Evaluation(missing, kept, rules).outcomes().pred >= 0
+    return int(found.sum()), len(missing)
+
+
+def share_detectable(found: int, missing: int) -> float:
+    """Return the share of missing objects that are detectable, by the mean of Jeffreys' posterior.
+
+    >>> share_detectable(3, 13)
+    0.25
+    """
+    return (found + 0.5) / (missing + 1)
+
+
 def correct_by_gold(
     gold: Annotations,
     positions: NDArray[np.int64],
@@ -215,6 +264,7 @@ def correct_by_gold(
     board: Board,
     seed: int = 0,
     threads: int | None = None,
+    detectable: tuple[int, int] | None = None,
 ) -> GoldCorrection:
     """Correct the leads of a leaderboard by a better ground truth of some images.
 
@@ -228,6 +278,8 @@ def correct_by_gold(
         The ranking by one score, with its bootstrap of images if there is one.
     seed, threads
         The seed of the random numbers, and the number of threads.
+    detectable
+        The detectable among the missing objects, see `detectable_by_gold`.
     """
     ranked = [results[i] for i in board.order]
     total, count, size = len(ranked[0].truth.images), len(positions), len(ranked)
@@ -274,6 +326,7 @@ def correct_by_gold(
         posterior_mean=board.scores + mean,
         posterior=spread,
         level=board.level,
+        detectable=detectable,
     )
 
 

@@ -24,7 +24,7 @@ from verite.formats import list_shards, read
 from verite.leaderboards.audit import AuditVerdicts, stratified_rates
 from verite.leaderboards.bootstrap import image_groups, resample_images, sampled_units
 from verite.leaderboards.candidates import CandidatePool, UnmatchedDetections, find_unmatched
-from verite.leaderboards.gold import correct_by_gold, read_gold
+from verite.leaderboards.gold import correct_by_gold, detectable_by_gold, read_gold, share_detectable
 from verite.leaderboards.influence import RankingInfluence, find_influence
 from verite.leaderboards.plan import make_plan
 from verite.leaderboards.result import Board, Leaderboard
@@ -410,8 +410,13 @@ def rank_results(
                 path = one.truth.source.path or "truth"
                 found = f"found none: {name!r} has no {metrics[-1]}"
                 raise DataError(f"{path}: expected objects that count, {found}")
+    gold, detectable = None, None
+    if settings.gold is not None:
+        gold = read_gold(settings.gold, given[0].evaluation.truth)
+        if errors is not None and errors.has("missing") and errors.assumes_lit:
+            detectable = detectable_by_gold(*gold, [one.evaluation for one in given])
+            errors = errors if detectable is None else replace(errors, lit=share_detectable(*detectable))
     simulation = LeaderboardSimulation(names, given, metrics, errors, audit, settings)
-    gold = None if settings.gold is None else read_gold(settings.gold, simulation.truth)
     samples = simulation.simulate()
     units = sampled_units(simulation.truth.images, simulation.groups) if simulation.resamples else None
     intervals, no_interval = simulation.score_intervals(None if units is None else units.effective)
@@ -432,7 +437,7 @@ def rank_results(
             effective_units=None if units is None else units.effective,
         )
     board = boards[metrics[0]]
-    corrected = None if gold is None else correct_by_gold(*gold, given, board, settings.seed)
+    corrected = None if gold is None else correct_by_gold(*gold, given, board, settings.seed, detectable=detectable)
     plan = None
     if settings.plan is not None:
         plan = make_plan(board, simulation, corrected, settings.plan, settings.power)
@@ -706,11 +711,12 @@ class LeaderboardSimulation:
     def first_by_detectable(self, board: Board) -> dict[str, dict[float, float]]:
         """Return P(first) of each detector under annotation errors for two shares of detectable missing objects.
 
-        The share is hardly ever known. Empty where another one than the default is assumed, or no objects are missing.
+        The share is hardly ever known. Empty where it is given, by `verite agree` or gold images, too, or no objects
+        are missing.
         """
-        if self.ground_truths is None or not self.errors.has("missing") or self.errors.lit != DETECTABLE[1]:
+        if self.ground_truths is None or not self.errors.has("missing") or not self.errors.assumes_lit:
             return {}
-        if self.pool is None or self.verdicts.has_missing:
+        if self.pool is None:
             return {}
         count = min(DETECTABLE_SAMPLES, self.settings.draws)
         found: dict[str, dict[float, float]] = {name: {} for name in board.names}
