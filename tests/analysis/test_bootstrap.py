@@ -15,6 +15,7 @@ from tests.oracles.analysis import random_world
 from verite.analysis.operating import FROC
 from verite.analysis.part import ImageBootstrap
 from verite.cli import run
+from verite.statistics.resampling import SampledUnits
 
 
 def doubled(seed: int, images: int = 40) -> tuple[Any, Any]:
@@ -135,6 +136,38 @@ def test_differences_of_two_systems_have_paired_intervals(tmp_path: Path) -> Non
     grouped = vt.analyse(known, {"all": pred, "half": half}, resample="scene", draws=100).comparison[0]
     assert grouped.p_images > pair.p_images  # copies are no evidence
     assert grouped.p_objects == pair.p_objects
+
+
+def test_intervals_over_groups_are_by_student_s_t_of_their_effective_number(tmp_path: Path) -> None:
+    """Eight groups of sizes 19, 3, 3, …: Kish's effective number is 40² / 424 = 3.8, rounded down 3, hence t of 2."""
+    truth, results = random_world(8, images=40)
+    groups = ["large"] * 19 + [f"g{i % 7}" for i in range(21)]
+    known, pred = sides(truth, results, tmp_path)
+    assert SampledUnits.of([str(i) for i in range(40)], groups).effective == 3
+    found = vt.analyse(known, pred, draws=400, resample=groups, iou=0.5).operating
+    at = np.bincount(found.matches.pred.image[found.matches.is_tp & (found.matches.confidence >= 0.4)], minlength=40)
+    kept = found.matches.counted_pred & (found.matches.confidence >= 0.4)
+    below = np.bincount(found.matches.pred.image[kept], minlength=40)
+    below += np.bincount(found.matches.truth.image[found.matches.counted_truth], minlength=40)
+    f = 2 * (found.bootstrap.weights @ at) / (found.bootstrap.weights @ below)
+    value, reach = 2 * at.sum() / below.sum(), 4.302653 * (3 / 2) ** 0.5 * np.std(f, ddof=1)
+    assert found.intervals(0.4)["f"] == pytest.approx((value - reach, value + reach), rel=1e-6)
+    mean = found.froc_intervals[1]
+    assert (mean[0] + mean[1]) / 2 == pytest.approx(found.cpm)
+
+
+def test_few_groups_of_images_are_warned_about_and_fewer_than_five_refused(tmp_path: Path) -> None:
+    known, pred = sides(*random_world(9, images=60), tmp_path)
+
+    def shown(count: int) -> str:
+        return " ".join(str(vt.analyse(known, pred, resample=[i % count for i in range(60)])).split())
+
+    assert "warning: 29 groups of images: with fewer than 30, intervals are approximate" in shown(29)
+    assert "groups of images: with" not in shown(30)
+    with pytest.raises(vt.BadParameter, match="expected at least 5 groups of images, found 4"):
+        shown(4)
+    two = vt.analyse(known, {"one": pred, "two": pred}, resample=[i % 10 for i in range(60)])
+    assert str(two).count("warning: 10 groups of images") == 1
 
 
 @pytest.mark.parametrize("option", ["--resample", "--group"])

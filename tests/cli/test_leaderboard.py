@@ -174,6 +174,14 @@ def test_two_systems_are_compared_on_drawn_images_without_another_verb(typed, ve
     assert "--resample: expected two PREDs to compare, found one" in err
 
 
+def test_few_groups_of_images_are_warned_about_where_two_are_compared(typed, tmp_path):  # noqa: F811
+    sites = tmp_path / "sites.csv"
+    names = [image["file_name"] for image in json.loads(Path(TRUTH).read_text())["images"]]
+    sites.write_text("image,site\n" + "".join(f"{name},{i % 10}\n" for i, name in enumerate(names)))
+    _, out, _ = typed("coco", TRUTH, HAWK, MAGPIE, "--resample", f"{sites}:site", "--quiet")
+    assert "warning: 10 groups of images: with fewer than 30, intervals are approximate" in out
+
+
 def test_a_ranking_of_detectors_names_the_published_order(typed):  # noqa: F811
     status, out, _ = typed("rank", TRUTH, HAWK, MAGPIE, MOLE, "--epsilon", "0.05", "--quiet")
     assert status == 0

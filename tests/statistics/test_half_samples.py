@@ -100,6 +100,7 @@ def test_an_interval_of_groups_and_one_of_an_unknown_score() -> None:
     results = vt.coco(truth, pred, checks="off")
     grouped = results.interval("AP", groups=[i % 10 for i in range(150)])
     assert grouped.high - grouped.value > 0
+    assert str(grouped).endswith("; warning: 10 groups of images: with fewer than 30, intervals are approximate")
     with pytest.raises(vt.UnknownMetric):
         results.interval("mAP")
     with pytest.raises(vt.VeriteError, match="at least 5 groups"):

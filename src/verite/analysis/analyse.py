@@ -40,6 +40,7 @@ from verite.plotting import ERROR_COLOURS, MOST_OF_NAME, SCORE_COLOUR, label_row
 from verite.progress import begin
 from verite.protocols import protocol_named
 from verite.settings import call_signature
+from verite.statistics.resampling import warn_of_few
 from verite.threads import use_threads
 
 if TYPE_CHECKING:
@@ -190,6 +191,12 @@ class Analysis(ReportWriter, Document):
         return self.errors.signature
 
     @property
+    def group_warning(self) -> list[str]:
+        """A warning where intervals and tests have few groups of images as units."""
+        groups = self.matches.groups
+        return warn_of_few(None if groups is None else len(np.unique(groups.astype(np.str_))))
+
+    @property
     def parts(self) -> dict[str, AnalysisPart]:
         """The parts that the setting `only` chooses, by name."""
         wanted = [name for name in self.settings.only if part_named(name).build is not None]
@@ -222,10 +229,10 @@ class Analysis(ReportWriter, Document):
             listed = parts[chosen[0]].contents()
             fit = [one for one in listed if not isinstance(one, Table) or len(one.head) <= MOST_COLUMNS]
             hidden = [f"Tables of more than {MOST_COLUMNS} columns are in -o DIR, --json and --style csv"]
-            return [headline, *fit[:-2], *(hidden if len(fit) < len(listed) else []), *fit[-2:]]
+            return [headline, *fit[:-2], *(hidden if len(fit) < len(listed) else []), *self.group_warning, *fit[-2:]]
         shown = [one for part in parts.values() for one in part.summary()]
         cuts = describe_cuts({"": self.results.findings})
-        return [headline, *shown, describe_ignored(self.matches), self.signature, *cuts]
+        return [headline, *shown, *self.group_warning, describe_ignored(self.matches), self.signature, *cuts]
 
     def to_dict(self) -> JsonObject:
         """Return everything as plain values, the content of the JSON document; the keys are documented and stable."""
@@ -332,14 +339,14 @@ class Analyses(ReportWriter, Document):
 
     def contents(self) -> list[Part]:
         """Return costs, comparisons and one screen per detector."""
-        hidden = []
+        hidden, warning = [], self.first.group_warning
         if self.is_compared and len(self.comparison) > MOST_PAIRS:
             hidden = [f"Neighbours by AP; all {len(self.comparison):,} pairs are in -o DIR and --json"]
         if self.settings.only == ("comparison",):
-            return [*(part for pair in self.shown_pairs for part in pair.contents()), *hidden]
+            return [*(part for pair in self.shown_pairs for part in pair.contents()), *hidden, *warning]
         compared = [part for pair in self.shown_pairs for part in pair.sentences()] if self.is_compared else []
-        each = [part for one in self.systems.values() for part in one.contents()]
-        return [self.main_table(), *compared, *hidden, *each]
+        each = [part for one in self.systems.values() for part in one.contents() if part not in warning]
+        return [self.main_table(), *compared, *hidden, *warning, *each]
 
     def draw(self, axes: Axes) -> None:
         """Draw one bar per detector, the highest AP on top: AP and the cost of each error type, which add up to 1."""

@@ -153,7 +153,7 @@ class DetectorPair(Document):
         score, weights = next(iter(self.one.results.scores)), self.bootstrap.weights
         one, two = (detector.results.draw_scores([score], weights)[:, 0] for detector in (self.one, self.two))
         lead = self.two.results.scores[score].value - self.one.results.scores[score].value
-        return self.bootstrap.difference_interval(lead, two - one)
+        return self.bootstrap.interval(lead, two - one)
 
     @cached_property
     def difference(self) -> dict[str, float]:
@@ -191,7 +191,7 @@ class DetectorPair(Document):
             score, weights = next(iter(self.one.results.scores)), self.bootstrap.weights
             first, second = (d.results.draw_class_scores(score, weights, present) for d in (self.one, self.two))
             between = [
-                self.bootstrap.difference_interval(two[name] - one[name], column)
+                self.bootstrap.interval(two[name] - one[name], column)
                 for name, column in zip(present, np.asarray(second - first).T, strict=True)
             ]
         return [

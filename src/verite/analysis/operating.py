@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NotRequired, TypedDict
 import numpy as np
 
 from verite.analysis.matches import ends_of_runs
-from verite.analysis.part import AnalysisPart, PartRecord, bootstrap_interval, part_signature
+from verite.analysis.part import AnalysisPart, PartRecord, part_signature
 from verite.model.tables import Table
 from verite.plotting import COLOURS
 from verite.settings import Number, Option, Settings
@@ -384,7 +384,8 @@ class Operating(AnalysisPart):
             found, chosen = (np.bincount(matches.pred.image[one], minlength=images) for one in (tp, kept))
             truths = np.bincount(matches.truth.image[counted], minlength=images)
             ratio = self.bootstrap.ratio((1 + square) * found, square * truths + chosen)
-            between["f"] = bootstrap_interval(ratio)
+            whole = ((1 + square) * found.sum() / total) if (total := square * truths.sum() + chosen.sum()) else nan
+            between["f"] = self.bootstrap.interval(float(whole), ratio)
         return between
 
     @cached_property
@@ -409,7 +410,8 @@ class Operating(AnalysisPart):
             if truths[i]:
                 at = np.searchsorted(fp / images[i], FROC, side="right")
                 recalls[i] = np.append(0.0, tp)[at] / truths[i]
-        return [bootstrap_interval(column) for column in recalls.T], bootstrap_interval(recalls.mean(axis=1))
+        each = [self.bootstrap.interval(value, column) for value, column in zip(self.froc, recalls.T, strict=True)]
+        return each, self.bootstrap.interval(self.cpm, recalls.mean(axis=1))
 
     @property
     def heads(self) -> dict[str, str]:

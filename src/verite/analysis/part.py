@@ -178,8 +178,18 @@ def describe_ignored(matches: AnalysisMatches) -> str:
 
 
 def find_groups(truth: Annotations, by: Any) -> NDArray[Any] | None:
-    """Return the group of each image, by a column or as given; None where units are single images."""
-    return None if isinstance(by, str) and by in (IMAGES, NONE) else image_groups(truth, by, "resample")
+    """Return the group of each image, by a column or as given; None where units are single images.
+
+    Raises
+    ------
+    BadParameter
+        There are fewer than five groups.
+    """
+    if isinstance(by, str) and by in (IMAGES, NONE):
+        return None
+    groups = image_groups(truth, by, "resample")
+    sampled_units(truth.images, groups)  # refuses too few
+    return groups
 
 
 class ImageBootstrap:
@@ -226,9 +236,9 @@ class ImageBootstrap:
         total, count = self.sum(above), self.sum(below)
         return np.asarray(np.divide(total, count, out=np.full(count.shape, np.nan), where=count > 0))
 
-    def difference_interval(self, value: float, resampled: Floats) -> tuple[float, float]:
-        """Return the 95 % interval of a difference of two detectors from its values on the resamples."""
-        groups = None if self.groups is None else sampled_units(self.truth.images, self.groups).count
+    def interval(self, value: float, resampled: Floats) -> tuple[float, float]:
+        """Return the 95 % interval of a value from its resamples: percentiles; of groups of images by Student's t."""
+        groups = None if self.groups is None else sampled_units(self.truth.images, self.groups).effective
         return difference_interval(value, resampled, LEVEL, groups)
 
     def describe(self) -> JsonObject:

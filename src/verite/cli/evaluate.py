@@ -32,7 +32,7 @@ from verite.settings import Flag, Option, Setting, Settings
 
 if TYPE_CHECKING:
     from verite.model.annotations import Annotations
-    from verite.model.comparison import Comparison, Difference
+    from verite.model.comparison import Comparison
     from verite.model.results import Results
     from verite.protocols.protocol import Protocol
 
@@ -261,9 +261,18 @@ def has_gate(given: Given) -> bool:
 
 
 def compare(results: Sequence[Results], given: Given) -> Comparison:
-    from verite.model.comparison import Comparison
+    """Return the comparison of several detectors, with bootstrap intervals of the differences if asked for."""
+    from verite.model.comparison import Comparison, distinct_names
 
-    return Comparison(results, differences_of(results, given))
+    if not given.get("resample"):
+        return Comparison(results)
+    from verite.leaderboards.bootstrap import bootstrap_differences, image_groups, sampled_units
+
+    column, images = given["resample"], results[0].truth.images
+    groups = None if column == "images" else image_groups(results[0].truth, column, "resample")
+    names = distinct_names([one.name for one in results])
+    differences = bootstrap_differences(results, names, groups=groups)
+    return Comparison(results, differences, None if groups is None else sampled_units(images, groups).count)
 
 
 def point_to_analysis(results: Sequence[Results]) -> str:
@@ -300,18 +309,6 @@ def spell_settings_for_analysis(settings: type[Settings]) -> list[str] | None:
         for one in typed
         for value in (given[one.name] if one.is_repeated else [given[one.name]])
     ]
-
-
-def differences_of(results: Sequence[Results], given: Given) -> list[Difference]:
-    """Return bootstrap intervals of the differences to the first detector, if asked for."""
-    if not given.get("resample"):
-        return []
-    from verite.leaderboards.bootstrap import bootstrap_differences, image_groups
-    from verite.model.comparison import distinct_names
-
-    column = given["resample"]
-    groups = None if column == "images" else image_groups(results[0].truth, column, "resample")
-    return bootstrap_differences(results, distinct_names([one.name for one in results]), groups=groups)
 
 
 def save_results(

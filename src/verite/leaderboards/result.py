@@ -18,7 +18,7 @@ from verite.statistics.half_samples import ALL
 from verite.statistics.intervals import MIN_RESAMPLES, difference_interval, wilson
 from verite.statistics.multiple_comparisons import TIE, compare_all_pairs, format_group
 from verite.statistics.rankings import OrderShares, RankProbabilities, rank_probabilities
-from verite.statistics.resampling import ENOUGH_GROUPS
+from verite.statistics.resampling import warn_of_few
 from verite.statistics.shrinkage import DRAWS, MIN_DETECTORS, shrunken_scores
 
 if TYPE_CHECKING:
@@ -639,11 +639,8 @@ class Leaderboard(Display):
         if board.images is not None:
             notes += [f"no interval around {self.metric}: {self.no_interval}"] * (not self.shows_intervals)
             notes += [f"no interval of a lead: expected at least {MIN_RESAMPLES} draws"] * (draws < MIN_RESAMPLES)
-            if board.is_grouped and board.units is not None and board.units < ENOUGH_GROUPS:
-                notes.append(
-                    f"warning: {board.units} groups of images: with fewer than {ENOUGH_GROUPS}, intervals, places and "
-                    "ties are approximate"
-                )
+            if board.is_grouped:
+                notes += warn_of_few(board.units, approximate="intervals, places and ties")
         if self.vanishing is not None and self.vanishing >= 0.05:
             notes.append(
                 f"on average {self.vanishing:.1f} classes are in no image of a resample and do not count there"

@@ -30,7 +30,7 @@ from verite.settings import Choice, Count, Number, Option, P, Settings, Settings
 from verite.signature import Signature
 from verite.statistics.intervals import check_level
 from verite.statistics.multiple_comparisons import compare_all_pairs, format_group
-from verite.statistics.resampling import ENOUGH_GROUPS, MIN_GROUPS, SampledUnits, effective_number, generator
+from verite.statistics.resampling import MIN_GROUPS, SampledUnits, effective_number, generator, warn_of_few
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -255,8 +255,7 @@ class ScoreLeaderboard(Display):
         if self.scores.tasks is not None:
             sentence += f", {len(set(self.scores.tasks))} tasks that count alike"
         parts.append(f"{sentence}; {self.settings.draws:,} bootstrap resamples of {what}, intervals by Student's t")
-        if self.units < ENOUGH_GROUPS:
-            parts.append(f"warning: {self.units} {what}: with fewer than {ENOUGH_GROUPS}, intervals are approximate")
+        parts += warn_of_few(self.units, what)
         parts.append(
             Legend(
                 "place: rank, and in parentheses the ranks that cannot be excluded, for all systems at once. lead: "

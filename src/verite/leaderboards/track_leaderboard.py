@@ -24,7 +24,7 @@ from verite.model.tables import Display, Part, Table
 from verite.protocols.track import ERRORS, SCORES, TrackResults, box_pairs, mask_similarity
 from verite.signature import Signature
 from verite.statistics.multiple_comparisons import format_group
-from verite.statistics.resampling import ENOUGH_GROUPS, MIN_GROUPS, SampledUnits, effective_number, generator
+from verite.statistics.resampling import MIN_GROUPS, SampledUnits, effective_number, generator, warn_of_few
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -399,10 +399,7 @@ class TrackLeaderboard(Display):
                 parts.append(f"statistically tied by {metric}: {groups}" if groups else "no two are statistically tied")
         if self.resample != "none":
             parts.append(f"{self.draws:,} bootstrap resamples of {self.units:,} {what}, intervals by Student's t")
-            if self.units < ENOUGH_GROUPS:
-                parts.append(
-                    f"warning: {self.units} {what}: with fewer than {ENOUGH_GROUPS}, intervals are approximate"
-                )
+            parts += warn_of_few(self.units, what)
         if what == "blocks of frames" and self.resample != "none":
             parts.append("tracks are cut at the ends of blocks: spreads are those of blocks, around the whole scores")
             cut = [metric for metric in self.boards if metric in ASSOCIATED]

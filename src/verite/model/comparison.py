@@ -12,6 +12,7 @@ from verite.hooks import hook
 from verite.model.results import Results, describe_cuts, digest_for, to_json
 from verite.model.tables import ABSENT, Best, Change, Display, Part, Rise, Table
 from verite.signature import Signature
+from verite.statistics.resampling import warn_of_few
 
 if TYPE_CHECKING:
     from verite.files import JsonObject
@@ -40,8 +41,10 @@ class Difference:
 class Comparison(Display):
     """Several detectors on the same ground truth with the same settings: columns of a table, or rows if many."""
 
-    def __init__(self, results: Sequence[Results], differences: Sequence[Difference] = ()) -> None:
-        """`differences` are those whose confidence intervals are known."""
+    def __init__(
+        self, results: Sequence[Results], differences: Sequence[Difference] = (), groups: int | None = None
+    ) -> None:
+        """`differences` are those whose confidence intervals are known, from this number of groups of images."""
         if not results:
             raise BadParameter("compare: expected at least one result, found none")
         for one in results:
@@ -53,7 +56,7 @@ class Comparison(Display):
         first = results[0]
         for other in results[1:]:
             check_comparable(first, other)
-        self.results, self.differences = tuple(results), tuple(differences)
+        self.results, self.differences, self.groups = tuple(results), tuple(differences), groups
         self.names = distinct_names([r.name for r in results])
 
     @property
@@ -155,7 +158,8 @@ class Comparison(Display):
             line if len(names) == len(self.results) else f"{', '.join(names)}: {line}"
             for line, names in remarks.items()
         ]
-        return [*parts, *([self.difference_table()] if self.differences else []), *intervals, signature, *cuts, *lines]
+        differences = [self.difference_table(), *warn_of_few(self.groups)] if self.differences else []
+        return [*parts, *differences, *intervals, signature, *cuts, *lines]
 
     def list_tables(self) -> list[Part]:
         first = self.results[0]

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, excerpt, spell_option
 from verite.statistics.intervals import check_level, student_quantile
+from verite.statistics.resampling import warn_of_few
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,6 +67,8 @@ class ScoreInterval:
         Its standard deviation over test sets of this size.
     excess : float
         By how much the score on these images lies above that on infinitely many: b / (√2 − 1).
+    groups : int, optional
+        The effective number of groups of images, where these were halved instead of single images.
     """
 
     score: str
@@ -78,16 +81,19 @@ class ScoreInterval:
     measured_on: int
     deviation: float
     excess: float
+    groups: int | None = None
 
     def __str__(self) -> str:
+        few = "".join(f"; {line}" for line in warn_of_few(self.groups))
         ends = f"[{self.low:.4f}, {self.high:.4f}], {100 * self.level:g} % confidence interval"
         if self.images == self.measured_on:
             found = f"{self.score} {self.value:.4f} {ends} of the mean over test sets of {self.measured_on:,} images"
             more = f"; on more images {self.score} is lower, by up to about {self.excess:.4f}"
-            return found + (more if self.excess > 0 else "")
+            return found + (more if self.excess > 0 else "") + few
         many = "infinitely many images" if self.images == ALL else f"{self.images:,} images"
         return (
             f"{self.score} on {many} {self.value:.4f} {ends}, from {self.measured:.4f} on {self.measured_on:,} images"
+            f"{few}"
         )
 
     def to_dict(self) -> JsonObject:
@@ -117,7 +123,7 @@ def half_sample_interval(
     measured_on
         The number of images.
     units
-        The number of units that were halved, where these are groups of images.
+        The effective number of units that were halved, where these are groups of images.
     images
         The number of images that the interval is for, those of the test set among them, or "all"; by default, and for
         the number of images that there is, the mean over test sets of this size.
@@ -149,7 +155,7 @@ def half_sample_interval(
     reach = student_quantile(NormalDist().inv_cdf((1 + level) / 2), max(freedom, 1)) * spread
     return ScoreInterval(
         score, centre, centre - reach, centre + reach, level, images or measured_on, value, measured_on,
-        deviation, bias / (sqrt(2) - 1),
+        deviation, bias / (sqrt(2) - 1), units,
     )  # fmt: skip
 
 

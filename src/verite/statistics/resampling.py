@@ -39,6 +39,17 @@ def effective_number(sizes: NDArray[Any]) -> int:
     return min(max(found, 2), max(len(sizes), 2))
 
 
+def warn_of_few(count: int | None, what: str = "groups of images", approximate: str = "intervals") -> list[str]:
+    """Return a warning where fewer than 30 groups are resampled, none otherwise; None: no groups are.
+
+    >>> warn_of_few(10), warn_of_few(30), warn_of_few(None)
+    (['warning: 10 groups of images: with fewer than 30, intervals are approximate'], [], [])
+    """
+    if count is None or count >= ENOUGH_GROUPS:
+        return []
+    return [f"warning: {count} {what}: with fewer than {ENOUGH_GROUPS}, {approximate} are approximate"]
+
+
 @dataclass(frozen=True, eq=False)
 class SampledUnits:
     """Images, or groups of images, that are resampled as wholes.
