@@ -30,6 +30,7 @@ from tools.mutants.reach import ROOT, SOURCE
 from tools.mutants.trials import EXAMPLES, OPTIONS, Job, Room, load_others, tidy, try_import, try_twice
 
 ROOMS = ("checks", "ranking", "scene", "formats")
+TESTED = sorted(home.name for home in SOURCE.iterdir() if (ROOT / "tests" / home.name).is_dir())
 
 
 def name_of(place: Place) -> str:
@@ -159,7 +160,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--package", "--room", dest="room", action="append", choices=ROOMS, help="Only this one.")
+    parser.add_argument("--package", "--room", dest="room", action="append", choices=TESTED,
+                        help="Only this one; any package that has tests of its own.")  # fmt: skip
     parser.add_argument(
         "--file", action="append", help="All places of one file, or of a line of it, as checks/boxes.py:51."
     )
