@@ -412,9 +412,10 @@ def rank_results(
                 raise DataError(f"{path}: expected objects that count, {found}")
     gold, detectable = None, None
     if settings.gold is not None:
-        gold = read_gold(settings.gold, given[0].evaluation.truth)
+        evaluations = [one.evaluation for one in given if isinstance(one, MeanResults)]
+        gold = read_gold(settings.gold, evaluations[0].truth)
         if errors is not None and errors.has("missing") and errors.assumes_lit:
-            detectable = detectable_by_gold(*gold, [one.evaluation for one in given])
+            detectable = detectable_by_gold(*gold, evaluations)
             errors = errors if detectable is None else replace(errors, lit=share_detectable(*detectable))
     simulation = LeaderboardSimulation(names, given, metrics, errors, audit, settings)
     samples = simulation.simulate()

@@ -158,7 +158,7 @@ class Comparison(Display):
             line if len(names) == len(self.results) else f"{', '.join(names)}: {line}"
             for line, names in remarks.items()
         ]
-        differences = [self.difference_table(), *warn_of_few(self.groups)] if self.differences else []
+        differences: list[Part] = [self.difference_table(), *warn_of_few(self.groups)] if self.differences else []
         return [*parts, *differences, *intervals, signature, *cuts, *lines]
 
     def list_tables(self) -> list[Part]:
