@@ -134,6 +134,14 @@ def test_table_without_any_column_of_classes_is_of_one_class(tmp_path):
     assert vt.read(table(tmp_path, names, [("a", 10, 20, 30, 40)]), class_name="wheat").labels.names == ("wheat",)
 
 
+def test_the_option_for_its_class_is_named_where_the_ground_truth_has_others(tmp_path):
+    truth = vt.Annotations.of(["a", "b"], ["wheat", "rye"], [[10, 20, 40, 60]] * 2)
+    pred = table(tmp_path, ("image", "x", "y", "width", "height", "score"), [("a", 10, 20, 30, 40, 0.9)])
+    with pytest.raises(vt.DataError, match="class_name=NAME names the class of a file without classes"):
+        vt.coco(truth, vt.read(pred, like=truth))
+    assert vt.coco(truth, vt.read(pred, like=truth, class_name="wheat"))["AP", "wheat"].value == pytest.approx(1)
+
+
 def test_sizes_beside_a_column_of_boxes_are_the_images(tmp_path):
     """As in the global wheat data, whose images without objects have no box either."""
     path = tmp_path / "train.csv"

@@ -15,7 +15,7 @@ from verite.arrays import np
 from verite.checks.check import EXAMPLES, Finding, Fix, near_word
 from verite.checks.evidence import FEWEST, ODDS, Hypothesis, best_pairs, find_overlapping
 from verite.checks.sample import Pair, Sample, Side, fold, speaks_by_id
-from verite.errors import excerpt, ignore_classes, spell_option
+from verite.errors import IS_COMMAND_LINE, excerpt, ignore_classes, spell_option
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
@@ -259,6 +259,9 @@ def advice_on_classes(names: Sequence[str], truth: Annotations, *, is_all: bool,
     """
     listed = f"the ground truth has {list_names(truth.labels.all_names)}"
     if len(names) == 1 and is_all and len(truth.labels) > 1:
+        if names[0] == "object":  # as objects of files without classes are called
+            option = spell_option("class" if IS_COMMAND_LINE.get() else "class_name", "NAME")
+            listed += f"; {option} names the class of a file without classes"
         return f"{listed}; if the detector is class-agnostic, {ignore_classes()}"
     if is_by_id and truth.labels.ids is not None and len(truth.labels) and all(name.isdecimal() for name in names):
         ids = truth.labels.ids

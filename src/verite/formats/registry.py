@@ -196,8 +196,7 @@ def unknown_format(probe: PathProbe, options: Options, *, is_asked: bool) -> Rea
     if unsupported is not None:
         what = f"{unsupported.title}, which is recognised but not read"
         return ReadError(probe.path, expected=EXPECTED, found=what, remedy=unsupported.remedy)
-    below = folders_below(probe, options) if is_asked and probe.is_folder else []
-    remedy = f"name one of the folders in it: {', '.join(below)}" if below else suggest_format(probe, options)
+    remedy = (suggest_part(probe, options) if is_asked and probe.is_folder else "") or suggest_format(probe, options)
     return ReadError(probe.path, expected=EXPECTED, found=describe_contents(probe), remedy=remedy)
 
 
@@ -250,17 +249,40 @@ def check_one_dataset(probe: PathProbe, name: str, options: Options) -> None:
     )
 
 
+MOST_TRIED = 60  # folders and files in a folder that are tried
+
+
 def folders_below(probe: PathProbe, options: Options) -> list[str]:
     """Return the folders below a path, with their formats, that can be read by themselves; of many the first."""
     found = []
     folders = [p for depth in ("*", "*/*", "*/*/*") for p in sorted(probe.path.glob(depth)) if p.is_dir()]
-    for folder in folders[:60]:
+    for folder in folders[:MOST_TRIED]:
         try:
             format, _ = recognise(folder, options, is_asked=False)
         except ReadError:
             continue
         found.append(f"{folder.relative_to(probe.path)} ({format.name})")
     return found[:6]
+
+
+def suggest_part(probe: PathProbe, options: Options) -> str:
+    """Say which folders and files in a folder can be read by themselves; empty if none can."""
+    from verite.model.images import IMAGE_SUFFIXES
+
+    below = folders_below(probe, options)
+    inside = tuple(probe.path / name.rpartition(" (")[0] for name in below)
+    files = []
+    for path in probe.files[:MOST_TRIED]:
+        with suppress(ReadError):
+            if path.suffix.lower() not in IMAGE_SUFFIXES and not any(path.is_relative_to(one) for one in inside):
+                files.append((path, recognise(path, options, is_asked=False)[0].name))
+    if not below and (len(files) == 1 or len(probe.files) == 1):
+        return f"name the file itself: {files[0][0] if files else probe.files[0]}"
+    listed = [f"{path.relative_to(probe.path)} ({kind})" for path, kind in files]
+    if not below and not listed:
+        return ""
+    what = "of these" if below and listed else "of the folders" if below else "of the files"
+    return f"name one {what} in it: {', '.join([*below[: 6 - min(3, len(listed))], *listed][:6])}"
 
 
 def check_readable(probe: PathProbe) -> None:
@@ -303,8 +325,6 @@ def describe_contents(probe: PathProbe) -> str:
 
 def suggest_format(probe: PathProbe, options: Options) -> str:
     """Say what to do with a path of unknown format: the layout it should have, and the formats of its suffix."""
-    if probe.is_folder and len(probe.files) == 1:
-        return f"name the file itself: {probe.files[0]}"
     suffix = "" if probe.is_folder else probe.path.suffix.lower()
     if probe.is_folder and probe.lines:
         return LAYOUT_HINTS[".txt"]
@@ -427,6 +447,14 @@ UNSUPPORTED = (
         "MOTS text (frame, object, class, height, width and RLE per line)",
         has_line(r"\d+ \d+ \d+ \d+ \d+ \S+"),
         "convert it to COCO JSON: the RLE is COCO's own",
+    ),
+    Unsupported(
+        "Label Studio's labelling configuration", begins("<View"), "export the project as JSON, and name that file"
+    ),
+    Unsupported(
+        "tasks of Label Studio without annotations",
+        lambda probe: re.match(r'\s*\[\s*\{\s*"data"\s*:\s*\{', probe.head) is not None,
+        "export the project as JSON when it is labelled",
     ),
     Unsupported("MTurk results", has_columns("AssignmentId", "WorkerId"), "parse the column of answers, and write CSV"),
     Unsupported("MPII poses", is_mpii, "convert them to COCO keypoints, as MMPose provides them"),

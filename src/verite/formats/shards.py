@@ -273,6 +273,10 @@ def join_image_level_labels(shards: Sequence[Annotations]) -> ImageLevelLabels |
 
 SHARDED = {".json", ".jsonl", ".ndjson", ".parquet"}  # files that may be one of many in a folder
 
+SAME = {"lvis": "coco", "results-object": "coco-results", "json-lines": "coco-results"}  # read as one dataset
+
+MOST_LOOKED_AT = 100  # files of a folder whose format is recognised
+
 WHOLE = {"coco", "coco-results", "lvis", "results-object", "json-lines", "parquet"}  # formats of many images a file
 
 
@@ -302,13 +306,20 @@ def find_shards(word: str | os.PathLike[str]) -> list[Path]:
 
 
 def find_folder_shards(folder: Path, format_of: Callable[[Path], str]) -> list[Path]:
-    """List the files of a folder if there are several of one suffix and the first is a document of many images."""
+    """List the files of a folder if there are several of one suffix, all documents of many images in one format.
+
+    Of many files the first hundred are looked at, of packed ones the first.
+    """
     files = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     suffixes = {(Path(path.stem).suffix if path.suffix.lower() in PACKED else path.suffix) for path in files}
     if len(files) < 2 or len(suffixes) > 1 or not suffixes <= SHARDED or not all(path.is_file() for path in files):
         return []
     try:
-        return files if format_of(files[0]) in WHOLE else []
+        if format_of(files[0]) not in WHOLE:
+            return []
+        loose = [] if files[0].suffix.lower() in PACKED else files[:MOST_LOOKED_AT]
+        kinds = {SAME.get(kind, kind) for kind in map(format_of, loose)}
+        return files if len(kinds) < 2 else []
     except ReadError:
         return []
 
