@@ -38,7 +38,7 @@ from verite.judge.fit import (
     metric_shares,
 )
 from verite.judge.other_studies import has_boxes, read_study, study_choices
-from verite.judge.page import crop_as_data, make_page
+from verite.judge.page import crop_as_data, make_page, make_server
 from verite.judge.plan import (
     Plan,
     Trial,
@@ -50,7 +50,6 @@ from verite.judge.plan import (
     study_candidates,
 )
 from verite.judge.scenes import find_scenes, log_likelihoods, score_grid, scores_of
-from verite.judge.server import make_server
 from verite.judge.votes import HEAD, Choice, Vote, read_choices, read_votes
 
 DEMO = files("verite") / "data" / "demo"

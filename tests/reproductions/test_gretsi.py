@@ -7,7 +7,7 @@ import pytest
 
 from verite.reproductions.comparison import read_table
 from verite.reproductions.gretsi import ANGLES, STEPS, StarRules, lines_of, reproduce_gretsi, stars
-from verite.reproductions.gretsi_plots import relative_curve, save_stars
+from verite.reproductions.plots import relative_curve, save_stars
 from verite.studies.truths import boxes
 
 RULES = StarRules()

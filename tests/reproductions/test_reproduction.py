@@ -9,7 +9,7 @@ import pytest
 
 from verite.reproductions.comparison import JEI_TABLES, TableComparison, jei_scores, jei_table, read_table
 from verite.reproductions.jei import ADVISED, reproduce_jei
-from verite.reproductions.jei_plots import save_illustrations
+from verite.reproductions.plots import save_illustrations
 from verite.studies.judging import PropertyTable
 from verite.studies.rows import JEI
 from verite.studies.sensitivity import sensitivity

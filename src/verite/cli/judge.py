@@ -13,7 +13,6 @@ from verite.cli.options import (
     INPUT,
     READING,
     FolderSettings,
-    Given,
     OutputSettings,
     PlotSettings,
     options_for,
@@ -97,7 +96,7 @@ def make(truth: str | None, pred: tuple[str, ...], **given: Any) -> None:
         save_plan(plan, home)
     note(f"{len(plan.trials)} comparisons in {given['output']}/index.html ({len(page) / 1e6:.1f} MB)", quiet=quiet)
     if given["serve"]:
-        from verite.judge.server import make_server
+        from verite.judge.page import make_server
 
         served = make_page(plan, images, serve=True, consent=given["consent"] or CONSENT)
         server = make_server(plan, served, Path(given["output"]), host=given["host"], port=given["port"])
@@ -132,7 +131,9 @@ def fit(plan: str, votes: tuple[str, ...], **given: Any) -> None:
 
     PLAN is plan.json of `verite judge make`, or the table of another study.
     """
-    from verite.cli.output import emit, note
+    from verite.cli.output import emit, keep_table, note, wants_plots
+    from verite.files import fill_folder, write_atomically
+    from verite.judge.fit import JudgeFit, metric_module
     from verite.judge.fit import fit as evaluate
     from verite.judge.other_studies import has_boxes, read_study, study_choices
     from verite.judge.plan import read_plan
@@ -155,27 +156,18 @@ def fit(plan: str, votes: tuple[str, ...], **given: Any) -> None:
             answers = read_votes(known, paths)
         found = evaluate(known, answers, draws=given["draws"], seed=given["seed"])
     if given["output"]:
-        save_fit(found, Path(given["output"]), given)
+        with fill_folder(Path(given["output"]), overwrite=given["overwrite"]) as home:
+            write_atomically(home / "fit.json", found.to_json(indent=1) + "\n")
+            for name, table in found.tables().items():
+                keep_table(home / f"{name}.csv", table, given)
+            if isinstance(found, JudgeFit) and found.metric is not None:
+                write_atomically(home / "fitted_metric.py", metric_module(found.metric.weights))
+            if wants_plots(given):
+                from verite.reporting.judge_plots import save_judgements
+
+                save_judgements(found, home, given["plot_format"])
         note(f"results in {given['output']}", quiet=given["quiet"] or given["as_json"])
     emit(found, given)
-
-
-def save_fit(found: Any, folder: Path, given: Given) -> None:
-    """Write fit.json, the tables, the plots and, if a metric was fitted, its module."""
-    from verite.cli.output import keep_table, wants_plots
-    from verite.files import fill_folder, write_atomically
-    from verite.judge.fit import JudgeFit, metric_module
-
-    with fill_folder(folder, overwrite=given["overwrite"]) as home:
-        write_atomically(home / "fit.json", found.to_json(indent=1) + "\n")
-        for name, table in found.tables().items():
-            keep_table(home / f"{name}.csv", table, given)
-        if isinstance(found, JudgeFit) and found.metric is not None:
-            write_atomically(home / "fitted_metric.py", metric_module(found.metric.weights))
-        if wants_plots(given):
-            from verite.reporting.judge_plots import save_judgements
-
-            save_judgements(found, home, given["plot_format"])
 
 
 @click.group(epilog="\b\nExamples:\n  verite judge fit choices.csv")

@@ -406,12 +406,12 @@ def save_tables(outcome: Any, changes: Any, home: Path, given: Given) -> None:
 def save_plots(outcome: Any, folder: Path, given: Given) -> None:
     """Save the figures of a published study, or those of any study."""
     if given["reproduce"] == "gretsi":
-        from verite.reproductions.gretsi_plots import save_stars
+        from verite.reproductions.plots import save_stars
 
         save_stars(outcome.outcome, folder, given["plot_format"])
         return
     from verite.reporting.study_plots import save_study
-    from verite.reproductions.jei_plots import save_illustrations
+    from verite.reproductions.plots import save_illustrations
 
     save_study(getattr(outcome, "outcome", outcome), folder, given["plot_format"])
     if given["reproduce"]:

@@ -1,24 +1,31 @@
-"""The page of a study: one self-contained HTML file with all comparisons, for any browser, without network.
+"""The page of a study: one self-contained HTML file with all comparisons, and a server that collects the votes.
 
-Names from annotation files are put into the page as data and written as text, never as markup.
+Names from annotation files are put into the page as data and written as text, never as markup. The server answers only
+GET of the page and POST of votes, one file per judge, written atomically. Other hosts than the own are refused unless
+it is told to listen for them.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from html import escape
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from io import BytesIO
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import numpy as np
 
 from verite.errors import DataError, ReadError
-from verite.files import find_path
+from verite.files import find_path, write_atomically
 from verite.formats.sizes import image_files_in, open_image
 from verite.judge.plan import Plan, Trial, silhouette_of
+from verite.judge.votes import votes_of
 from verite.model.images import stem
 
 if TYPE_CHECKING:
@@ -29,6 +36,8 @@ LONG_SIDE, QUALITY = 420, 72  # of an embedded crop
 CONSENT = (
     "By beginning you agree that your answers are used, without your name, in this study. You can stop at any time."
 )
+LARGEST = 5_000_000  # bytes of votes
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 def window_of(trial: Trial) -> tuple[float, float, float, float]:
@@ -116,3 +125,75 @@ def make_page(plan: Plan, images: str | PathLike[str] | None, *, serve: bool = F
     text = json.dumps(document).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
     template = (files("verite") / "judge" / "page.html").read_text(encoding="utf-8")
     return template.replace("CONSENT", escape(consent), 1).replace("DATA", text, 1)
+
+
+def make_server(plan: Plan, page: str, folder: Path, *, host: str = "127.0.0.1", port: int = 0) -> ThreadingHTTPServer:
+    """Return a server of the page; `serve_forever` runs it.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan, against which votes are checked.
+    page : str
+        The HTML page.
+    folder : Path
+        Folder for votes-NAME.csv.
+    host : str, default "127.0.0.1"
+        Address to listen on.
+    port : int, default 0
+        Port; 0 for any free one.
+
+    Returns
+    -------
+    ThreadingHTTPServer
+    """
+    content = page.encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        """Answers for the page and for votes."""
+
+        def is_ours(self) -> bool:
+            named = (self.headers.get("Host") or "").rsplit(":", 1)[0].strip("[]")
+            return named in LOOPBACK or host not in LOOPBACK
+
+        def answer(self, status: int, text: bytes, kind: str = "text/plain; charset=utf-8") -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(text)))
+            self.send_header("X-Content-Type-Options", "nosniff")
+            self.end_headers()
+            self.wfile.write(text)
+
+        def do_GET(self) -> None:
+            if not self.is_ours():
+                self.answer(403, b"other hosts are refused\n")
+            elif self.path in ("/", "/index.html"):
+                self.answer(200, content, "text/html; charset=utf-8")
+            else:
+                self.answer(404, b"not found\n")
+
+        def do_POST(self) -> None:
+            length = self.headers.get("Content-Length", "")
+            if not self.is_ours() or self.path != "/votes":
+                self.answer(403, b"refused\n")
+            elif not length.isdecimal() or int(length) > LARGEST:
+                self.answer(413, b"too long\n")
+            else:
+                # A name for a file: letters, digits, _ and -.
+                name = re.sub(r"[^\w-]+", "-", unquote(self.headers.get("X-Judge", ""))).strip("-")[:40] or "anonymous"
+                path = folder / f"votes-{name}.csv"
+                unchecked = folder / f".unchecked-{name}.csv"
+                unchecked.write_bytes(self.rfile.read(int(length)))
+                try:
+                    votes_of(plan, unchecked, name)
+                    write_atomically(path, unchecked.read_text(encoding="utf-8"))
+                    self.answer(200, b"saved\n")
+                except (ReadError, UnicodeDecodeError):
+                    self.answer(400, b"not votes of this plan\n")
+                finally:
+                    unchecked.unlink(missing_ok=True)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Print nothing."""
+
+    return ThreadingHTTPServer((host, port), Handler)

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.files import write_atomically
 from verite.plotting import COLOURS, MOST_OF_NAME, shorten, shorten_apart
-from verite.reporting.plots import new_figure, render
+from verite.reporting.plots import new_figure, save_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,19 +38,8 @@ def save_coco(results: CocoResults, folder: Path, format: str = "png") -> list[P
     list of pathlib.Path
         The files that were written.
     """
-    figures = {
-        "pr": plot_thresholds(results),
-        "pr-classes": plot_panels(results),
-        "classes": plot_classes(results),
-        "sizes": plot_sizes(results),
-    }
-    saved = []
-    for name, figure in figures.items():
-        if figure is not None:
-            figure.set_label(str(results.signature))
-            saved.append(folder / f"{name}.{format}")
-            write_atomically(saved[-1], render(figure, format))
-    return saved
+    plots = {"pr": plot_thresholds, "pr-classes": plot_panels, "classes": plot_classes, "sizes": plot_sizes}
+    return save_figures({name: plot(results) for name, plot in plots.items()}, folder, format, results.signature)
 
 
 def mean_curves(results: CocoResults) -> NDArray[np.float64]:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verite.files import write_atomically
 from verite.leaderboards.bootstrap import bootstrap_scores
 from verite.plotting import COLOURS, SCORE_COLOUR, shorten, shorten_apart
 from verite.reporting.coco_plots import frame, mean_curves
-from verite.reporting.plots import line_style, new_figure, render, take_literally
+from verite.reporting.plots import line_style, new_figure, save_figures
 from verite.statistics.intervals import difference_interval
 
 if TYPE_CHECKING:
@@ -45,15 +44,7 @@ def save_comparison(results: Sequence[CocoResults], folder: Path, format: str = 
         "compare-ap": plot_scores(ranked, key),
         "compare-classes": plot_class_map(ranked, key),
     }
-    saved = []
-    for name, figure in figures.items():
-        if figure is None:
-            continue
-        figure.set_label(str(ranked[0].signature))
-        take_literally(figure)
-        saved.append(folder / f"{name}.{format}")
-        write_atomically(saved[-1], render(figure, format))
-    return saved
+    return save_figures(figures, folder, format, ranked[0].signature)
 
 
 def plot_curves_of_all(results: Sequence[CocoResults]) -> Figure:

@@ -7,11 +7,10 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from verite.files import write_atomically
 from verite.judge.fit import JudgeFit, Share
 from verite.judge.other_studies import ChoiceStudy
 from verite.plotting import COLOURS, QUIET_INK, label_rows, shorten_apart
-from verite.reporting.plots import new_figure, render
+from verite.reporting.plots import new_figure, save_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,15 +22,11 @@ MOST_METRICS = 40
 def save_judgements(found: JudgeFit | ChoiceStudy, folder: Path, format: str = "png") -> list[Path]:
     """Save every plot of a study in a folder, and return their paths."""
     if isinstance(found, ChoiceStudy):
-        figures = {"alterations": plot_choices(found)}
-    else:
-        figures = {"metrics": plot_agreement(found), "judges": plot_judges(found)}
-        if found.contrasts or found.strengths:
-            figures["preferences"] = plot_preferences(found)
-    saved = [folder / f"{name}.{format}" for name in figures]
-    for path, figure in zip(saved, figures.values(), strict=True):
-        write_atomically(path, render(figure, format))
-    return saved
+        return save_figures({"alterations": plot_choices(found)}, folder, format)
+    plots = {"metrics": plot_agreement, "judges": plot_judges}
+    if found.contrasts or found.strengths:
+        plots["preferences"] = plot_preferences
+    return save_figures({name: plot(found) for name, plot in plots.items()}, folder, format)
 
 
 def draw_shares(axes: Axes, shares: Mapping[str, Share], colour: str = COLOURS[0]) -> None:
@@ -46,13 +41,6 @@ def draw_shares(axes: Axes, shares: Mapping[str, Share], colour: str = COLOURS[0
     axes.set_axisbelow(True)
 
 
-def draw_band(axes: Axes, share: Share, words: str) -> None:
-    """Draw the human ceiling: a line with its interval as a band."""
-    if isfinite(share.agreement):
-        axes.axvspan(share.low, share.high, color=COLOURS[2], alpha=0.15, lw=0)
-        axes.axvline(share.agreement, color=COLOURS[2], lw=1.4, label=f"{words} {share.agreement:.2f}")
-
-
 def plot_agreement(found: JudgeFit) -> Figure:
     """Plot the share of votes that each metric predicts, with intervals, chance and the human ceiling."""
     order = sorted(found.metrics, key=lambda name: -found.metrics[name].agreement)[:MOST_METRICS]
@@ -62,7 +50,10 @@ def plot_agreement(found: JudgeFit) -> Figure:
         shown = {"fitted (held out)": fitted} | shown
     figure = new_figure((7.2, 1.4 + 0.21 * len(shown)))
     axes = figure.subplots()
-    draw_band(axes, found.ceiling, "human ceiling")
+    if isfinite(found.ceiling.agreement):
+        axes.axvspan(found.ceiling.low, found.ceiling.high, color=COLOURS[2], alpha=0.15, lw=0)
+        label = f"human ceiling {found.ceiling.agreement:.2f}"
+        axes.axvline(found.ceiling.agreement, color=COLOURS[2], lw=1.4, label=label)
     axes.axvline(found.chance, color=QUIET_INK, lw=1, ls="--", label=f"chance {found.chance:.2f}")
     draw_shares(axes, shown)
     low = min([found.chance - 0.05, *(one.low for one in shown.values() if isfinite(one.low))])

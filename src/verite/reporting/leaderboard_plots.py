@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verite.files import write_atomically
 from verite.plotting import COLOURS, shorten_apart
-from verite.reporting.plots import render, take_literally
+from verite.reporting.plots import save_figures
 from verite.reporting.rank_plots import MAX_IN_LEGEND, line_styles, open_axes, plot_heat_map, write_note
 
 if TYPE_CHECKING:
@@ -36,26 +35,14 @@ def save_leaderboard(leaderboard: Leaderboard, folder: Path, format: str = "png"
         figures |= {f"pairs{end}": plot_pairs(leaderboard, board), f"places{end}": plot_places(leaderboard, board)}
     if "errors" in leaderboard.board.samples:
         figures["kept"] = plot_kept(leaderboard)
-    saved = []
-    for name, figure in figures.items():
-        figure.set_label(str(leaderboard.signature))
-        take_literally(figure)
-        saved.append(folder / f"{name}.{format}")
-        write_atomically(saved[-1], render(figure, format))
-    return saved
+    return save_figures(figures, folder, format, leaderboard.signature)
 
 
 def save_scores(leaderboard: ScoreLeaderboard, folder: Path, format: str = "png") -> list[Path]:
     """Save every plot of a leaderboard of a table of scores in a folder, and return their paths."""
-    makers = {"gaps": plot_gaps, "pairs": plot_pairs, "places": plot_places}
-    saved = []
-    for name, make in makers.items():
-        figure = make(leaderboard, leaderboard.board)
-        figure.set_label(str(leaderboard.signature))
-        take_literally(figure)
-        saved.append(folder / f"{name}.{format}")
-        write_atomically(saved[-1], render(figure, format))
-    return saved
+    plots = {"gaps": plot_gaps, "pairs": plot_pairs, "places": plot_places}
+    figures = {name: plot(leaderboard, leaderboard.board) for name, plot in plots.items()}
+    return save_figures(figures, folder, format, leaderboard.signature)
 
 
 def plot_gaps(leaderboard: Leaderboard | ScoreLeaderboard, board: Board) -> Figure:

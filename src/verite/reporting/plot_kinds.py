@@ -1,4 +1,4 @@
-"""`vt.plot`: precision-recall, F1, scores of classes, and the parts of an analysis as plots."""
+"""Kinds of plots (`vt.plot`): precision-recall, F1, scores of classes, and the parts of an analysis as plots."""
 
 from __future__ import annotations
 
@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from verite.analysis.parts import part_named
+from verite.analysis.analyse import Analyses, Analysis, analyse
+from verite.analysis.comparison import DetectorPair
+from verite.analysis.part import AnalysisPart, PartRecord
+from verite.analysis.parts import all_parts, part_named
 from verite.errors import BadParameter, did_you_mean, excerpt
+from verite.evaluation.results import MatchedResults
 from verite.model.comparison import Comparison
 from verite.model.results import Results
 from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
+from verite.protocols.coco import CocoResults
+from verite.protocols.curves import CurveResults
 from verite.protocols.instances import InstanceResults
 from verite.protocols.kitti import KittiResults
 from verite.protocols.miss_rate import MissRateResults
 from verite.protocols.oc_cost import CorrectionResults
 from verite.protocols.track import TrackResults
 from verite.protocols.wider import WiderResults
-from verite.reporting.analysis_plots import PartPlot, analysis_kinds
 from verite.reporting.plots import (
     MOST_IN_LEGEND,
     align_title,
@@ -36,11 +41,6 @@ from verite.reporting.track_plots import count_tracks, plot_alphas, plot_switche
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from verite.analysis.analyse import Analyses, Analysis
-    from verite.analysis.comparison import DetectorPair
-    from verite.analysis.part import AnalysisPart
-    from verite.reporting.analysis_plots import DetectorsPlot
 
 
 MOST_BARS = 200  # of a bar chart
@@ -66,6 +66,40 @@ class PlotKind:
     draw: Callable[[Any, Axes], None]
     rows: Callable[[Any], int] = lambda results: 0
     is_square: bool = False
+
+
+@dataclass(frozen=True)
+class PartPlot:
+    """The plot of one part: of the part itself, of an analysis, or of results that can be analysed."""
+
+    part: PartRecord
+
+    @property
+    def is_square(self) -> bool:
+        """Whether the plot has as many columns as rows."""
+        return self.part.is_square
+
+    def fits(self, shown: Any) -> bool:
+        """Whether the part can be drawn of this."""
+        if self.part.build is None:
+            return isinstance(shown, DetectorPair)
+        if isinstance(shown, AnalysisPart):
+            return shown.name == self.part.name
+        return isinstance(shown, Analysis) or (isinstance(shown, MatchedResults) and shown.has_objects)
+
+    def find(self, shown: Any) -> Any:
+        """Return the part that is drawn, analysing results first."""
+        if isinstance(shown, AnalysisPart | DetectorPair):
+            return shown
+        return getattr(analyse(shown) if isinstance(shown, Results) else shown, self.part.name)
+
+    def draw(self, shown: Any, axes: Axes) -> None:
+        """Draw the part on axes."""
+        self.part.plot(self.find(shown), axes)
+
+    def rows(self, shown: Any) -> int:
+        """Number of rows below each other, which make the figure taller."""
+        return self.part.rows(self.find(shown))
 
 
 def plot(
@@ -111,7 +145,11 @@ def plot(
     """
     if not isinstance(kind, (str, type(None))):
         raise BadParameter(f"kind: expected the name of a plot, found {excerpt(kind)}")
-    kinds: dict[str, PlotKind | PartPlot | DetectorsPlot] = {**KINDS, **analysis_kinds()}
+    kinds: dict[str, PlotKind | PartPlot] = {
+        **KINDS,
+        **{part.kind: PartPlot(part) for part in all_parts()},
+        "systems": PlotKind(lambda shown: isinstance(shown, Analyses), lambda shown, axes: shown.draw(axes)),
+    }
     fitting = [name for name, one in kinds.items() if one.fits(results)]
     chosen = kind or (fitting[0] if fitting else None)
     if chosen not in fitting:
@@ -119,7 +157,18 @@ def plot(
         raise BadParameter(f"plot: expected {' or '.join(fitting) or 'results'}, found {kind!r}{near}")
     if ax is not None and not hasattr(ax, "get_xaxis"):
         raise BadParameter(f"ax: expected axes of matplotlib, found {excerpt(ax)}")
-    axes = new_axes(kinds[chosen].rows(results), is_square=kinds[chosen].is_square) if ax is None else ax
+    axes: Axes = ax
+    if ax is None:  # of a new figure, tall enough for its rows
+        is_square = kinds[chosen].is_square
+        height = max(4.8, 0.16 * kinds[chosen].rows(results) + (2.4 if is_square else 1.2))
+        size = (max(6.4, height) if is_square else 6.4, height)
+        # In a notebook, and wherever pyplot is imported already, pyplot makes the figure, so that it is shown.
+        if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
+            from matplotlib import pyplot
+
+            axes = pyplot.figure(figsize=size, layout="constrained").add_subplot()
+        else:
+            axes = new_figure(size).add_subplot()
     kinds[chosen].draw(results, axes)
     first: Any = results.results[0] if isinstance(results, Comparison) else results
     axes.figure.set_label(str(first.signature))
@@ -131,25 +180,11 @@ def plot(
     return axes
 
 
-def new_axes(rows: int = 0, *, is_square: bool = False) -> Axes:
-    """Return axes of a new figure, tall enough for its rows.
-
-    In a notebook, and wherever pyplot is imported already, pyplot makes the figure, so that it is shown.
-    """
-    height = max(4.8, 0.16 * rows + (2.4 if is_square else 1.2))
-    size = (max(6.4, height) if is_square else 6.4, height)
-    if "matplotlib.pyplot" in sys.modules or "ipykernel" in sys.modules:
-        from matplotlib import pyplot
-
-        return pyplot.figure(figsize=size, layout="constrained").add_subplot()
-    return new_figure(size).add_subplot()
-
-
 def plot_f1(shown: Any, axes: Axes) -> None:
     """Plot F1 of each class against the confidence threshold."""
     label_axes(axes, "confidence", "F1")
     # The IoU threshold in words, and (confidence, F1) of each class with ground truth.
-    if has_curves(shown):
+    if isinstance(shown, CurveResults):
         curves = [curve for curve in shown.curves[0].values() if curve.truths]
         at = shown.words.at(shown.settings.iou[0])
         lines = {curve.label: (curve.confidence, curve.f1) for curve in curves}
@@ -194,25 +229,11 @@ def plot_bars(comparison: Comparison, axes: Axes) -> None:
         axes.legend(frameon=False, fontsize=8)
 
 
-def has_curves(results: Any) -> bool:
-    """Return whether results have precision-recall curves of each class (Pascal VOC and the like)."""
-    from verite.protocols.curves import CurveResults
-
-    return isinstance(results, CurveResults)
-
-
-def has_precision(results: Any) -> bool:
-    """Return whether results have precision at fixed recalls (COCO and LVIS)."""
-    from verite.protocols.coco import CocoResults
-
-    return isinstance(results, CocoResults)
-
-
 def plot_pr(results: Any, axes: Axes) -> None:
     """Plot precision against recall: of each class, or the mean at each IoU threshold."""
     from verite.reporting.coco_plots import plot_precision
 
-    (plot_curves if has_curves(results) else plot_precision)(results, axes)
+    (plot_curves if isinstance(results, CurveResults) else plot_precision)(results, axes)
 
 
 def count_bars(results: Results | Comparison) -> int:
@@ -231,8 +252,10 @@ KINDS = {
     "costs": PlotKind(
         lambda results: isinstance(results, CorrectionResults), plot_costs, lambda results: len(cost_rows(results))
     ),
-    "pr": PlotKind(lambda results: has_curves(results) or has_precision(results), plot_pr),
-    "f1": PlotKind(lambda shown: has_curves(shown) or PartPlot(part_named("operating")).fits(shown), plot_f1),
+    "pr": PlotKind(lambda results: isinstance(results, (CurveResults, CocoResults)), plot_pr),
+    "f1": PlotKind(
+        lambda shown: isinstance(shown, CurveResults) or PartPlot(part_named("operating")).fits(shown), plot_f1
+    ),
     "classes": PlotKind(lambda results: isinstance(results, Results), plot_classes, count_bars),
     "compare": PlotKind(lambda results: isinstance(results, Comparison), plot_bars, count_bars),
 }

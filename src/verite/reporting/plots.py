@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -131,10 +131,8 @@ def save_curves(results: CurveResults, folder: Path, format: str = "png") -> lis
         suffix = f"-{threshold:.2f}" if len(results.settings.iou) > 1 else ""
         figures = {"all-classes": plot_all(results, t)}
         figures |= {name: plot_class(results, name, t) for name, curve in results.curves[t].items() if curve.truths}
-        for name, figure in zip(file_names(figures), figures.values(), strict=True):
-            figure.set_label(str(results.signature))
-            saved.append(folder / f"pr-{name}{suffix}.{format}")
-            write_atomically(saved[-1], render(figure, format))
+        named = (f"pr-{name}{suffix}" for name in file_names(figures))
+        saved += save_figures(dict(zip(named, figures.values(), strict=True)), folder, format, results.signature)
     return saved
 
 
@@ -256,6 +254,34 @@ def render(figure: Figure, format: str, dpi: int = DPI) -> bytes:
     with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}), without_glyph_warnings():
         figure.savefig(out, format=format, dpi=dpi, metadata=stamp(figure)[format])
     return out.getvalue()
+
+
+def save_figures(
+    figures: Mapping[str, Figure | None], folder: Path, format: str = "png", signature: object = ""
+) -> list[Path]:
+    """Save figures in an existing folder.
+
+    Parameters
+    ----------
+    figures
+        Figures by the names of their files, without suffix; None is left out.
+    folder, format
+        Where they are saved, as png, svg or pdf.
+    signature
+        Signature of the results, part of the metadata of each file.
+
+    Returns
+    -------
+    list of pathlib.Path
+        The files that were written.
+    """
+    saved = []
+    for name, figure in figures.items():
+        if figure is not None:
+            figure.set_label(str(signature))
+            saved.append(folder / f"{name}.{format}")
+            write_atomically(saved[-1], render(figure, format))
+    return saved
 
 
 def render_png(figure: Figure, dpi: int, out: io.BytesIO) -> None:

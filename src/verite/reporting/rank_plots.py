@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from verite.errors import ReadError, excerpt
-from verite.files import write_atomically
 from verite.plotting import COLOURS, shorten_apart
-from verite.reporting.plots import DASHES, new_figure, render
+from verite.reporting.plots import DASHES, new_figure, save_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,11 +71,7 @@ def save_ranking(
         "ranks": plot_ranks(ranking),
         "leaderboard": plot_leaderboard(ranking),
     }
-    saved = []
-    for name, figure in figures.items():
-        saved.append(folder / f"{name}.{format}")
-        write_atomically(saved[-1], render(figure, format))
-    return saved
+    return save_figures(figures, folder, format)
 
 
 def plot_kept(ranking: Ranking, published: Iterable[Published] = ()) -> Figure:

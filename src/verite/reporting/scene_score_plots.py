@@ -11,13 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import BadParameter, excerpt
-from verite.files import write_atomically
 from verite.model.images import known_images, stem
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
 from verite.plotting import COLOURS
 from verite.reporting.image_files import ImageFiles, load_image, load_pixels
-from verite.reporting.plots import DASHES, file_names, new_figure, render
+from verite.reporting.plots import DASHES, file_names, new_figure, save_figures
 from verite.studies.interpretation import CONFIDENCES
 
 if TYPE_CHECKING:
@@ -70,10 +69,7 @@ def save_scene_scores(
     figures |= {
         name: plot_scene(trace, image_pixels) for name, trace, image_pixels in zip(names, traces, shown, strict=True)
     }
-    saved = [folder / f"{name}.{format}" for name in figures]
-    for path, figure in zip(saved, figures.values(), strict=True):
-        write_atomically(path, render(figure, format))
-    return saved
+    return save_figures(figures, folder, format)
 
 
 def plot_scores(results: SceneScoreResults) -> Figure:
@@ -342,23 +338,15 @@ def plot_distances(distances: ClassDistances) -> Figure:
 
 def save_study(study: InterpretationStudy, folder: Path, format: str = "png") -> list[Path]:
     """Save every figure, named by its number in the paper."""
-    figures = plot_study(study)
-    saved = [folder / f"{name}.{format}" for name in figures]
-    for path, figure in zip(saved, figures.values(), strict=True):
-        write_atomically(path, render(figure, format))
-    return saved
-
-
-def plot_study(study: InterpretationStudy) -> dict[str, Figure]:
-    c = study.curves
-    return {
-        "figure-10-localization": plot_localization(c),
-        "figure-11-recognition": plot_recognition(c),
-        "figure-12-detection": plot_detection(c),
-        "figure-13-matching": plot_matching(c),
-        "figure-14-confidence": plot_confidence(c),
-        "figure-15-class-distance": plot_classes(c),
+    plots = {
+        "figure-10-localization": plot_localization,
+        "figure-11-recognition": plot_recognition,
+        "figure-12-detection": plot_detection,
+        "figure-13-matching": plot_matching,
+        "figure-14-confidence": plot_confidence,
+        "figure-15-class-distance": plot_classes,
     }
+    return save_figures({name: plot(study.curves) for name, plot in plots.items()}, folder, format)
 
 
 def plot_localization(c: StudyCurves) -> Figure:
@@ -488,7 +476,4 @@ def save_frame_scores(scores: FrameScores, folder: Path, format: str = "png") ->
         axes.grid(alpha=0.25)
         axes.set_title(f"{one.name}: mean {one.scores.mean():.3f}, {len(one.changes)} change points", fontsize=9)
     panels[-1].set_xlabel("frame (0 is a perfect score; dashed: change points)")
-    figure.set_label(str(scores.signature))
-    path = folder / f"over-time.{format}"
-    write_atomically(path, render(figure, format))
-    return path
+    return save_figures({"over-time": figure}, folder, format, scores.signature)[0]

@@ -19,7 +19,7 @@ from verite.plotting import MOST_OF_NAME, shorten, shorten_apart
 from verite.protocols.panoptic import segment_masks
 from verite.protocols.semantic import NOTHING, SemanticResults, find_ignored
 from verite.reporting.image_files import ImageFiles, load_pixels
-from verite.reporting.plots import file_names, need_matplotlib, new_figure, render
+from verite.reporting.plots import file_names, need_matplotlib, new_figure, render, save_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,8 +36,10 @@ CORRECT, WRONG, IGNORED, NONE = "#e8ecf0", "#d55e00", "#9aa3ad", "#000000"
 
 def save_semantic(results: SemanticResults, folder: Path, format: str = "png", images: str | None = None) -> list[Path]:
     """Save the confusion matrix, and maps of the images with the smallest share of correct pixels."""
-    saved = [folder / f"confusion.{format}"]
-    write_atomically(saved[0], render(plot_confusion(results), format))
+    side = min(4.0 + 0.32 * len(results.class_names), 24)
+    figure = new_figure((side + 0.5, side))
+    plot_matrix(results, figure.add_subplot())
+    saved = save_figures({"confusion": figure}, folder, format, results.signature)
     worst = results.worst_images()[:WORST]
     names = file_names(stem(results.truth.images.name(i)) for i in worst)
     place = make_folder(folder / "differences") if worst else folder
@@ -45,16 +47,6 @@ def save_semantic(results: SemanticResults, folder: Path, format: str = "png", i
         saved.append(place / f"{name}.{format}")
         write_atomically(saved[-1], render(plot_differences(results, results.truth.images.name(i), images), format))
     return saved
-
-
-def plot_confusion(results: SemanticResults) -> Figure:
-    """Plot ground truth by row and predictions by column, shaded by the share of the row."""
-    count = len(results.class_names)
-    side = min(4.0 + 0.32 * count, 24)
-    figure = new_figure((side + 0.5, side))
-    plot_matrix(results, figure.add_subplot())
-    figure.set_label(str(results.signature))
-    return figure
 
 
 def plot_matrix(results: SemanticResults, axes: Axes) -> None:
@@ -111,7 +103,9 @@ def plot_differences(results: SemanticResults, image: str, images: str | PathLik
     used = [k for k in results.rows if (truth == k).any() or (pred == k).any()]
     colours = class_colours(len(results.pred.labels))
     is_flat = truth.shape[1] > 1.4 * truth.shape[0]
-    figure = new_figure(panel_size(truth.shape, is_flat))
+    height, width = truth.shape
+    flat, tall = 3 * 6.5 * height / width + 1.2, 3.5 * height / width + 1.2  # inches of three images
+    figure = new_figure((7.0, min(max(flat, 3.0), 20.0)) if is_flat else (11.0, min(max(tall, 2.5), 14.0)))
     panels = figure.subplots(*((3, 1) if is_flat else (1, 3)))
     for axes, title, values in zip(panels, ("ground truth", "prediction"), (truth, pred), strict=False):
         if pixels is not None:
@@ -131,14 +125,6 @@ def plot_differences(results: SemanticResults, image: str, images: str | PathLik
     figure.suptitle(f"{shorten(results.name, MOST_OF_NAME)}: {shorten(image, 60)}", fontsize=10)
     figure.set_label(str(results.signature))
     return figure
-
-
-def panel_size(shape: tuple[int, ...], is_flat: bool) -> tuple[float, float]:
-    """Return the size in inches of a figure of three images of this shape."""
-    height, width = shape[0], shape[1]
-    if is_flat:
-        return 7.0, min(max(3 * 6.5 * height / width + 1.2, 3.0), 20.0)
-    return 11.0, min(max(3.5 * height / width + 1.2, 2.5), 14.0)
 
 
 def class_map(side: Annotations, at: int) -> NDArray[np.int64]:

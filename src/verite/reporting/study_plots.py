@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from verite.errors import BadParameter, DataError, did_you_mean
-from verite.files import write_atomically
 from verite.metrics.catalogue import metric
 from verite.model.rasters import array_of
 from verite.model.shapes import binary
 from verite.plotting import COLOURS
-from verite.reporting.plots import DASHES, LineStyle, file_names, new_figure, render
+from verite.reporting.plots import DASHES, LineStyle, file_names, new_figure, save_figures
 from verite.reporting.rank_plots import open_axes, write_note
 from verite.studies.local import Disc
 from verite.studies.properties import outward
@@ -54,19 +53,14 @@ def save_study(study: Study, folder: Path, format: str = "png") -> list[Path]:
     planes = [sweep for sweep in grids if not sweep.is_line]
     figures |= {f"curves-{grid.name}": plot_curves(study, grid.name) for grid in grids}
     if planes:
-        figures[f"surfaces-{planes[0].name}"] = plot_surfaces(study, planes[0].name)
-        figures[f"behaviour-{planes[0].name}"] = plot_behaviour(study, planes[0].name)
-        figures[f"scales-{planes[0].name}"] = plot_scales(study, planes[0].name)
+        plots = {"surfaces": plot_surfaces, "behaviour": plot_behaviour, "scales": plot_scales}
+        figures |= {f"{name}-{planes[0].name}": plot(study, planes[0].name) for name, plot in plots.items()}
     for sweep in study.sweeps:
         if isinstance(sweep, Disc):
             figures[f"places-{sweep.name}"] = plot_places(study, sweep.name)
         elif not isinstance(sweep, Grid):
             figures[f"curves-{sweep.name}"] = plot_growth(study, sweep.name)
-    saved = []
-    for name, figure in zip(file_names(figures), figures.values(), strict=True):
-        saved.append(folder / f"{name}.{format}")
-        write_atomically(saved[-1], render(figure, format))
-    return saved
+    return save_figures(dict(zip(file_names(figures), figures.values(), strict=True)), folder, format)
 
 
 def find_sweep(study: Study, name: str) -> Sweep:

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verite.files import write_atomically
 from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten, shorten_apart
 from verite.protocols.instances import InstanceResults
 from verite.protocols.kitti import POINTS, KittiResults
 from verite.protocols.miss_rate import FPPI, MissRateResults, log_average
 from verite.protocols.oc_cost import PARTS, CorrectionResults
 from verite.protocols.wider import WiderResults
-from verite.reporting.plots import MOST_IN_LEGEND, line_style, new_figure, render
+from verite.reporting.plots import MOST_IN_LEGEND, line_style, new_figure, save_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,10 +50,7 @@ def save_subsets(
     else:
         name = "pr"
         plot_subsets(results, figure.add_subplot())
-    figure.set_label(str(results.signature))
-    path = folder / f"{name}.{format}"
-    write_atomically(path, render(figure, format))
-    return path
+    return save_figures({name: figure}, folder, format, results.signature)[0]
 
 
 def plot_miss_rates(results: MissRateResults, axes: Axes) -> None:

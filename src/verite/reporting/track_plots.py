@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from verite.files import write_atomically
 from verite.plotting import COLOURS, MOST_OF_NAME, label_axes, shorten
-from verite.reporting.plots import MOST_IN_LEGEND, file_names, line_style, new_figure, render
+from verite.reporting.plots import MOST_IN_LEGEND, file_names, line_style, new_figure, save_figures
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,23 +26,17 @@ MISSED, SWITCH = "#d0d5db", "#000000"
 
 def save_tracks(results: TrackResults, folder: Path, format: str = "png") -> list[Path]:
     """Save all plots of tracks: hota, switches, and one timeline per sequence and class."""
-    saved = []
-    for name, draw in (("hota", plot_alphas), ("switches", plot_switches)):
-        figure = new_figure((6.4, 4.8))
-        draw(results, figure.add_subplot())
-        figure.set_label(str(results.signature))
-        saved.append(folder / f"{name}.{format}")
-        write_atomically(saved[-1], render(figure, format))
+    figures = {}
+    for name, plot in (("hota", plot_alphas), ("switches", plot_switches)):
+        figures[name] = new_figure((6.4, 4.8))
+        plot(results, figures[name].add_subplot())
     found = results.timelines()
     names = file_names(" ".join(key) if len(results.classes) > 1 else key[0] for key in found)
     for (key, timeline), name in zip(found.items(), names, strict=True):
         rows = min(MOST_TRACKS, int(timeline.track.max(initial=0)) + 1)
-        figure = new_figure((9.6, max(3.2, 0.16 * rows + 1.4)))
-        plot_timeline(key, timeline, figure.add_subplot())
-        figure.set_label(str(results.signature))
-        saved.append(folder / f"tracks-{name}.{format}")
-        write_atomically(saved[-1], render(figure, format))
-    return saved
+        figures[f"tracks-{name}"] = new_figure((9.6, max(3.2, 0.16 * rows + 1.4)))
+        plot_timeline(key, timeline, figures[f"tracks-{name}"].add_subplot())
+    return save_figures(figures, folder, format, results.signature)
 
 
 def plot_alphas(results: TrackResults, axes: Axes) -> None:
@@ -131,7 +124,7 @@ def plot_timeline(key: tuple[str, str], timeline: TrackTimeline, axes: Axes) -> 
 
 def save_track_board(board: TrackLeaderboard, folder: Path, format: str = "png") -> list[Path]:
     """Save one plot per score: the simulated scores of every tracker, by source of uncertainty."""
-    saved = []
+    figures = {}
     words = {"images": board.unit, "errors": "annotations", "both": "both"}
     for metric, one in board.boards.items():
         figure = new_figure((6.8, max(2.4, 0.55 * len(one.names) + 1.4)))
@@ -148,7 +141,5 @@ def save_track_board(board: TrackLeaderboard, folder: Path, format: str = "png")
         axes.set_ylim(len(one.names) - 0.5, -0.5)
         axes.set_title(f"{metric} of {len(one.names)} trackers")
         figure.legend(loc="outside lower center", ncols=2, fontsize=8)
-        figure.set_label(str(board.signature))
-        saved.append(folder / f"leaderboard-{metric}.{format}")
-        write_atomically(saved[-1], render(figure, format))
-    return saved
+        figures[f"leaderboard-{metric}"] = figure
+    return save_figures(figures, folder, format, board.signature)

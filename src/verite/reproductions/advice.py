@@ -60,7 +60,9 @@ class Advice(Display):
     def main_table(self) -> Table:
         """Return the metrics with the highest published scores, and the properties that each lacks."""
         kinds = {"box": ("mask", "box"), "contour": ("contour",), "mask": ("mask",), "point": ()}[self.kind]
-        representation = {name: row["representation"].lower() for name, row in published_kinds().items()}
+        text = (files("verite") / "data" / "studies" / "jei-table3.csv").read_text(encoding="utf-8")
+        published = csv.DictReader(text.splitlines())
+        representation = {row["metric"]: row["representation"].lower() for row in published}
         scores = jei_scores()
         chosen = [name for name in sorted(scores, key=lambda n: -scores[n]) if representation[name] in kinds]
         shown = chosen[:MOST]
@@ -83,12 +85,6 @@ class Advice(Display):
         metrics = [{"metric": row[0], "label": row[1], "score": scores[str(row[1])], "lacks": lacking(str(row[1]))}
                    for row in (table.rows if table else ())]  # fmt: skip
         return to_json({"kind": self.kind, "advice": list(SENTENCES[self.kind]), "metrics": metrics}, indent=indent)
-
-
-def published_kinds() -> dict[str, dict[str, str]]:
-    """Return the representation of each row of table 3."""
-    text = (files("verite") / "data" / "studies" / "jei-table3.csv").read_text(encoding="utf-8")
-    return {row["metric"]: row for row in csv.DictReader(text.splitlines())}
 
 
 def lacking(name: str) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from textwrap import wrap
@@ -18,7 +18,7 @@ from verite import __version__
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 from verite.reproductions.conventions import UNEXPLAINED, Flip, Place
-from verite.reproductions.statements import LIMITS, Statement, count_verdicts, statement_table, to_dicts
+from verite.reproductions.statements import LIMITS, Statement, count_verdicts, statement_table
 from verite.studies.judging import TICK, PropertyTable, code
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ class Reproduction(Display):
             "agreement": self.agreement,
             "differences": [difference.to_dict() for difference in self.differences],
             "flips": [flip.to_dict() for flip in self.flips],
-            "statements": to_dicts(self.statements),
+            "statements": [asdict(statement) for statement in self.statements],
             "version": __version__,
         }
 

@@ -8,7 +8,7 @@ on a figure whose ground truth a study does not have are not testable.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -101,11 +101,6 @@ def count_verdicts(statements: Sequence[Statement]) -> str:
         f"{hold[1]} {'is' if hold[1] == 1 else 'are'} contradicted, {hold[2]} "
         f"{'is' if hold[2] == 1 else 'are'} not testable."
     )
-
-
-def to_dicts(statements: Sequence[Statement]) -> list[dict[str, str]]:
-    """Return the statements for the JSON document."""
-    return [asdict(statement) for statement in statements]
 
 
 def bend(values: Floats) -> float:
@@ -512,11 +507,11 @@ def discussion(c: JeiCurves) -> Iterator[Statement]:
 
 def illustrations() -> Iterator[Statement]:
     """Show how the statements on figures 12 to 14 fare on stand-ins; the paper's images are not published."""
-    from verite.reproductions.jei_plots import SHOWN, examples
+    from verite.reproductions.plots import ILLUSTRATED, examples
 
     values = {
         figure: {label: metric(name).values(Pairs.of(truth[None], np.stack(list(results.values()))))
-                 for label, name in SHOWN.items()}
+                 for label, name in ILLUSTRATED.items()}
         for figure, (truth, results) in examples().items()
     }  # fmt: skip
     last = [k for k, v in values["figure-12"].items() if np.argmin(v) == 2]

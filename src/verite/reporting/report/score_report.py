@@ -51,13 +51,7 @@ def render_score_report(board: ScoreLeaderboard, title: str = "") -> str:
     """
     count = len(board.scores.cases)
     title = title or f"{board.metric}: {len(board.names)} systems, {count:,} cases"
-    sections = [
-        DrawnSection("ranking", "Ranking", (ranking_section(board),)),
-        DrawnSection("pairs", "Which differences are significant?", (significance_section(board),)),
-        DrawnSection("ranks", "Which ranks are possible?", (rank_section(board),)),
-        DrawnSection("cases", "Cases", (case_section(board),)),
-        DrawnSection("provenance", "How this was computed", (provenance_section(board),)),
-    ]
+    sections = [DrawnSection(id, heading, (render(board),)) for id, heading, render in SECTIONS]
     header = join_elements(
         element("p", title, class_="title"), element("h1", summarise(board), class_="verdict"), facts(board)
     )
@@ -234,3 +228,12 @@ def provenance_section(board: ScoreLeaderboard) -> Markup:
         element("p", "Settings that can change a number, and the data as JSON in this page (verite-leaderboard)."),
         element("p", element("code", str(board.signature))),
     )
+
+
+SECTIONS = (
+    ("ranking", "Ranking", ranking_section),
+    ("pairs", "Which differences are significant?", significance_section),
+    ("ranks", "Which ranks are possible?", rank_section),
+    ("cases", "Cases", case_section),
+    ("provenance", "How this was computed", provenance_section),
+)

@@ -143,13 +143,16 @@ def build(inputs: ReportInputs) -> ComparisonData:
         values = {key: results[a].scores[key].value - results[b].scores[key].value for key in keys}
         gaps = {label: subtract(by_class[a].get(label), by_class[b].get(label)) for label in names}
         classes = with_intervals(gaps, class_samples, a, b)
+        one, two = detected[a], detected[b]
+        both, mine, theirs = (int(some.sum()) for some in (one & two, one & ~two, two & ~one))
+        neither = int(counted.sum()) - both - mine - theirs
+        # The test takes images as units, not objects.
+        p = sign_flip_exact(np.bincount(results[a].truth.image, one.astype(np.int64) - two).round())
         found.append(
             Pair(
                 first=a,
                 second=b,
-                detections=detections_of(
-                    detectors[0].overlay.iou, detected[a], detected[b], int(counted.sum()), results[a].truth.image
-                ),
+                detections=Detections(detectors[0].overlay.iou, both, mine, theirs, neither, p),
                 outcomes=cross(outcomes[a], outcomes[b]),
                 differences=with_intervals(values, samples, a, b),
                 classes=classes,
@@ -193,13 +196,6 @@ def with_intervals(
                     for end in difference_interval(value, differences, LEVEL)]  # fmt: skip
         found[key] = Difference(None if value is None else round(value, DIGITS), *ends)
     return found
-
-
-def detections_of(iou: float, one: NDArray[Any], two: NDArray[Any], total: int, image: NDArray[Any]) -> Detections:
-    """Count the objects that both, one or neither of two detectors detect; `image` is that of each object."""
-    both, first_only, second_only = (int(some.sum()) for some in (one & two, one & ~two, two & ~one))
-    p = sign_flip_exact(np.bincount(image, one.astype(np.int64) - two).round())  # images as units, not objects
-    return Detections(iou, both, first_only, second_only, total - both - first_only - second_only, p)
 
 
 def outcomes_of(detector: EvaluatedDetector) -> NDArray[Any] | None:

@@ -68,20 +68,14 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Operati
     recall_panel = panel(
         "Precision against recall", "All objects together, at every confidence.", recall_chart(i, one, rates)
     )
-    about = f"Logarithmic scale.{describe_miss_rate(data)}"
+    about = "Logarithmic scale."
+    found = (data.operating or {}).get("froc")
+    miss_rate = found.get("LAMR") if isinstance(found, Mapping) else None
+    if isinstance(miss_rate, (int, float)):
+        about += f" Log-average miss rate (MR⁻²) of all classes together: {number(miss_rate)}."
     froc_panel = panel("Recall against false positives per image (FROC)", about, froc_chart(one))
     listed = threshold_table(one, one.steps.nearest(best.confidence), rates)
-    return join_elements(
-        finding(*result),
-        element("p", *describe_choice(one), class_="sub"),
-        figures(i, one),
-        element("div", rates_panel, recall_panel, class_="two"),
-        element("div", froc_panel, element("div", scroll(f"Table of confidences, {shown}", listed)), class_="two"),
-    )
-
-
-def describe_choice(one: Detector) -> list[str]:
-    """Return how the default threshold is chosen, the threshold of a precision of 0.9, and where the file was cut."""
+    # How the default threshold is chosen, the threshold of a precision of 0.9, and where the file was cut.
     said = ["The confidence with the highest F1 over all objects, chosen on these images. "]
     steps = one.steps
     wanted = [k for k in range(len(steps.confidences)) if steps.rates(k)[0] >= HIGH_PRECISION]
@@ -93,16 +87,13 @@ def describe_choice(one: Detector) -> list[str]:
             f"The file has no prediction below confidence {number(one.cut_at, 2)}: average precision, recall and the "
             "best F1 depend on that threshold, and the grey zones are unknown."
         )
-    return said
-
-
-def describe_miss_rate(data: OperatingData) -> str:
-    """Return the log-average miss rate as a sentence; "" without an analysis or ground truth."""
-    froc = (data.operating or {}).get("froc")
-    value = froc.get("LAMR") if isinstance(froc, Mapping) else None
-    if not isinstance(value, (int, float)):
-        return ""
-    return f" Log-average miss rate (MR⁻²) of all classes together: {number(value)}."
+    return join_elements(
+        finding(*result),
+        element("p", *said, class_="sub"),
+        figures(i, one),
+        element("div", rates_panel, recall_panel, class_="two"),
+        element("div", froc_panel, element("div", scroll(f"Table of confidences, {shown}", listed)), class_="two"),
+    )
 
 
 def panel(title: str, about: str, *content: Markup) -> Markup:
@@ -152,7 +143,8 @@ def goals(i: int, one: Detector, rates: Sequence[tuple[float, float, float]]) ->
     if not kept:
         return []
     reached = {f"≥ {p:g}": next((k for k in kept if rates[k][0] >= p), None) for p in PRECISIONS}
-    cheapest = {f"{n}": min(reversed(kept), key=lambda k: cost_at(one, k, n)) for n in RATIOS}
+    wrong, missed = steps.false_positives, [steps.objects - found for found in steps.true_positives]
+    cheapest = {f"{n}": min(reversed(kept), key=lambda k, n=n: wrong[k] + n * missed[k]) for n in RATIOS}  # type: ignore[misc]
     parts = []
     for word, found, what in (
         ("Precision", reached, "lowest confidence with precision"),
@@ -168,11 +160,6 @@ def goals(i: int, one: Detector, rates: Sequence[tuple[float, float, float]]) ->
         if buttons:
             parts.append(element("p", f"{word}: ", *buttons, class_="goal"))
     return parts
-
-
-def cost_at(one: Detector, k: int, ratio: int) -> int:
-    """Return the cost of all errors at step k, in false positives: a missed object costs `ratio` of them."""
-    return one.steps.false_positives[k] + ratio * (one.steps.objects - one.steps.true_positives[k])
 
 
 def rates_chart(i: int, one: Detector, rates: Sequence[tuple[float, float, float]]) -> Markup:

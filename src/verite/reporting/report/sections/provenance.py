@@ -144,8 +144,9 @@ def render(document: ReportDocument, images: ReportImages, data: tuple[DetectorD
     rows.append(("verify", render_command(document.check)))
     applied = {one.name: one.said for mine in data for one in mine.deviations}
     lines = [element("p", element("code", key), ": ", words) for key, words in applied.items()]
-    quirks = element("p", describe_quirks(detectors[0].signature))
-    rows.append(("deviations", join_elements(quirks, *lines)))
+    tool = next((part[7:] for part in detectors[0].signature.split("|") if part.startswith("quirks:")), "none")
+    quirks = f"quirks of {tool}" if tool != "none" else "no quirks of the reference implementation"
+    rows.append(("deviations", join_elements(element("p", f"{quirks} are emulated"), *lines)))
     licence = "script and style of the report: MIT, as verite; names, numbers and images are yours"
     rows.append(("licence", element("span", licence)))
     listed = [part for word, content in rows for part in (element("dt", word), element("dd", content))]
@@ -153,18 +154,6 @@ def render(document: ReportDocument, images: ReportImages, data: tuple[DetectorD
         finding("The same files give the same report: every number can be recomputed."),
         element("dl", *listed, class_="how"),
     )
-
-
-def describe_quirks(signature: str) -> str:
-    """Return which tool's quirks are emulated.
-
-    >>> describe_quirks("coco|quirks:none|rev:1"), describe_quirks("voc|quirks:ultralytics|rev:1")
-    ('no quirks of the reference implementation are emulated', 'quirks of ultralytics are emulated')
-    """
-    quirks = [part.partition(":")[2] for part in signature.split("|") if part.startswith("quirks:")]
-    tool = quirks[0] if quirks else "none"
-    emulated = f"quirks of {tool}" if tool != "none" else "no quirks of the reference implementation"
-    return f"{emulated} are emulated"
 
 
 def render_signatures(document: ReportDocument) -> Markup:

@@ -1,4 +1,9 @@
-"""Figures of the 2009 GRETSI study: localization metrics under translation, scaling and rotation of a box."""
+"""Figures of the two studies of localization metrics, of 2009 (GRETSI) and 2010 (JEI).
+
+Of 2009: metrics under translation, scaling and rotation of a box. Of 2010: segmentations of one ground truth with the
+values of four metrics, like figures 12 to 14. The paper segments photographs by an active contour; they are not
+published. Here silhouettes are altered instead.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +13,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.files import write_atomically
 from verite.plotting import COLOURS
-from verite.reporting.plots import line_style, new_figure, render
+from verite.reporting.plots import line_style, new_figure, save_figures
+from verite.reporting.study_plots import plot_results
 from verite.reproductions.gretsi import ALTERATIONS, ANGLES, DIRECTIONS, JUDGED, STEPS, look_at, origin_of
+from verite.studies.alterations import alter
+from verite.studies.truths import disc, truths_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from verite.reproductions.gretsi import Stars
 
+Mask = NDArray[np.bool_]
 # Figure, alteration and direction, title, horizontal axis; all of the fifth truth.
 FIGURES = {
     "figure-3-translation": ("translation", (1, 0), "Vertical translation", "pixels down"),
@@ -32,12 +40,7 @@ def save_stars(stars: Stars, folder: Path, format: str = "png") -> list[Path]:
     """Save figures 3 to 6, by their numbers in the paper."""
     figures = {name: plot_metrics(stars, *about) for name, about in FIGURES.items()}
     figures["figure-4-L1"] = plot_directions(stars, "Lq")
-    saved = []
-    for name, figure in sorted(figures.items()):
-        figure.set_label(str(stars.signature))
-        saved.append(folder / f"{name}.{format}")
-        write_atomically(saved[-1], render(figure, format))
-    return saved
+    return save_figures(dict(sorted(figures.items())), folder, format, stars.signature)
 
 
 def plot_metrics(
@@ -104,3 +107,55 @@ def plot_directions(stars: Stars, label: str) -> Figure:
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False)
     return figure
+
+
+# The metrics of figures 12 to 14 of the comparative study.
+ILLUSTRATED = {
+    "BAH": "bhattacharyya(background=2, contour=1, variant='as-run')",
+    "FOM": "figure_of_merit",
+    "PAS": "pascal",
+    "MARgce": "gce",
+}
+
+
+def examples() -> dict[str, tuple[Mask, dict[str, Mask]]]:
+    """Return the examples: a contour that approaches, one that is too small, one that loses a part."""
+    plane, dog, man = (truths_of(name)[0].mask for name in ("plane", "dog", "man"))
+    return {
+        "figure-12": (plane, {f"{n} px too large": alter(plane, "scale", n, n) for n in (16, 8, 2)}),
+        "figure-13": (
+            dog,
+            {
+                "10 px too large": alter(dog, "scale", 10, 10),
+                "too small": alter(dog, "scale", -6, -6),
+                "too small and shifted": alter(alter(dog, "scale", -10, -10), "translation", 4, 8),
+            },
+        ),
+        "figure-14": (
+            man,
+            {
+                "8 px too large": alter(man, "scale", 8, 8),
+                "2 px too large": alter(man, "scale", 2, 2),
+                "a part is lost": man & ~disc(124, 68, 22),
+            },
+        ),
+    }
+
+
+def save_illustrations(folder: Path, format: str = "png") -> list[Path]:
+    """Save the three figures, named like-figure-12 to -14: the paper's own images are not published.
+
+    Parameters
+    ----------
+    folder
+        Where to write the files.
+    format
+        File name suffix that matplotlib knows: png, svg or pdf.
+
+    Returns
+    -------
+    list[Path]
+        Their paths.
+    """
+    figures = {f"like-{name}": plot_results(*shown, ILLUSTRATED) for name, shown in examples().items()}
+    return save_figures(figures, folder, format)
