@@ -8,30 +8,43 @@
 
 namespace verite {
 
-// The objects of one class and difficulty. Pairs are listed by ground-truth object, predictions in their order.
-struct KittiObjects {
-    std::span<const std::int64_t> offsets;    // object i has the pairs offsets[i] .. offsets[i + 1]
-    std::span<const std::int32_t> pred;       // the prediction of each pair
-    std::span<const double> iou;              // above the IoU threshold
-    std::span<const std::int8_t> truth;       // 0: counted, 1: ignored, -1: takes no part
-    std::span<const std::int8_t> state;       // the same for each prediction
-    std::span<const std::uint8_t> in_region;  // whether a prediction lies in a DontCare region
+// The pairs of a dataset: object i has the pairs offsets[i] .. offsets[i + 1], predictions in their order.
+struct KittiPairs {
+    std::span<const std::int64_t> offsets;
+    std::span<const std::int64_t> pred;
+    std::span<const double> iou;
+};
+
+// One class. `role` of each object: 0 of the class, 1 of a neighbouring one, -1 of others; pairs count above `least`.
+struct KittiClass {
+    std::span<const std::int8_t> role;
+    std::span<const std::int32_t> label;   // of each prediction
+    std::int32_t own_label = 0;            // that of the class
+    std::span<const double> height;        // of each prediction
+    std::span<const double> region_share;  // of each prediction: share of its area in a DontCare region
     std::span<const double> confidence;
+    std::span<const std::int64_t> order;  // the predictions by falling confidence
+    std::span<const std::int32_t> image;  // of each prediction; pairs are within an image
+    double least = 0;
 };
 
-// The predictions that are true positives if each object takes the one of highest confidence.
-std::vector<std::int32_t> kitti_true_positives(const KittiObjects& objects);
+// One difficulty: objects outside its limits are ignored, and predictions lower than `height`.
+struct KittiDifficulty {
+    std::span<const std::uint8_t> is_beyond;  // of each object
+    double height = 0;
+};
 
-// How the numbers of true and false positives of an image change where the confidence threshold falls to a value:
-// summed over all values at or above a threshold, they are its numbers of true and false positives.
+// How the numbers of true and false positives of an image change where the confidence threshold falls to a value, by
+// falling confidence: summed over all values at or above a threshold, they are its numbers of true and false positives.
+// Hits are the true positives where each object takes the prediction of highest confidence.
 struct KittiSteps {
-    std::vector<double> confidence;
-    std::vector<std::int32_t> image, tp, fp;
+    std::vector<double> confidence, tp, fp, hit_confidence;
+    std::vector<std::int64_t> image, hit_image;
 };
 
-// The steps of all images, if at every threshold each object takes the prediction of highest IoU at or above it.
-// `images` has the image of each prediction; pairs are within an image, and objects are matched in their order. Throws
-// std::invalid_argument where the columns do not fit.
-KittiSteps kitti_steps(const KittiObjects& objects, std::span<const std::int32_t> images);
+// The steps of a class, one for each difficulty, if at every threshold each object takes the prediction of highest IoU
+// at or above it, objects in their order. Throws std::invalid_argument where the columns do not fit.
+std::vector<KittiSteps> kitti_steps(const KittiPairs& pairs, const KittiClass& own,
+                                    std::span<const KittiDifficulty> difficulties);
 
 }  // namespace verite

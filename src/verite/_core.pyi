@@ -680,12 +680,32 @@ def read_coco(
     path: str | os.PathLike[str], threads: int = 1, deepest: int = 64, piece_bytes: int = 1048576
 ) -> CocoFile: ...
 def read_coco_bytes(content: bytes, threads: int = 1, deepest: int = 64, piece_bytes: int = 1048576) -> CocoFile: ...
-def kitti_true_positives(
-    *, offsets: Any, pred: Any, iou: Any, truth: Any, state: Any, in_region: Any, confidence: Any
-) -> list[int]: ...
 def kitti_steps(
-    *, offsets: Any, pred: Any, iou: Any, truth: Any, state: Any, in_region: Any, confidence: Any, images: Any
-) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32]]: ...
+    *,
+    offsets: Any,
+    pred: Any,
+    iou: Any,
+    role: Any,
+    label: Any,
+    own_label: int,
+    height: Any,
+    region_share: Any,
+    confidence: Any,
+    order: Any,
+    image: Any,
+    least: float,
+    is_beyond: Sequence[Any],
+    least_heights: Sequence[float],
+) -> list[
+    tuple[
+        NDArray[numpy.float64],
+        NDArray[numpy.int64],
+        NDArray[numpy.float64],
+        NDArray[numpy.float64],
+        NDArray[numpy.float64],
+        NDArray[numpy.int64],
+    ]
+]: ...
 def draw_masks(
     runs: tuple[
         Annotated[NDArray[numpy.uint32], dict(shape=(None,), order="C", device="cpu", writable=False)],

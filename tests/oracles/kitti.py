@@ -63,6 +63,22 @@ def random_scene(seed: int, images: int = 30) -> Scene:
     return Scene(truth, pred, images)
 
 
+def crowded_scene(seed: int, images: int = 8) -> Scene:
+    """Objects beside objects, so that they share predictions, and predictions of few different confidences."""
+    rng = np.random.default_rng(seed)
+    truth: list[tuple[int, str, list[float], float, int]] = []
+    for image, name, box, truncation, occlusion in random_scene(seed, images).truth:
+        near = [float(v) for v in np.array(box) + rng.integers(-4, 5, 4)]
+        truth += [(image, name, box, truncation, occlusion), (image, name, near, 0.0, int(rng.integers(0, 3)))]
+    pred = []
+    for image, name, box, *_ in truth:
+        for _ in range(int(rng.integers(1, 4))):
+            moved = [float(v) for v in np.array(box) + rng.integers(-5, 6, 4)]
+            other = str(rng.choice(("Car", "Van", "Cyclist"))) if rng.random() < 0.2 else name
+            pred.append((image, other, moved, float(rng.integers(1, 8)) / 8))
+    return Scene(truth, pred, images)
+
+
 def overlap(one: list[float], other: list[float], *, by_first: bool = False) -> float:
     width = min(one[2], other[2]) - max(one[0], other[0])
     height = min(one[3], other[3]) - max(one[1], other[1])

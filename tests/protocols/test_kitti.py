@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import verite as vt
-from tests.oracles.kitti import LIMITS, average_precision, random_scene
+from tests.oracles.kitti import LIMITS, average_precision, crowded_scene, random_scene
 from verite.cli import run
 from verite.errors import BadParameter, DataError
 
@@ -46,6 +46,15 @@ def test_numbers_are_those_of_the_slow_rules(seed: int) -> None:
                 expected = average_precision(scene, name, difficulty, int(recalls))
                 got = results.curves[name][difficulty].average(recalls)  # type: ignore[index]
                 assert got == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_objects_that_share_predictions_of_equal_confidence_are_matched_by_the_slow_rules(seed: int) -> None:
+    scene = crowded_scene(seed)
+    results = vt.kitti(*scene.sides(), checks="off", **scene.columns())
+    for difficulty in LIMITS:
+        got = results.curves["Car"][difficulty].average("40")  # type: ignore[index]
+        assert got == pytest.approx(average_precision(scene, "Car", difficulty, 40), abs=1e-12, nan_ok=True)
 
 
 def many_cars(count: int = 50) -> tuple[vt.Annotations, vt.Annotations]:

@@ -217,7 +217,8 @@ def mentions_key(path: Path, keys: Sequence[str]) -> bool:
     """Return whether one of these keys occurs in a JSON file; True if it may be written with escapes."""
     content = path.read_bytes()
     has_escapes = b"\\" in content and b"\\u" in content  # a single byte is searched for much faster
-    return has_escapes or any(f'"{key}"'.encode() in content for key in keys)
+    # One pass for all keys; Latin-1 reads any bytes, and keys are ASCII.
+    return has_escapes or bool(_core.find_words(content.decode("latin-1"), [f'"{key}"' for key in keys]))
 
 
 def document_of(annotations: Annotations, path: Path) -> JsonObject:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf, isnan, nan
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -368,12 +369,10 @@ def kitti(truth: Annotations, pred: Annotations, settings: KittiSettings) -> Kit
         key: flagged | (occlusion > own.occlusion) | (truncation > own.truncation) | (heights <= own.height)
         for key, own in DIFFICULTIES.items()
     }
-    steps = {}
-    for k in evaluated_classes(names, truth, settings, pred.labels.all_names):
-        of_class = pairs.of_class(k, names, settings.iou or IOU.get(names[k], 0.5))
-        steps[pred.labels.all_names[k]] = {
-            key: of_class.steps(beyond[key], limits.height) for key, limits in DIFFICULTIES.items()
-        }
+    steps = {
+        pred.labels.all_names[k]: pairs.steps(k, names, settings.iou or IOU.get(names[k], 0.5), beyond)
+        for k in evaluated_classes(names, truth, settings, pred.labels.all_names)
+    }
     return KittiResults(settings, steps, truth, pred, findings, remarks)
 
 
@@ -400,8 +399,8 @@ class OverlappingPairs:
 
     truth: Annotations
     pred: Annotations
-    owner: NDArray[np.int64]  # the ground-truth object of each pair, ascending
-    row: NDArray[np.int64]  # its prediction, ascending within an object
+    offsets: NDArray[np.int64]  # object i has the pairs offsets[i] to offsets[i + 1]
+    row: NDArray[np.int64]  # the prediction of each pair, ascending within an object
     iou: Floats
     is_region: NDArray[np.bool_]  # ground truth that is a DontCare region
     region_share: Floats  # of each prediction: the largest share of its area in one of them
@@ -419,80 +418,62 @@ class OverlappingPairs:
         rows = layout.preds[0][np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))].astype(np.int64)
         owner = layout.truths[0][truths].astype(np.int64)
         order = np.argsort(owner * max(len(pred), 1) + rows)
+        starts = np.append(0, np.cumsum(np.bincount(owner, minlength=len(truth))))
         share = np.zeros(len(pred))
         if is_region.any():
             regions = truth.where(is_region)
             regions = replace(regions, flags={"crowd": np.ones(len(regions), dtype=np.bool_)}, verdicts=None)
             own = replace(rules, similarity="box", ignored=("crowd",), shared=("crowd",))
             share = np.nan_to_num(Evaluation(regions, pred, own, threads).outcomes().overlap)
-        return cls(truth, pred, owner[order], rows[order], iou[order], is_region, share)
+        return cls(truth, pred, starts, rows[order], iou[order], is_region, share)
 
-    def of_class(self, k: int, names: Sequence[str], least: float) -> ClassPairs:
-        """Return what concerns one class: its objects, the neighbouring ones, and pairs above the IoU `least`."""
-        truth, pred = self.truth, self.pred
-        beside = NEIGHBOURS.get(names[k])
-        of_class = np.array([0 if i == k else 1 if name == beside else -1 for i, name in enumerate(names)], np.int8)
-        own = of_class[truth.label]
-        own[self.is_region] = -1
-        chosen = (self.iou > least) & (own[self.owner] >= 0)
-        owner, row = self.owner[chosen], self.row[chosen]
-        # Objects without a pair change nothing, nor do predictions of other classes without one.
-        starts = np.flatnonzero(np.diff(owner, prepend=-1))
-        objects = owner[starts]
-        is_pred = np.asarray(pred.label == k)
-        is_pred[row] = True
-        preds = np.flatnonzero(is_pred)
-        boxes = pred.regions.boxes[preds]
-        confidence = np.ones(len(preds)) if pred.confidence is None else pred.confidence[preds].astype(np.float64)
-        return ClassPairs(
-            own=own,
-            objects=objects,
-            truth_image=truth.image,
-            is_class=pred.label[preds] == k,
-            heights=np.abs(boxes[:, 3] - boxes[:, 1]),
-            images=pred.image[preds].astype(np.int32),
-            columns={
-                "offsets": np.append(starts, len(owner)).astype(np.int64),
-                "pred": (np.cumsum(is_pred) - 1)[row].astype(np.int32),
-                "iou": self.iou[chosen],
-                "in_region": (self.region_share[preds] > least).astype(np.uint8),
-                "confidence": confidence,
-            },
-        )
+    @cached_property
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The pairs, and what matters of each prediction, as the core takes them."""
+        pred, boxes = self.pred, self.pred.regions.boxes
+        confidence = np.ones(len(pred))
+        if pred.confidence is not None:
+            confidence = np.ascontiguousarray(pred.confidence, dtype=np.float64)
+        return {
+            "offsets": self.offsets.astype(np.int64),
+            "pred": self.row,
+            "iou": self.iou,
+            "label": np.ascontiguousarray(pred.label, dtype=np.int32),
+            "height": np.abs(boxes[:, 3] - boxes[:, 1]),
+            "region_share": self.region_share,
+            "confidence": confidence,
+            "order": np.argsort(-confidence).astype(np.int64),
+            "image": np.ascontiguousarray(pred.image, dtype=np.int32),
+        }
 
+    def steps(
+        self, k: int, names: Sequence[str], least: float, beyond: Mapping[Difficulty, Bools]
+    ) -> dict[Difficulty, Steps]:
+        """Return true and false positives of one class for each difficulty.
 
-@dataclass(frozen=True, eq=False)
-class ClassPairs:
-    """The pairs of one class, as the core takes them, for every difficulty."""
-
-    own: NDArray[np.int8]  # of each ground-truth object: 0 of the class, 1 of a neighbouring one, -1 of others
-    objects: NDArray[np.int64]  # those with a pair
-    truth_image: NDArray[np.int32]
-    is_class: NDArray[np.bool_]  # of each prediction that takes part
-    heights: Floats
-    images: NDArray[np.int32]
-    columns: Mapping[str, NDArray[Any]]
-
-    def steps(self, is_beyond: NDArray[np.bool_], height: float) -> Steps:
-        """Return true and false positives of one difficulty.
-
-        `is_beyond` are the objects outside its limits, `height` the one below which predictions are ignored.
+        Parameters
+        ----------
+        k, names
+            Position of the class, and the names of all in small letters.
+        least
+            IoU, and share of a region, above which pairs count.
+        beyond
+            The objects outside the limits of each difficulty.
         """
-        own = np.where((self.own == 0) & is_beyond, 1, self.own).astype(np.int8)
-        state = np.where(self.heights < height, 1, np.where(self.is_class, 0, -1)).astype(np.int8)
-        columns = {**self.columns, "truth": own[self.objects], "state": state}
-        hits = np.array(_core.kitti_true_positives(**columns), dtype=np.int64)
-        found, image, tp, fp = _core.kitti_steps(**columns, images=self.images)
-        order = np.argsort(-found)
-        return Steps(
-            confidence=found[order],
-            image=image[order].astype(np.int64),
-            tp=tp[order].astype(np.float64),
-            fp=fp[order].astype(np.float64),
-            hit_confidence=self.columns["confidence"][hits],
-            hit_image=self.images[hits].astype(np.int64),
-            truth_image=self.truth_image[own == 0].astype(np.int64),
+        beside = NEIGHBOURS.get(names[k])
+        roles = np.array([0 if i == k else 1 if name == beside else -1 for i, name in enumerate(names)], np.int8)
+        role = roles[self.truth.label]
+        role[self.is_region] = -1
+        found = _core.kitti_steps(
+            **self.columns,
+            role=role,
+            own_label=k,
+            least=least,
+            is_beyond=[own.astype(np.uint8) for own in beyond.values()],
+            least_heights=[DIFFICULTIES[key].height for key in beyond],
         )
+        images = [self.truth.image[(role == 0) & ~own].astype(np.int64) for own in beyond.values()]
+        return {key: Steps(*own, image) for key, own, image in zip(beyond, found, images, strict=True)}
 
 
 def difficulty_columns(truth: Annotations, settings: KittiSettings, remarks: list[str]) -> tuple[Floats, Floats]:
