@@ -185,6 +185,17 @@ def test_ground_truth_of_a_field() -> None:
     assert vt.read([dumped_sample()], field="gt_instances").regions.boxes.tolist() == [BOX]
 
 
+def test_ignored_instances_of_mmdetection_are_crowds() -> None:
+    """Its pipelines put crowds there; its COCO metric, without a file of annotations, takes them as such."""
+    sample = data_sample()
+    sample.ignored_instances = SimpleNamespace(bboxes=SimpleNamespace(tensor=Tensor([OTHER])), labels=Tensor([0]))
+    truth = vt.read([sample], names=["cat", "dog"], field="gt_instances")
+    assert truth.flag("crowd").tolist() == [False, True]
+    assert truth.regions.boxes.tolist() == [BOX, OTHER]
+    assert "crowd" not in vt.read([sample], names=["cat", "dog"]).flags
+    assert vt.coco(truth, vt.read([sample], names=["cat", "dog"]))["AP"].value == pytest.approx(1)
+
+
 def test_masks_of_dumped_samples_are_decoded() -> None:
     found = vt.read([dumped_sample()])
     assert _core.mask_areas(found.regions.runs.arrays).tolist() == [8000, 8000]  # type: ignore[union-attr]

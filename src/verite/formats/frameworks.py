@@ -288,7 +288,10 @@ def is_data_sample(item: Any) -> bool:
 
 
 def from_mmdet(given: Any, options: Options) -> Annotations:
-    """Convert DetDataSamples of mmdetection: `pred_instances`, else `gt_instances`, or what `field` says."""
+    """Convert DetDataSamples of mmdetection: `pred_instances`, else `gt_instances`, or what `field` says.
+
+    `ignored_instances` are crowds of the ground truth, as in mmdetection's own COCO metric.
+    """
 
     def entry(item: Any, name: str) -> Any:
         return item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
@@ -299,6 +302,12 @@ def from_mmdet(given: Any, options: Options) -> Annotations:
     def name_of(item: Any) -> Any:
         return stem_of(about(item).get("img_path")) or about(item).get("img_id")
 
+    def masks_of(given: Any) -> list[Any] | None:
+        masks = getattr(given, "masks", given)
+        if masks is None or (isinstance(masks, list) and all(isinstance(one, Mapping) for one in masks)):
+            return masks
+        return list(to_array(masks) != 0)
+
     def pictures() -> Iterator[Picture]:
         for name, item in list_named(given, name_of, is_data_sample):
             side = options.field or next(
@@ -307,16 +316,19 @@ def from_mmdet(given: Any, options: Options) -> Annotations:
             instances = entry(item, side)
             if instances is None:
                 raise BadParameter(f"field: expected pred_instances or gt_instances of DetDataSample, found {side!r}")
-            scores, masks = entry(instances, "scores"), entry(instances, "masks")
-            masks = getattr(masks, "masks", masks)
-            is_encoded = isinstance(masks, list) and all(isinstance(one, Mapping) for one in masks)
+            parts = [instances]
+            if side == "gt_instances" and (ignored := entry(item, "ignored_instances")) is not None:
+                parts.append(ignored)  # where its pipelines put crowds
+            boxes = [to_array(entry(own, "bboxes")).reshape(-1, 4) for own in parts]
+            scores, masks = entry(instances, "scores"), [masks_of(entry(own, "masks")) for own in parts]
             yield Picture(
                 name,
-                to_array(entry(instances, "bboxes")),
-                to_array(entry(instances, "labels")).tolist(),
+                np.concatenate(boxes),
+                [label for own in parts for label in to_array(entry(own, "labels")).tolist()],
                 size_of_shape(about(item).get("ori_shape")),
                 None if scores is None else to_array(scores).tolist(),
-                masks=None if masks is None else list(masks) if is_encoded else list(to_array(masks) != 0),
+                masks=None if masks[0] is None else [one for own in masks for one in own or ()],
+                crowds=None if side == "pred_instances" else [k > 0 for k, own in enumerate(boxes) for _ in own],
             )
 
     return join_pictures(pictures(), None, options, "mmdetection DetDataSample")
