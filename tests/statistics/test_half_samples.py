@@ -95,6 +95,21 @@ def test_the_number_of_threads_changes_no_byte() -> None:
     assert one == four
 
 
+def test_an_interval_says_what_it_is_for() -> None:
+    """AP .4 on 500 images, .42 on halves of them: .0483 higher than on infinitely many, .02 / (√2 − 1)."""
+    halves = np.array([0.40, 0.42, 0.44])
+    here, more, many = (half_sample_interval("AP", 0.4, halves, 500, images=n) for n in (None, 2000, "all"))
+    assert str(here) == (
+        f"AP 0.4000 [{here.low:.4f}, {here.high:.4f}], 95 % confidence interval of the mean over test sets of 500 images"
+        "; on more images AP is lower, by up to about 0.0483"
+    )
+    assert str(more).startswith("AP on 2,000 images 0.3759 [")
+    assert str(more).endswith("], 95 % confidence interval, from 0.4000 on 500 images")
+    assert str(many).startswith("AP on infinitely many images 0.3517 [")
+    flat = half_sample_interval("AP", 0.4, np.array([0.38, 0.42]), 500)
+    assert str(flat).endswith("over test sets of 500 images")
+
+
 def test_an_interval_of_groups_and_one_of_an_unknown_score() -> None:
     truth, pred = dataset()
     results = vt.coco(truth, pred, checks="off")
