@@ -83,6 +83,13 @@ def test_intervals_without_variation_take_the_design_effect_of_all_objects() -> 
     assert np.isnan(clustered_wilson(np.zeros(3), np.zeros(3))).all()
 
 
+def test_without_variation_and_clustering_the_interval_is_wilsons() -> None:
+    """20 images of one object, all detected: t of 19 degrees of freedom is 2.093024, the lower end 20 / (20 + t²)."""
+    ones = np.ones(20)
+    assert clustered_wilson(ones, ones) == pytest.approx((20 / (20 + 2.093024**2), 1.0), rel=1e-6)
+    assert clustered_wilson(ones, ones, default_effect=0.5) == clustered_wilson(ones, ones)
+
+
 def test_clustered_intervals_cover_where_independent_ones_do_not() -> None:
     """Recall of an image from Beta(1, 1), 6 objects each: design effect 1 + 5/3; 60 images, 400 samples."""
     rng = np.random.default_rng(4)

@@ -100,8 +100,8 @@ def test_an_interval_says_what_it_is_for() -> None:
     halves = np.array([0.40, 0.42, 0.44])
     here, more, many = (half_sample_interval("AP", 0.4, halves, 500, images=n) for n in (None, 2000, "all"))
     assert str(here) == (
-        f"AP 0.4000 [{here.low:.4f}, {here.high:.4f}], 95 % confidence interval of the mean over test sets of 500 images"
-        "; on more images AP is lower, by up to about 0.0483"
+        f"AP 0.4000 [{here.low:.4f}, {here.high:.4f}], 95 % confidence interval of the mean over test sets of 500 "
+        "images; on more images AP is lower, by up to about 0.0483"
     )
     assert str(more).startswith("AP on 2,000 images 0.3759 [")
     assert str(more).endswith("], 95 % confidence interval, from 0.4000 on 500 images")

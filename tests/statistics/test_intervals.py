@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+import verite as vt
 from verite.statistics.intervals import MIN_RESAMPLES, percentile_interval
 
 
@@ -20,3 +22,9 @@ def test_too_few_resamples_give_no_interval():
 def test_enough_resamples_give_the_percentiles():
     # Of 0 … 38 the quantile q lies at 38 q.
     assert np.allclose(percentile_interval(np.arange(float(MIN_RESAMPLES)), 0.95), (0.95, 37.05), rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.5, 95.0])
+def test_a_level_that_is_no_probability_is_refused(level):
+    with pytest.raises(vt.BadParameter, match="level: expected a probability between 0 and 1"):
+        percentile_interval(np.arange(100.0), level)

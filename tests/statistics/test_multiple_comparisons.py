@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
@@ -44,14 +46,23 @@ def test_rank_sets_are_those_of_the_definition(seed):
 
 def test_with_few_units_the_critical_value_is_students():
     """Two detectors, 10 units, normal differences: ahead from t(9) · sd · √(10 / 9) = 2.262 · 1.054 sd on."""
-    scipy = pytest.importorskip("scipy.stats", reason="scipy is in the group 'test'")
-    noise = scipy.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    noise = np.array([NormalDist().inv_cdf((k + 0.5) / 20_000) for k in range(20_000)])
     samples = np.stack([0.01 * noise, np.zeros_like(noise)], axis=1)
-    limit = scipy.t.ppf(0.975, 9) * 0.01 * np.sqrt(10 / 9)
+    limit = 2.262157 * 0.01 * np.sqrt(10 / 9)
     for factor, is_ahead in ((0.995, False), (1.005, True)):
         assert compare_all_pairs([factor * limit, 0.0], samples, 0.95, units=10).ahead[0, 1] == is_ahead
     for factor, is_ahead in ((0.995, False), (1.005, True)):  # two-sided 5 % of a normal distribution
         assert compare_all_pairs([factor * 0.0196, 0.0], samples, 0.95).ahead[0, 1] == is_ahead
+
+
+def test_several_detectors_cost_one_degree_of_freedom_more():
+    """Two of three detectors are copies, so that all differences are the same: t(8) = 2.306."""
+    noise = np.array([NormalDist().inv_cdf((k + 0.5) / 20_000) for k in range(20_000)])
+    samples = np.stack([0.01 * noise, np.zeros_like(noise), np.zeros_like(noise)], axis=1)
+    limit = 2.306004 * 0.01 * np.sqrt(10 / 9)
+    for factor, is_ahead in ((0.995, False), (1.005, True)):
+        found = compare_all_pairs([factor * limit, 0.0, 0.0], samples, 0.95, units=10)
+        assert found.ahead[0].tolist() == [False, is_ahead, is_ahead]
 
 
 def test_two_copies_of_a_detector_are_always_tied():

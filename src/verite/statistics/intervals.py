@@ -1,7 +1,7 @@
 """Confidence intervals: Wilson's for a proportion, of independent or clustered trials; percentile bootstrap intervals.
 
 Objects of one image are not independent: a detector finds most of them or few. Wilson's interval for independent trials
-then covers the true recall in 61 to 82 % of samples instead of 95 %. The clustered interval replaces the number of
+then covers the true recall in 71 to 81 % of samples instead of 95 %. The clustered interval replaces the number of
 trials by the effective one, n divided by the design effect (Kish, Survey Sampling, 1965), and the normal quantile by
 Student's t. The variance is the jackknife's over images, and the degrees of freedom are the effective number of images,
 less one: a few crowded images decide a share, and a linearised variance is too small then (Cameron and Miller, A

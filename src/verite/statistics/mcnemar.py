@@ -2,7 +2,7 @@
 
 Only discordant objects count: those that exactly one of the two detectors finds. If both were equally good, each of
 them would be equally likely to go to either detector. McNemar's test takes objects as independent, which they are not:
-where a detector is good at some images and bad at others, it rejects 20 % of true null hypotheses instead of 5 %. The
+where a detector is good at some images and bad at others, it rejects 14 % of true null hypotheses instead of 5 %. The
 sign-flip test has images as units: under the null hypothesis the difference of each image is as likely as its negative
 (Fisher's randomization test of paired differences).
 

@@ -4,7 +4,8 @@ All pairs are tested at once by the stepdown procedure of Romano and Wolf (Econo
 differences; the ranks that no rejected hypothesis excludes are the simultaneous confidence sets of Mogstad, Romano,
 Shaikh and Wilhelm, Inference for Ranks with Applications to Mobility across Neighbourhoods and Academic Achievement
 across Countries, Review of Economic Studies 2024. With few resampled units (ten sites, twenty patients) the bootstrap
-alone declares differences far too often, 25 % instead of 5 % with ten; Student's t corrects for that.
+alone declares differences far too often, 25 % instead of 5 % with ten; Student's t corrects for that
+(`benchmarks/statistics.py --only S5`).
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ def compare_all_pairs(scores: Any, samples: Any, level: float = 0.95, units: int
         The probability with which all statements hold together (one minus the familywise error rate).
     units
         The number of images or groups that were resampled; None where nothing was. The standard deviation of a
-        difference is then that of `units` − 1 degrees of freedom, and so are the critical values.
+        difference is then that of `units` − 1 degrees of freedom, and so are critical values; of three
+        detectors or more it is one fewer, for the correlations of differences, which the bootstrap takes as known.
 
     Examples
     --------
@@ -101,7 +103,7 @@ def compare_all_pairs(scores: Any, samples: Any, level: float = 0.95, units: int
     while is_undecided.any():
         critical = float(np.quantile(studentised[:, is_undecided].max(axis=1), level))
         if units is not None:
-            critical = student_quantile(critical, units - 1)
+            critical = student_quantile(critical, max(units - (1 if size == 2 else 2), 1))
         rejected = is_undecided & (statistic > critical)
         if not rejected.any():
             break
