@@ -86,7 +86,8 @@ class Setting(Generic[Given, Held]):
     has_option
         Whether it is an option of the command line, too.
     section
-        Title of its section in the help of a command; by default that of its name in ``SECTIONS``.
+        Title of its section in the help of a command; by default that of its name in ``SECTIONS``,
+        else ``TITLE`` of the class that declares it.
     is_rare
         Whether only ``--help-all`` shows the option.
     is_required
@@ -134,7 +135,7 @@ class Setting(Generic[Given, Held]):
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
         self.option = "--" + (self.long or name.replace("_", "-"))  # the long option of the command line
-        self.section = self.section or SECTIONS.get(name, "Matching")
+        self.section = self.section or SECTIONS.get(name, getattr(owner, "TITLE", "Matching"))
 
     if TYPE_CHECKING:  # values are in the instance's own dictionary, so that reading one calls nothing
 
@@ -415,6 +416,7 @@ class Settings:
     entries: ClassVar[dict[str, Setting[Any, Any] | Constant]] = {}  # settings and constants, in signature order
     initial: ClassVar[dict[str, Any]] = {}  # the default of each setting, as it is stored
     REVISION: ClassVar[int] = 1
+    TITLE: ClassVar[str] = "Matching"  # of the section in the help of a command that has these settings
     __slots__ = ("__dict__", "given")  # the values, and the names of those that were given
 
     def __init_subclass__(cls) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import exp, isnan, lgamma, log, log1p, nan
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 
 import numpy as np
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 class CalibrationSettings(Settings):
     """Settings of the calibration."""
 
+    TITLE: ClassVar[str] = "Analysis"
     bins: Option[Literal["equal", "quantile"]] = Choice(
         "equal", "Bins of the calibration: of equal width, or of equally many predictions.", ("equal", "quantile")
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypedDict
 
 import numpy as np
 
@@ -55,6 +55,7 @@ class ConfusionThreshold(ThresholdSetting):
 class ConfusionSettings(Settings):
     """Settings of the confusion matrix."""
 
+    TITLE: ClassVar[str] = "Analysis"
     confidence: ConfusionThreshold = ConfusionThreshold(
         BEST_F1,
         "Confidence threshold of the confusion matrix: a number, best-f1, lrp, or a thresholds.json.",

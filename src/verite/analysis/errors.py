@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import factorial, isnan, nan
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 class ErrorSettings(Settings):
     """Settings of the error types."""
 
+    TITLE: ClassVar[str] = "Analysis"
     background: Option[float] = Number(0.1, "Maximum IoU of a background error (TIDE's t_b).", least=0, most=1)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan
-from typing import TYPE_CHECKING, NotRequired, TypedDict
+from typing import TYPE_CHECKING, ClassVar, NotRequired, TypedDict
 
 import numpy as np
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 class OperatingSettings(Settings):
     """Settings of the operating points."""
 
+    TITLE: ClassVar[str] = "Analysis"
     beta: Option[float] = Number(1.0, "Weight of recall against precision in F-beta.", least=0.01, most=100)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from verite.analysis.calibration import CalibrationSettings
 from verite.analysis.confusion import ConfusionSettings
@@ -97,6 +97,7 @@ class ProtocolSettings(ClassSettings):
 class BootstrapSettings(Settings):
     """Settings of confidence intervals, and the choice of parts."""
 
+    TITLE: ClassVar[str] = "Analysis"
     resample: Setting[Any, Any] = Groups(
         IMAGES, "Units of intervals and tests: images, groups of images (a column, or FILE.csv:COLUMN), or none.",
         names=["group"], metavar="images|COLUMN|none",

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan, nan, sqrt
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 class SliceSettings(Settings):
     """Settings of the slices."""
 
+    TITLE: ClassVar[str] = "Analysis"
     slice: Setting[Sequence[str] | str | None, tuple[str, ...] | None] = Names(
         None,
         "Property to slice by: size, aspect, border, position, crowding, overlap, frequency, label-group, a field of "

@@ -19,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import isnan
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, TypedDict
 
 import numpy as np
 
@@ -49,6 +49,7 @@ AUDITED = 50
 class SuspiciousSettings(Settings):
     """Settings of the search for annotation errors."""
 
+    TITLE: ClassVar[str] = "Analysis"
     prior: Option[float] = Number(PRIOR, "Prior share of wrong annotations per error kind.", least=1e-6, most=0.3)
     audit: Option[int] = Whole(AUDITED, "Number of annotations to check in audit.csv of -o.", long="audit-size")
     verdicts: Setting[Any, Any] = FileOrContent(

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from math import isnan, nan
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -69,6 +69,7 @@ LEGEND = Legend(
 class AgreeSettings(Settings):
     """The IoU thresholds of matching, what counts as consensus, and how uncertainty is sampled."""
 
+    TITLE: ClassVar[str] = "Annotators"
     on: Option[Compared] = Choice("box", "Compare boxes or masks.", Compared, omit_default=True)
     iou: Overlaps = Thresholds((0.5, 0.3), "IoU threshold of a match; the first is the main one.")
     only: Setting[str | Sequence[str] | None, tuple[str, ...] | None] = Names(

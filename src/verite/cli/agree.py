@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 class AnnotatorSettings(Settings):
     """Which annotators a file has, and what else is known about its objects."""
 
+    TITLE: ClassVar[str] = "Annotators"
     annotator: Option[str | None] = Setting(
         None, "Key or column that names the annotator, of one file.", metavar="FIELD"
     )

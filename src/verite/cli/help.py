@@ -16,8 +16,12 @@ from verite.cli.options import OneOf, SettingOption
 from verite.files import check_folder
 from verite.formats import REGISTRY
 
-TITLES = ("Options", "Matching", "Tables of answers", "Detectors", "Ground truth and formats", "Output", "Statistics",
-          "Gate")  # fmt: skip
+TITLES = (
+    *("Options", "Matching", "Analysis", "Score"),
+    *("Annotation errors", "Gold images and planning", "Tables of scores", "Annotators"),
+    *("Study", "Tables of answers", "Detectors"),
+    *("Ground truth and formats", "Output", "Statistics", "Gate"),
+)
 LAST = ("output", "as_json", "checks", "strict", "threads", "quiet", "help_all")  # of the common options, in this order
 COLUMN = 28  # width of the column of options
 # What other tools call an option or a side, and what it is here.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 class ErrorSettings(Settings):
     """Settings of the annotation errors that are simulated; `read_error_model` makes the model of them."""
 
+    TITLE: ClassVar[str] = "Annotation errors"
     errors: Option[str | None] = Setting(
         None,
         "Rates of annotation errors: missing, spurious, label as shares of the annotations, jitter as SHARExDEVIATION.",
@@ -74,6 +75,7 @@ class CalibrationSettings(Settings):
 class GoldDrawSettings(Settings):
     """Settings of the choice of images for a better annotation."""
 
+    TITLE: ClassVar[str] = "Gold images and planning"
     draw_gold: Option[int | None] = Count(
         None, "Draw N images at random for --gold, and write their names to gold-images.csv.", metavar="N"
     )

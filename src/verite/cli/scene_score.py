@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 class DistanceSettings(Settings):
     """Which class distances are allowed."""
+
+    TITLE: ClassVar[str] = "Score"
 
     asymmetric: Option[bool] = Flag(False, "Allow distances that differ by direction (truth in rows, pred in columns).")
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
@@ -180,6 +180,7 @@ class Targets(Sectioned, click.Group):
 class StudySettings(FolderSettings):
     """Settings of `verite study`."""
 
+    TITLE: ClassVar[str] = "Study"
     metrics: Texts = Names(
         None, "Metric, jei (38 rows, the default) or all; may be repeated.", short="-m", long="metric", kind="metric",
         metavar="NAME",

@@ -106,6 +106,9 @@ class Groups(Setting[Any, Any]):
         return value if isinstance(value, str) else "given"
 
 
+ERRORS, GOLD = "Annotation errors", "Gold images and planning"  # sections of the help
+
+
 class LeaderboardSettings(Settings):
     """The protocol and its scores, what is simulated, and how often."""
 
@@ -120,11 +123,12 @@ class LeaderboardSettings(Settings):
     )  # fmt: skip
     missing_from: Setting[Any, Any] = Groups(
         "pool", "Candidates for missing objects: unmatched detections of all detectors (pool), a file, or none.",
-        metavar="pool|FILE|none",
+        metavar="pool|FILE|none", section=ERRORS,
     )  # fmt: skip
     confusion: Setting[str | Path | None, Any] = FileOrContent(
-        None, "Table recorded,CLASS…: the true classes of wrong labels.", default_text="the detectors' own confusions"
-    )
+        None, "Table recorded,CLASS…: the true classes of wrong labels.", default_text="the detectors' own confusions",
+        section=ERRORS,
+    )  # fmt: skip
     resample: Setting[Any, Any] = Groups(
         "images", "Bootstrap over images, groups of images (a column), or none.", metavar="images|COLUMN|none"
     )
@@ -133,13 +137,13 @@ class LeaderboardSettings(Settings):
     level: Option[float] = Level(0.95, "Confidence level of intervals, rank sets and ties.")
     gold: Setting[Any, Any] = FileOrContent(
         None, "Better ground truth of a random subset of the images: corrects leads, whatever the errors are.",
-        metavar="FILE", omit_default=True,
+        metavar="FILE", omit_default=True, section=GOLD,
     )  # fmt: skip
     plan: Option[float | None] = Number(
         None, "Plan: images, gold images and annotations to check until a lead of DELTA is decided.", metavar="DELTA",
-        is_signed=False,
+        is_signed=False, section=GOLD,
     )  # fmt: skip
-    power: Option[float] = Number(0.8, "Power of the planned test.", is_signed=False)
+    power: Option[float] = Number(0.8, "Power of the planned test.", is_signed=False, section=GOLD)
     interval: Option[bool] = Flag(
         False, "Require confidence intervals around the scores; by default they are shown where possible.",
         is_signed=False, section="Statistics",
@@ -149,7 +153,7 @@ class LeaderboardSettings(Settings):
         "Intervals around the scores on N images, or on infinitely many; by default around means of this many images.",
         metavar="N|all", is_signed=False, section="Statistics",
     )  # fmt: skip
-    audit_size: Option[int] = Count(100, "Largest number of annotations to check first.", is_signed=False)
+    audit_size: Option[int] = Count(100, "Largest number of annotations to check first.", is_signed=False, section=GOLD)
     threads: Option[int | None] = THREADS
     checks: Option[Checks] = EvaluationSettings.checks
 

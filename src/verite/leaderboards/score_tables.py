@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -61,6 +61,7 @@ IMAGE_BLOCK = 200  # images that are evaluated at a time
 class ScoreSettings(Settings):
     """Columns of a table of scores, what is better, and how uncertainty is sampled."""
 
+    TITLE: ClassVar[str] = "Tables of scores"
     case: Option[str | None] = Text(None, "Column of the cases in a table of scores.", metavar="COLUMN")
     system: Option[str | None] = Text(None, "Column of the systems in a table of scores.", metavar="COLUMN")
     score: Option[str | None] = Text(None, "Column of the scores in a table of scores.", metavar="COLUMN")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,6 +78,7 @@ class CostSetting(Setting[Given, Held]):
 class SceneScoreSettings(ComparisonSettings):
     """The settings of `verite scene-score`."""
 
+    TITLE: ClassVar[str] = "Score"
     matching: Option[Matching] = Choice(
         "multiple",
         "Match an object with any number of others (multiple), or by the best assignment (one-to-one).",
