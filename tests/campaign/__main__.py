@@ -21,6 +21,7 @@ import tests.campaign.cases as hostile
 from tests.campaign.cases import KINDS, run_case
 from tests.campaign.interrupts import interrupt_commands
 from tests.campaign.processes import fill_disks, kill_writers, race_readers, working_time
+from tests.campaign.races import race_files
 from tests.campaign.targets import HOME, home
 from verite.cli.output import show_progress
 from verite.progress import begin
@@ -30,7 +31,8 @@ COMMANDS = {
     "kills": (kill_writers, 500),
     "disks": (fill_disks, 100),
     "races": (race_readers, 200),
-    "interrupts": (interrupt_commands, 100),
+    "file races": (race_files, 20_000),
+    "interrupts": (interrupt_commands, 300),
 }
 HANG = 10.0  # seconds of a processor; on a busy machine a case may take much longer by the clock
 SILENCE = 120.0  # seconds by the clock: it waits for something that does not come
@@ -158,7 +160,7 @@ def run_kinds(given: argparse.Namespace) -> int:
         cells = (cases, outcomes["refused"], outcomes["death"], outcomes["hang"], outcomes["undocumented"], other)
         print(f"| {name} | {' | '.join(f'{c:,}' if isinstance(c, int) else c for c in cells)} |", flush=True)
         found_wrong += wrong if "pycocotools" not in name else []
-    for line in found_wrong[:50]:
+    for line in found_wrong[:200]:
         print(line, file=sys.stderr)
     return 1 if found_wrong else 0
 

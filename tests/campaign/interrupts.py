@@ -64,6 +64,10 @@ def write_inputs(home: Path) -> None:
             kept = [line for line in boxes if int(line.split(",", 1)[0]) <= 200]
             ending = ",1,1,1" if folder == "videos" else ",0.9,-1,-1,-1"
             (home / folder / f"{name}.txt").write_text("\n".join(line[:-6] + ending for line in kept))
+    suite = 'metric = "AP"\ndetectors = ["pred"]\n'
+    for name in ("one", "two", "three"):
+        suite += f'\n[datasets.{name}]\ntruth = "truth.json"\npred = "{{detector}}.json"\n'
+    (home / "suite.toml").write_text(suite)
     links = [f"https://example.org/{kind}/1_cat0_IoU0.{iou}.png" for kind, iou in (("large", 7), ("small", 5))]
     head = "WorkerId,Input.imageLink1,Input.imageLink2,Answer.detection1.1,Answer.detection2.2"
     votes = [f"{i % 40},{','.join(links)},{'true,false' if i % 3 else 'false,true'}" for i in range(4000)]
@@ -117,9 +121,25 @@ COMMANDS: tuple[tuple[float, str], ...] = (
     (2.0, "coco truth.json pred.json pred.json --resample images"),
     (0.6, "coco truth.json pred.json --on mask --threads 1"),
     (0.5, "voc truth.json pred.json --threads 1"),
+    (0.3, "imagenet-det truth.json pred.json"),
+    (0.3, "imagenet-loc truth.json pred.json"),
+    (0.3, "openimages truth.json pred.json"),
+    (0.3, "kitti truth.json pred.json"),
+    (0.3, "wider truth.json pred.json"),
+    (0.5, "oc-cost truth.json pred.json"),
+    (2.0, "instances labels found"),
+    (0.8, "suite suite.toml"),
+    (1.0, "coherence labels pred.json"),
+    (0.8, "class-distance truth.json --images labels"),
+    (1.5, "compare truth.json pred.json conf=0.1.json --sure 0.95 --require AP>=base"),
+    (0.3, "bundle truth.json -o out"),
     (0.3, "partial coco truth.json pred.json -o b.part"),
     (0.3, "merge a.part"),
 )
+
+
+# Commands that are over before they can be interrupted, or whose work is that of another one.
+SHORT = {"formats", "metrics", "completion", "lvis", "panoptic"}
 
 
 def interrupt_commands(seed: int, count: int, until: float) -> Ran:

@@ -10,10 +10,11 @@ import click
 import pytest
 
 import verite as vt
-from tests.campaign import cases, targets
+from tests.campaign import cases, interrupts, targets
 from tests.campaign.__main__ import COMMANDS, watch
 from tests.campaign.cases import KINDS, run_case
 from tests.campaign.memory import evaluators
+from tests.campaign.races import race_files
 from tests.campaign.soak import LEFT_OUT, leftovers, list_calls
 from tests.cli.examples import commands
 from verite.cli.options import INPUT
@@ -135,6 +136,14 @@ def test_every_public_function_that_is_given_data_is_fuzzed(monkeypatch):
     assert unknown_parameters() == ["coco(unheard_of)"]
 
 
+@pytest.mark.slow
+def test_files_that_change_while_they_are_read_end_no_process():
+    count, outcomes, wrong = race_files(3, 80, float("inf"))
+    assert (count, wrong) == (80, [])
+    assert outcomes["kinds"] > 35
+    assert outcomes["number"] > 0 < outcomes["refused"]
+
+
 def test_every_public_constructor_from_data_is_fuzzed(monkeypatch):
     from tests.campaign.memory import data_constructors, unknown_constructors
 
@@ -187,7 +196,7 @@ def test_a_death_and_a_hang_are_counted_and_the_run_goes_on(monkeypatch, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "interrupts"])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("interrupts", "file races")])
 def test_commands_under_bad_conditions_do_all_or_nothing(name):
     import time
 
@@ -195,6 +204,15 @@ def test_commands_under_bad_conditions_do_all_or_nothing(name):
     count, outcomes, wrong = run(3, 4, time.monotonic() + 60)
     assert (count, wrong) == (4, [])
     assert set(outcomes) <= {"number", "refused"}
+
+
+def test_every_command_is_interrupted():
+    from verite.cli import verite as program
+
+    context = click.Context(program)
+    called = {program.get_command(context, line.split()[0]).name for _, line in interrupts.COMMANDS}
+    assert called | interrupts.SHORT == set(program.list_commands(context))
+    assert called & interrupts.SHORT == set()
 
 
 def test_every_public_function_is_called_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

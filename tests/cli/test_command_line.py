@@ -460,6 +460,15 @@ def test_closed_pipe_is_no_error():
         assert process.wait() == 0
 
 
+@pytest.mark.parametrize(("words", "status", "lines"), [((), 0, 0), (("voc", "none", PRED, "--json"), 1, 1)])
+def test_closed_pipe_of_help_and_of_errors(words, status, lines):
+    """Help without a command and the document of an error are printed after the command itself has ended."""
+    with verite(*words) as process:
+        process.stdout.close()
+        assert len(process.stderr.read().splitlines()) == lines
+        assert process.wait() == status
+
+
 WAITING = """
 import sys, time
 import verite.formats

@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -216,13 +217,24 @@ def run(args: Sequence[str] | None = None) -> int:
     """
     if "_VERITE_COMPLETE" in os.environ:
         verite.main(prog_name="verite")  # answers the shell and exits
+    words = list(sys.argv[1:] if args is None else args)
+    status = 0
+    try:
+        status = run_words(words)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader of our output has gone; what is left in the buffer must not raise again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status
+
+
+def run_words(words: list[str]) -> int:
+    """Run a command given as words and return its exit status, with every error but a closed pipe told."""
     from verite.cli.output import show_progress
 
-    words = list(sys.argv[1:] if args is None else args)
     try:
         with show_progress():
             follow(words)
-        sys.stdout.flush()
         return 0
     except click.exceptions.Exit as error:
         return error.exit_code
@@ -230,9 +242,7 @@ def run(args: Sequence[str] | None = None) -> int:
         print(error.ctx.get_help())
         return 0
     except BrokenPipeError:
-        # The reader of our output has gone; what is left in the buffer must not raise again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        raise
     except click.Abort:
         raise KeyboardInterrupt from None
     except Exception as error:
@@ -293,5 +303,6 @@ def complain(error: Exception, message: str, status: int, words: Sequence[str]) 
             details |= {name: getattr(error, name) for name in ("where", "expected", "found", "remedy")}
         if isinstance(error, DataError):
             details["findings"] = [finding.to_dict() for finding in error.findings]
-        click.echo(to_small_json({"error": details}))
+        with suppress(BrokenPipeError):  # who reads no more still gets the status
+            click.echo(to_small_json({"error": details}))
     return status
