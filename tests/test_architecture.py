@@ -92,6 +92,28 @@ def test_imports_go_down_only():
     assert not upward
 
 
+OWN_DOCUMENTS = {"reporting/report/score_report.py"}  # what a board has just written
+
+
+def unguarded(tree: ast.AST) -> list[ast.Call]:
+    """Calls of json.loads that no `except` for too deep a nesting surrounds."""
+    guarded = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Try) and any("RecursionError" in ast.unparse(one.type or node) for one in node.handlers)
+        for statement in node.body
+        for inner in ast.walk(statement)
+    }
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "json.loads"]
+    return [node for node in calls if id(node) not in guarded]
+
+
+def test_json_of_others_is_read_with_a_guard_against_deep_nesting():
+    found = {str(path.relative_to(SOURCE)) for path in FILES if unguarded(ast.parse(path.read_text()))}
+    assert found == OWN_DOCUMENTS
+    assert unguarded(ast.parse("try:\n    json.loads(x)\nexcept ValueError:\n    pass"))
+
+
 def test_only_the_study_command_imports_the_reproductions():
     users = {
         str(path.relative_to(SOURCE))

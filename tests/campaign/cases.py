@@ -77,6 +77,9 @@ def worse(data: bytes, path: Path, chance: random.Random) -> bytes:
     """The bytes of a file spoiled: cut off, another picture, or some of them changed."""
     if chance.random() < 0.2:
         return data[: chance.randrange(len(data) + 1)]
+    if chance.random() < 0.02:  # more levels than Python's own reader of JSON has
+        at = chance.choice([0, 0, chance.randrange(len(data) + 1)])
+        return data[:at] + b"[" * 100_000 + data[at:]
     if path.suffix in (".png", ".tif", ".tiff") and chance.random() < 0.5:
         with suppress(OSError, ValueError):  # what cannot be saved so
             return repaint(data, chance)

@@ -554,6 +554,11 @@ def test_the_report_has_a_section_of_human_judgement(plan, tmp_path, capsys):
     capsys.readouterr()
     assert run([*words, "--judge", sides[1]]) == 1
     assert "fit.json" in capsys.readouterr().err
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    assert run([*words, "--judge", str(tmp_path / "deep.json")]) == 1
+    assert "deep.json: expected at most" in capsys.readouterr().err
+    with pytest.raises(vt.ReadError, match="levels of nesting"):
+        read_plan(tmp_path / "deep.json")
 
 
 def test_an_image_far_smaller_than_the_ground_truth_states_is_refused(tmp_path):

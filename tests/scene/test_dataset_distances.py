@@ -69,6 +69,22 @@ def test_supercategories_are_a_taxonomy_of_two_levels(tmp_path):
         from_supercategories(tmp_path / "plain.json")
 
 
+def test_broken_features_and_categories_are_one_line(tmp_path):
+    """Each of these let Python's or numpy's own errors out."""
+    (tmp_path / "a.txt").write_text("cat\ndog\n")
+    for content in (b"", b"none", b"PK\x03\x04", b"\x93NUMPY\x01\x00\x06\x00{'a'\n"):
+        (tmp_path / "a.npy").write_bytes(content)
+        with pytest.raises(ReadError, match=r"a\.npy: expected an array as numpy saves it, found"):
+            read_features(tmp_path / "a.npy")
+    np.save(tmp_path / "a.npy", np.zeros((2, 2)))
+    (tmp_path / "a.txt").write_bytes(b"\xff")
+    with pytest.raises(ReadError, match=r"a\.txt:1: expected UTF-8 text"):
+        read_features(tmp_path / "a.npy")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(ReadError, match="levels of nesting"):
+        from_supercategories(tmp_path / "deep.json")
+
+
 def test_features_are_read_from_csv_and_npy(tmp_path):
     (tmp_path / "f.csv").write_text("class,x,y\ncat,0,0\ncat,0,2\ndog,0,2\ncar,4,1\n")
     assert read_features(tmp_path / "f.csv")["cat", "dog"] == pytest.approx(1 / sqrt(17))

@@ -365,7 +365,7 @@ def polygon_parts(
         for row in own:
             try:
                 x, y = (np.asarray(json.loads(row[column]), dtype=np.float64).reshape(-1) for column in (at_x, at_y))
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 continue  # cut off by the database, as long cells are
             if len(x) == len(y) >= 3:
                 last[row[object_key]], corners[row[object_key]] = row, (x, y)

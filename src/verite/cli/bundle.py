@@ -138,7 +138,7 @@ def bundle(truth: str, **given: Any) -> None:
             raise BadParameter(f"set: expected NAME=VALUE, found {excerpt(line)}")
         try:
             chosen[name.strip().replace("-", "_")] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             chosen[name.strip().replace("-", "_")] = value
     protocol_named(settings.protocol).settings(**chosen)
     scores = check_scores(settings, chosen, truth)

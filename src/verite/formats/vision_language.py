@@ -330,7 +330,7 @@ def value_of_text(text: str, where: str, rows: Rows) -> Any:
         for match in INNER_OBJECT.findall(text):
             try:
                 whole.append(json.loads(match))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
         if not whole:
             raise ReadError(where, expected="boxes in JSON", found=excerpt(text), remedy="was it cut off?") from None

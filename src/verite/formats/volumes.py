@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from gzip import GzipFile
 from importlib.util import find_spec
 from io import BytesIO
 from math import prod
@@ -225,9 +226,16 @@ def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing, NDArray[np.float64]]
     import nibabel
 
     try:
-        image: Any = nibabel.load(place, mmap=False)  # a map would follow what is written to the file later
+        # From memory: a map would follow what is written to the file later, and two reads may see two files.
+        stream: Any = BytesIO(place.read_bytes())
+        stream = GzipFile(fileobj=stream) if place.name.lower().endswith(".gz") else stream
+        start = stream.read(HEADER)
+        kinds: list[Any] = [nibabel.Nifti1Image, nibabel.Nifti2Image]
+        kind = next((one for one in kinds if one.header_class.may_contain_header(start)), kinds[0])
+        image = kind.from_stream(stream)
         check_voxels(place, image.shape, image.get_data_dtype().itemsize)
         values = np.asanyarray(image.dataobj)
+        read_to_end(stream)
         zooms = image.header.get_zooms()[:3]
         affine = np.asarray(image.affine, dtype=np.float64)
     except ReadError:
@@ -242,6 +250,19 @@ def read_nifti(place: Path) -> tuple[NDArray[Any], Spacing, NDArray[np.float64]]
             remedy=f"give {spell_option('spacing', 'Z,Y,X')}",
         )
     return values, Spacing(tuple(round(float(zoom), 6) for zoom in zooms)), affine
+
+
+HEADER = 540  # bytes of the longer of NIfTI's two headers
+CHUNK = 1 << 20
+MOST_BEHIND = 1 << 26  # bytes behind the voxels that are looked at
+
+
+def read_to_end(stream: Any) -> None:
+    """Read what follows the voxels: at the end of a .gz file is its checksum, which nibabel never sees."""
+    for _ in range(MOST_BEHIND // CHUNK):
+        if not stream.read(CHUNK):
+            return
+    raise ValueError(f"more than {MOST_BEHIND:,} bytes behind the voxels")
 
 
 def read_array(place: Path) -> NDArray[Any]:

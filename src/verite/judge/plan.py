@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from verite.errors import BadParameter, DataError, ReadError, excerpt, give_sizes
 from verite.files import find_path
+from verite.formats.json_documents import decode
 from verite.metrics.catalogue import every_metric
 from verite.model.annotations import Annotations
 from verite.pairs import Pairs
@@ -150,7 +151,7 @@ def read_plan(path: str | PathLike[str]) -> Plan:
     file = find_path(path)
     file = file / "plan.json" if file.is_dir() else file
     try:
-        document = json.loads(file.read_text(encoding="utf-8"))
+        document = decode(file, Any)
         if document["version"] != VERSION:
             raise ReadError(file, expected=f"version {VERSION} of a plan", found=excerpt(document["version"]))
         trials = []

@@ -582,6 +582,8 @@ def figure_of(overlay: Overlay, files: ImageFiles, image: int) -> Figure:
     axes.spines[:].set_visible(False)
     shown = load_pixels(files[image], (int(width), int(height)), round(LONG_SIDE * DPI))
     if shown is not None:
+        # With an alpha channel of its own, matplotlib resamples in float32, without it in float64: twice the memory.
+        shown = np.dstack([shown, np.full(shown.shape[:2], 255, np.uint8)])
         axes.imshow(shown, extent=(0, width, height, 0), interpolation="nearest")
     marks = overlay.marks(image)
     for mark in marks:

@@ -5,7 +5,6 @@ None of these needs an extra package. Distances run from 0 to 1, as :class:`Clas
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -16,8 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from verite.csv_files import lines_of
 from verite.errors import DataError, ReadError, excerpt, spell_option
-from verite.files import find_path
+from verite.files import find_path, read_text
+from verite.formats.json_documents import decode
 from verite.formats.sizes import image_files_in, open_image
+from verite.formats.volumes import read_array
 from verite.model.annotations import Annotations
 from verite.model.images import stem
 from verite.scene.class_distances import ClassDistances
@@ -165,11 +166,8 @@ def read_features(path: str | PathLike[str]) -> ClassDistances:
         names_file = file.with_suffix(".txt")
         if not names_file.is_file():
             raise ReadError(file, expected=f"the class of each row in {names_file.name}", found="no such file")
-        classes = [line.strip() for line in names_file.read_text(encoding="utf-8").splitlines() if line.strip()]
-        try:
-            vectors = np.load(file, allow_pickle=False)
-        except ValueError as error:
-            raise ReadError(file, expected="an array of numbers", found=excerpt(str(error))) from None
+        classes = [line.strip() for line in read_text(names_file).split("\n") if line.strip()]
+        vectors = read_array(file)
         if vectors.ndim != 2 or len(vectors) != len(classes):
             raise ReadError(file, expected=f"{len(classes)} rows, one per class name", found=str(vectors.shape))
         return from_features(classes, vectors, source=f"features-{file.stem}")
@@ -278,9 +276,9 @@ def from_supercategories(path: str | PathLike[str]) -> ClassDistances:
     """
     file = find_path(path)
     try:
-        document: Any = json.loads(file.read_text(encoding="utf-8"))
+        document = decode(file, Any)
         categories = [(str(c["name"]), str(c.get("supercategory") or "")) for c in document["categories"]]
-    except (ValueError, KeyError, TypeError, OSError):
+    except (KeyError, TypeError):
         categories = []
     if not any(above for _, above in categories):
         remedy = f"give {spell_option('images')} for distances from colours, or a taxonomy"

@@ -6,13 +6,13 @@ confidence interval includes chance, or no preference.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from verite.errors import ReadError, excerpt
 from verite.files import find_path
+from verite.formats.json_documents import decode
 from verite.model.styles import Markup, element, join_elements
 from verite.reporting.report.charts import interval
 from verite.reporting.report.layout import CI, column, finding, is_known, name, number, scroll, table, td, th, whole
@@ -100,7 +100,7 @@ def read_judgement(path: str | PathLike[str]) -> Judgement:
         return tuple(JudgedShare.of(key, one) for key, one in found.items())
 
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = decode(file, Any)
         ceiling = JudgedShare.of("human ceiling", found["ceiling"])
         if "kinds" in found:  # a study without boxes
             judges = int(found["judges"])
@@ -113,6 +113,8 @@ def read_judgement(path: str | PathLike[str]) -> Judgement:
         return Judgement(len(judged), kept, found["alpha"], float(found["chance"]), ordered, ceiling,
                          all_of(found["contrasts"]), all_of(found["strengths"]))  # fmt: skip
     except (ValueError, KeyError, TypeError, AttributeError, OSError) as error:
+        if isinstance(error, ReadError):
+            raise
         raise ReadError(file, expected=EXPECTED, found=excerpt(str(error))) from None
 
 
