@@ -8,7 +8,7 @@ import numpy as np
 
 import verite as vt
 from tests.formats.samples import refused
-from verite.formats.format import Options, check_name, check_names, facts_of, file_stems, names_in
+from verite.formats.format import Options, check_name, check_names, class_names, facts_of, file_stems
 from verite.formats.rows import name_class_numbers
 from verite.model.images import Images
 
@@ -28,11 +28,12 @@ def test_class_names_have_a_length_and_a_number(monkeypatch):
 def test_an_empty_line_in_a_list_of_names_is_named(tmp_path):
     path = tmp_path / "names.txt"
     path.write_text("cat\n\ndog\n\n")
-    assert "names.txt:2: expected a class name a line, found an empty line" in refused(names_in, path)
+    options = Options(names=path)
+    assert "names.txt:2: expected a class name a line, found an empty line" in refused(class_names, options)
     path.write_text("cat\ndog\n\n")
-    assert names_in(path) == ["cat", "dog"]
+    assert class_names(options) == (["cat", "dog"], str(path))
     path.write_text("\n")
-    assert "expected class names, found an empty file" in refused(names_in, path)
+    assert "expected class names, found an empty file" in refused(class_names, options)
 
 
 def test_class_numbers_need_a_name_each():

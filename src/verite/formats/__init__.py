@@ -7,6 +7,7 @@ record with its functions `recognise`, `read` and `write`; `verite.formats.regis
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -337,10 +338,10 @@ def read_source(source: Any, format: str | None, options: Options) -> Annotation
     if is_many(source):
         return read_shards(source, options, lambda path, options: read_path(path, format, options))
     if source == "-":
-        from verite.formats.archives import temporary_folder, unpack_standard_input
+        from verite.formats.archives import save_stream, temporary_folder
 
         with temporary_folder() as folder:
-            return read_archive(unpack_standard_input(folder), format, options)
+            return read_archive(save_stream(sys.stdin.buffer, folder, "standard input"), format, options)
     return read_path(find_path(source), format, options)
 
 

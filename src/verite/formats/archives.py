@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -87,11 +86,6 @@ def unpack(path: Path, folder: Path) -> Archive:
         ) from None
 
 
-def unpack_standard_input(folder: Path) -> Archive:
-    """Save standard input to a folder, unpacked if it is compressed, with a suffix that fits its contents."""
-    return save_stream(sys.stdin.buffer, folder, "standard input")
-
-
 def unpack_pipe(path: Path, folder: Path) -> Archive:
     """Save the data of a pipe, such as `/dev/stdin` or `<(command)`; one that nothing writes to is empty.
 
@@ -147,23 +141,18 @@ def save_stream(stream: Any, folder: Path, name: str, suffix: str = "") -> Archi
             raise Archive(name, raw).explain(error) from None
     elif suffix:
         place = raw.rename(raw.with_suffix(suffix))
-    return Archive(name, add_suffix_by_contents(place))
+    if not place.is_dir() and not place.suffix:  # named by how it begins
+        text = start_of(place).decode("utf-8-sig", "replace").lstrip()
+        line = text.partition("\n")[0]
+        kind = ".json" if text[:1] in ("[", "{") else ".xml" if text[:1] == "<" else ".csv" if "," in line else ".txt"
+        place = place.rename(place.with_suffix(kind))
+    return Archive(name, place)
 
 
 def start_of(path: Path) -> bytes:
     """Return the first 4 KiB of a file."""
     with path.open("rb") as file:
         return file.read(4096)
-
-
-def add_suffix_by_contents(path: Path) -> Path:
-    """Rename a file without suffix to `.json`, `.xml`, `.csv` or `.txt`, by how it begins."""
-    if path.is_dir() or path.suffix:
-        return path
-    text = start_of(path).decode("utf-8-sig", "replace").lstrip()
-    line = text.partition("\n")[0]
-    suffix = ".json" if text[:1] in ("[", "{") else ".xml" if text[:1] == "<" else ".csv" if "," in line else ".txt"
-    return path.rename(path.with_suffix(suffix))
 
 
 @contextmanager

@@ -111,11 +111,17 @@ def read(path: Path, options: Options) -> Annotations:
     else:
         document = decode(path, dict[str, ImageArrays | list[ImageObject]])
     names, _ = class_names(options)
-    entries = [
-        (f"{path}: {image}[{i}]", image, item)
-        for image, objects in document.items()
-        for i, item in enumerate(objects_of(f"{path}: {image}", objects))
-    ]
+    entries: list[tuple[str, str, ImageObject]] = []
+    for image, objects in document.items():
+        if not isinstance(objects, list):  # columns of an image
+            boxes, labels = objects.boxes, objects.labels
+            scores: Sequence[float | None] = objects.scores if objects.scores is not None else [None] * len(boxes)
+            if not len(boxes) == len(labels) == len(scores):
+                lengths = f"{len(boxes)}, {len(labels)} and {len(scores)}"
+                raise ReadError(f"{path}: {image}", expected="boxes, labels and scores of one length", found=lengths)
+            rows_of_image = zip(boxes, labels, scores, strict=True)
+            objects = [ImageObject(box, label=label, score=score) for box, label, score in rows_of_image]
+        entries += [(f"{path}: {image}[{i}]", image, item) for i, item in enumerate(objects)]
     is_numbered = all(isinstance(item.label, int) for _, _, item in entries) and bool(entries)
     rows = Rows(path, options, names=names, is_numbered=is_numbered)
     for image in document:
@@ -129,20 +135,6 @@ def read(path: Path, options: Options) -> Annotations:
             number = label_of(where, label, names, options) if is_numbered else str(label)
             rows.add(where, image, number, item.bbox, item.score, flags=flags)
     return rows.annotations("by-image", layout=layout_name(options.boxes or LAYOUT))
-
-
-def objects_of(where: str, found: ImageArrays | list[ImageObject]) -> list[ImageObject]:
-    """Return the objects of an image, whose lists must be of one length."""
-    if isinstance(found, list):
-        return found
-    scores: Sequence[float | None] = found.scores if found.scores is not None else [None] * len(found.boxes)
-    if not len(found.boxes) == len(found.labels) == len(scores):
-        lengths = f"{len(found.boxes)}, {len(found.labels)} and {len(scores)}"
-        raise ReadError(where, expected="boxes, labels and scores of one length", found=lengths)
-    return [
-        ImageObject(box, label=label, score=score)
-        for box, label, score in zip(found.boxes, found.labels, scores, strict=True)
-    ]
 
 
 def label_of(where: str, label: int | str, names: list[str] | None, options: Options) -> int:

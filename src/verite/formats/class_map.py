@@ -67,9 +67,14 @@ class ClassMap:
             return cls(tuple(rows))
         if not isinstance(given, (str, PathLike)):
             raise BadParameter(f"map: expected a file or a dictionary of names, found {excerpt(given)}")
+        from importlib.resources import files
+
         from verite.csv_files import read_csv
 
-        table = read_csv(bundled_map(given) or given, "the columns from and to", ("from", "to"))
+        if isinstance(given, str) and given.replace("-", "").isalnum():  # perhaps the name of a map of the package
+            bundled = files("verite") / "data" / "maps" / f"{given}.csv"
+            given = str(bundled) if bundled.is_file() else given
+        table = read_csv(given, "the columns from and to", ("from", "to"))
         found: dict[str, str] = {}
         ids: dict[int, str] = {}
         for where, row in table.records():
@@ -98,16 +103,6 @@ class ClassMap:
         if found is None and EVERY in exact and normalise(name) not in {normalise(to) for to in exact.values()}:
             return exact[EVERY]
         return found
-
-
-def bundled_map(given: str | PathLike[str]) -> str | None:
-    """Return the path of a map that comes with verite, by its name; None for other words."""
-    from importlib.resources import files
-
-    if not isinstance(given, str) or not given.replace("-", "").isalnum():
-        return None
-    place = files("verite") / "data" / "maps" / f"{given}.csv"
-    return str(place) if place.is_file() else None
 
 
 def map_classes(annotations: Annotations, chosen: ClassMap | None, truth: Annotations | None = None) -> Annotations:

@@ -20,7 +20,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing, spell_option
 from verite.files import PACKED, JsonObject, check_file, is_many, read_text, translate_core_errors
 from verite.formats.annotators import annotations_of_one, annotators_of_file, with_annotators
-from verite.formats.coco_video import video_records, with_tracks_of_file
+from verite.formats.coco_video import with_tracks_of_file
 from verite.formats.format import Format, Options, PathProbe, check_name, check_names, too_many_classes
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
 from verite.formats.polygons import ring_area
@@ -232,7 +232,9 @@ def document_of(annotations: Annotations, path: Path) -> JsonObject:
     objects = records(annotations, path, image_ids, label_ids)
     document = {"images": images, "annotations": objects, "categories": categories}
     sequences = annotations.images.sequences
-    return document if sequences is None else {"videos": video_records(sequences), **document}
+    if sequences is None:
+        return document
+    return {"videos": [{"id": i + 1, "name": name} for i, name in enumerate(sequences.names)], **document}
 
 
 def image_facts(images: Images, i: int) -> JsonObject:

@@ -150,22 +150,16 @@ def documents(path: Path) -> dict[str, Path]:
         return {"": path / FILE}
     if found := {file.parent.name: file for file in sorted(path.glob(f"*/{FILE}"))}:
         return found
-    files = [file for file in sorted((path / FOLDER).glob("*.json")) if is_coco(file)]
+    files = []
+    for file in sorted((path / FOLDER).glob("*.json")):
+        probe = PathProbe(file)
+        is_coco = file.is_file() and coco.recognise_document(probe) and not panoptic.recognise(probe)
+        if is_coco and "caption" not in file.stem:
+            files.append(file)
     for kind in KINDS:
         if found := {file.stem.removeprefix(kind): file for file in files if file.name.startswith(kind)}:
             return found
     return {}
-
-
-def is_coco(file: Path) -> bool:
-    """Tell whether a file is a COCO document of objects, not one of panoptic segments or captions."""
-    probe = PathProbe(file)
-    return (
-        file.is_file()
-        and bool(coco.recognise_document(probe))
-        and not panoptic.recognise(probe)
-        and "caption" not in file.stem
-    )
 
 
 def read_coco_folder(path: Path, options: Options) -> Annotations:

@@ -19,7 +19,7 @@ from verite.model.annotations import Annotations
 from verite.model.sequences import Sequences
 
 if TYPE_CHECKING:
-    from verite.files import JsonObject
+    pass
 
 TRACK = ("track_id", "instance_id")
 
@@ -125,8 +125,3 @@ def sequences_of(images: Any, videos: Any, count: int) -> Sequences | None:
 def is_frame(value: Any) -> bool:
     """Tell whether a value can be the number of a frame: a whole number from 0."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value == int(value) and value >= 0
-
-
-def video_records(sequences: Sequences) -> list[JsonObject]:
-    """Return the section `videos` of a COCO document: ids from 1, and names."""
-    return [{"id": i + 1, "name": name} for i, name in enumerate(sequences.names)]

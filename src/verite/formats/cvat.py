@@ -181,7 +181,12 @@ def add_track(rows: Rows, track: Element, size: tuple[int, int], number: int) ->
             before = None
             continue
         with rows.errors:
-            frame = add_framed(rows, shape, label, size, number)
+            frame = to_whole(shape.attribute_number("frame"), "the number of a frame", shape.where)
+            if not 0 <= frame <= FRAMES_AT_MOST:
+                raise ReadError(shape.where, expected="the number of a frame, from 0", found=str(frame))
+            image = f"frame_{frame:06d}"
+            rows.remember_image(shape.where, image, (size[1], size[0]))
+            add_shape(rows, image, shape, label, size, number)
             is_box = shape.tag == "box" and "rotation" not in shape.attributes
             box = [shape.attribute_number(side) for side in CORNERS] if is_box else None
             if before is not None and frame > before[0] + 1:
@@ -196,17 +201,6 @@ def add_track(rows: Rows, track: Element, size: tuple[int, int], number: int) ->
                         rows.add(shape.where, image, label.strip(), inner, track=number)
                     rows.remark("boxes interpolated between keyframes", shape.where, frame - before[0] - 1)
             before = (frame, box)
-
-
-def add_framed(rows: Rows, shape: Element, label: str | None, size: tuple[int, int], track: int) -> int:
-    """Add a shape of a track to its frame; return the number of the frame."""
-    frame = to_whole(shape.attribute_number("frame"), "the number of a frame", shape.where)
-    if not 0 <= frame <= FRAMES_AT_MOST:
-        raise ReadError(shape.where, expected="the number of a frame, from 0", found=str(frame))
-    image = f"frame_{frame:06d}"
-    rows.remember_image(shape.where, image, (size[1], size[0]))
-    add_shape(rows, image, shape, label, size, track)
-    return frame
 
 
 def video_size(root: Element) -> tuple[tuple[int, int], int]:

@@ -129,7 +129,13 @@ def read(path: Path, options: Options) -> Annotations:
     found = []
     for file in files:
         document = decode(file, DarwinDocument)
-        size, name = facts_of_image(file, document)
+        if document.item is not None:  # of version 2: in the first slot
+            slot = document.item.slots[0] if document.item.slots else Slot()
+            size, name = (slot.width or 0, slot.height or 0), document.item.name or file.stem
+        else:
+            image = document.image or DarwinImage()
+            size = image.width or 0, image.height or 0
+            name = image.original_filename or image.filename or file.stem
         rows.add_image(file, name, *size)
         found += [(file, i, name, size, one, document) for i, one in enumerate(document.annotations)]
     drawn = [one for *_, one, _ in found if one.raster_layer is None]
@@ -147,28 +153,6 @@ def read(path: Path, options: Options) -> Annotations:
             confidence = one.inference.confidence if is_pred and one.inference else None
             add_object(rows, where, name, size, one, document, confidence)
     return rows.annotations("darwin", layout="xyxy", why=why)
-
-
-def facts_of_image(file: Path, document: DarwinDocument) -> tuple[tuple[int, int], str]:
-    """Return width, height and name of the image of a file.
-
-    Parameters
-    ----------
-    file
-        The file; its name is that of the image if the document states none.
-    document
-        Version 1 keeps image facts in `image`, version 2 in the first slot of `item`.
-
-    Returns
-    -------
-    tuple[tuple[int, int], str]
-        Width and height (0 where they are not stated), and the name.
-    """
-    if document.item is not None:
-        slot = document.item.slots[0] if document.item.slots else Slot()
-        return (slot.width or 0, slot.height or 0), document.item.name or file.stem
-    image = document.image or DarwinImage()
-    return (image.width or 0, image.height or 0), image.original_filename or image.filename or file.stem
 
 
 def add_object(

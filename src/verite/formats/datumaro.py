@@ -89,31 +89,27 @@ def read_items(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options, names=names)
     shapes = [shape for item in document.items for shape in item.annotations if shape.type in READERS]
     is_pred = bool(shapes) and all(shape.score is not None for shape in shapes)
-    for i, item in enumerate(document.items):
+    for position, item in enumerate(document.items):
         with rows.errors:
-            read_item(rows, f"{path}: items[{i}]", item, names, is_pred=is_pred)
+            where, picture = f"{path}: items[{position}]", item.image or DatumaroPicture()
+            name = picture.path.replace("\\", "/") or item.id
+            height, width = picture.size or (0, 0)
+            rows.add_image(where, name, width, height)
+            for i, shape in enumerate(item.annotations):
+                place = f"{where}.annotations[{i}]"
+                if shape.type not in READERS:
+                    rows.remark(f"annotations of type {excerpt(shape.type)} left out")
+                elif shape.label_id is None:
+                    rows.errors.add(UNLABELLED, "no label", place, "")
+                elif not 0 <= shape.label_id < len(names):
+                    expected = f"a label_id from 0 to {len(names) - 1}, as there are labels"
+                    raise ReadError(place, expected=expected, found=str(shape.label_id))
+                else:
+                    flags = [flag for key, flag in FLAGS.items() if shape.attributes.get(key) is True]
+                    box, outline = READERS[shape.type](shape, place)
+                    label, score = names[shape.label_id], shape.score if is_pred else None
+                    rows.add(place, name, label, box, score, track=shape.track, flags=flags, **outline)
     return rows.annotations("datumaro", layout="xyxy", why="all objects have scores" if is_pred else "")
-
-
-def read_item(rows: Rows, where: str, item: Item, names: list[str], *, is_pred: bool) -> None:
-    picture = item.image or DatumaroPicture()
-    name = picture.path.replace("\\", "/") or item.id
-    height, width = picture.size or (0, 0)
-    rows.add_image(where, name, width, height)
-    for i, shape in enumerate(item.annotations):
-        place = f"{where}.annotations[{i}]"
-        if shape.type not in READERS:
-            rows.remark(f"annotations of type {excerpt(shape.type)} left out")
-        elif shape.label_id is None:
-            rows.errors.add(UNLABELLED, "no label", place, "")
-        elif not 0 <= shape.label_id < len(names):
-            expected = f"a label_id from 0 to {len(names) - 1}, as there are labels"
-            raise ReadError(place, expected=expected, found=str(shape.label_id))
-        else:
-            flags = [flag for key, flag in FLAGS.items() if shape.attributes.get(key) is True]
-            box, outline = READERS[shape.type](shape, place)
-            confidence = shape.score if is_pred else None
-            rows.add(place, name, names[shape.label_id], box, confidence, track=shape.track, flags=flags, **outline)
 
 
 def read_box(shape: DatumaroShape, place: str) -> tuple[list[float], Outline]:

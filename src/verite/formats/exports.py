@@ -65,21 +65,16 @@ def records_in(path: Path, kind: type[T]) -> Iterator[tuple[str, T]]:
     """
     data = read_bytes(path)
     start = data.lstrip(b"\xef\xbb\xbf \t\r\n")
+    first, _, rest = start.partition(b"\n")
     if start.startswith(b"["):
         for i, record in enumerate(decode_bytes(path, data, list[kind])):  # type: ignore[valid-type]
             yield f"{path}: [{i}]", record
-    elif is_json_lines(start):
+    elif first.rstrip().endswith(b"}") and (rest.lstrip()[:1] == b"{" or not rest.strip()):  # JSON lines
         for number, line in enumerate(data.splitlines(), 1):
             if line.strip():
                 yield f"{path}:{number}", decode_bytes(Path(f"{path}:{number}"), line, kind)
     else:
         yield str(path), decode_bytes(path, data, kind)
-
-
-def is_json_lines(start: bytes) -> bool:
-    """Tell whether the first line of a file is a JSON object of its own, followed by another one or by nothing."""
-    first, _, rest = start.partition(b"\n")
-    return first.rstrip().endswith(b"}") and (rest.lstrip()[:1] == b"{" or not rest.strip())
 
 
 def files_of(path: Path, options: Options, suffix: str = ".json") -> tuple[list[Path], str]:

@@ -25,10 +25,8 @@ from verite.formats.polygons import bounds_of_runs
 from verite.formats.text_lines import is_number
 from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
-from verite.model.classes import Labels
 from verite.model.images import Images, stem
 from verite.model.layouts import layout_name
-from verite.model.polygons import Polygons
 from verite.model.regions import MASK, POLYGON, Regions
 from verite.model.rotated_boxes import angle_factor
 
@@ -43,8 +41,10 @@ def facts_of(annotations: Annotations) -> set[str]:
 
     `write` reports those that the chosen format does not preserve. The names are those of `Format.preserves`.
     """
-    labels = annotations.labels
+    labels, images = annotations.labels, annotations.images
     is_unused = len(np.unique(annotations.label)) < len(labels)
+    has_both = labels.ids is not None and labels.names is not None
+    is_count = labels.ids is not None and np.array_equal(labels.ids, np.arange(len(labels)))  # an order, not ids
     present = {
         "area": annotations.area is not None,
         "class group": labels.groups is not None,
@@ -57,8 +57,15 @@ def facts_of(annotations: Annotations) -> set[str]:
         "track id": annotations.track is not None,
         "unused class": is_unused and labels.names is not None,
         "unused class id": is_unused and labels.names is None,
-        **facts_of_images(annotations.images),
-        **facts_of_labels(labels),
+        # A name without an id identifies the image; every format keeps it.
+        "image folder or suffix": any(name != stem(name) for name in images.names or ()),
+        "image id": images.ids is not None,
+        "image name": images.ids is not None and images.names is not None,
+        "image size": bool((images.widths > 0).any()),
+        "class id": has_both and not is_count,
+        "class order": has_both and is_count,
+        "class name": has_both,
+        "class id without a name": labels.names is None,
         **facts_of_regions(annotations.regions, 1e-9 if annotations.unit == "rel" else 1e-6),
     }
     return {fact for fact, there in present.items() if there} | set(annotations.flags)
@@ -71,28 +78,6 @@ def flags_by_row(annotations: Annotations) -> list[list[str]]:
         for row in np.flatnonzero(column).tolist():
             found[row].append(name)
     return found
-
-
-def facts_of_images(images: Images) -> dict[str, bool]:
-    """Tell which facts about images are present. A name without an id identifies the image; every format keeps it."""
-    return {
-        "image folder or suffix": any(name != stem(name) for name in images.names or ()),
-        "image id": images.ids is not None,
-        "image name": images.ids is not None and images.names is not None,
-        "image size": bool((images.widths > 0).any()),
-    }
-
-
-def facts_of_labels(labels: Labels) -> dict[str, bool]:
-    """Tell which facts about classes are present. Ids 0, 1, 2 … are an order, not ids."""
-    has_both = labels.ids is not None and labels.names is not None
-    is_count = labels.ids is not None and np.array_equal(labels.ids, np.arange(len(labels)))
-    return {
-        "class id": has_both and not is_count,
-        "class order": has_both and is_count,
-        "class name": has_both,
-        "class id without a name": labels.names is None,
-    }
 
 
 def facts_of_regions(regions: Regions, tolerance: float) -> dict[str, bool]:
@@ -122,29 +107,16 @@ def has_tighter_box(regions: Regions, rows: NDArray[np.int64], tolerance: float)
     if not len(rows):
         return False
     if regions.kinds[rows[0]] == POLYGON and regions.polygons is not None:
-        boxes, around = regions.boxes[rows], bounds_of_polygons(regions.polygons, rows)
+        chosen = regions.polygons.take(rows)
+        starts = chosen.rings[chosen.objects[:-1]]
+        low, high = (f.reduceat(chosen.points, starts, axis=0) for f in (np.minimum, np.maximum))
+        boxes, around = regions.boxes[rows], np.concatenate([low, high], axis=1)
     else:
         assert regions.runs is not None
         heights = regions.runs.sizes[:, 0]
         bounds = [bounds_of_runs(regions.runs[row], int(heights[row])) for row in rows.tolist()]
         boxes, around = regions.sizes[rows], np.array(bounds)
     return not np.allclose(boxes, around, rtol=0, atol=tolerance)
-
-
-def bounds_of_polygons(polygons: Polygons, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the bounding boxes (x1, y1, x2, y2) of these objects, shape (n, 4); each of them has a polygon.
-
-    Parameters
-    ----------
-    polygons
-        Polygons of all objects, each of one or more rings.
-    rows
-        The objects to bound.
-    """
-    chosen = polygons.take(rows)
-    starts = chosen.rings[chosen.objects[:-1]]
-    low, high = (f.reduceat(chosen.points, starts, axis=0) for f in (np.minimum, np.maximum))
-    return np.concatenate([low, high], axis=1)
 
 
 HEAD = 65_536
@@ -583,7 +555,7 @@ def class_names(options: Options, *beside: Path) -> tuple[list[str] | None, str]
     Parameters
     ----------
     options : Options
-        `options.names` comes first: a sequence of names, or a file.
+        `options.names` comes first: a sequence of names, or a file with one per line or the key `names` in YAML.
     *beside : Path
         Candidate files beside the annotations, of which the first existing one is read.
     """
@@ -592,17 +564,14 @@ def class_names(options: Options, *beside: Path) -> tuple[list[str] | None, str]
         check_names("names", names)
         return names, "the names given"
     path = options.names or next((p for p in beside if p.is_file()), None)
-    return (names_in(path), str(path)) if path is not None else (None, "")
-
-
-def names_in(path: Path) -> list[str]:
-    """Read the class names of a file: one per line, or the key `names` of a YAML file."""
+    if path is None:
+        return None, ""
     text = read_text(path)
     if path.suffix.lower() in (".yaml", ".yml"):
         from verite.formats.data_yaml import names_of_yaml
 
         names = names_of_yaml(text, path)
-    else:
+    else:  # one per line
         names = [line.strip() for line in text.rstrip().split("\n")]
         if names == [""]:
             raise ReadError(path, expected="class names", found="an empty file")
@@ -610,7 +579,7 @@ def names_in(path: Path) -> list[str]:
             where = f"{path}:{names.index('') + 1}"
             raise ReadError(where, expected="a class name a line", found="an empty line", remedy="take it out")
     check_names(path, names)
-    return names
+    return names, str(path)
 
 
 def check_names(where: object, names: Sequence[str]) -> None:

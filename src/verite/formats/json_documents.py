@@ -47,23 +47,11 @@ def decode_bytes(path: Path, data: bytes, kind: Any = Any, *, nan_in: frozenset[
     except msgspec.ValidationError as error:
         raise explain_misfit(path, error) from None
     except msgspec.DecodeError as error:
-        if re.search(rb"NaN|Infinity", data) and (document := decode_with_nan(path, data, nan_in)) is not None:
-            return convert_document(path, document, kind)
+        if re.search(rb"NaN|Infinity", data) and (document := decode_with_nan(path, data, kind, nan_in)) is not None:
+            return document
         raise explain_syntax(path, data, error) from None
     except UnicodeDecodeError as error:
         raise explain_encoding(path, data, error) from None
-    except RecursionError:
-        raise explain_depth(path) from None
-
-
-def convert_document(path: Path, document: Any, kind: Any) -> Any:
-    """Convert a decoded document to `kind`."""
-    import msgspec
-
-    try:
-        return msgspec.convert(document, kind)
-    except msgspec.ValidationError as error:
-        raise explain_misfit(path, error) from None
     except RecursionError:
         raise explain_depth(path) from None
 
@@ -82,8 +70,10 @@ def convert_records(place: str, records: Sequence[Any], kind: type[T], errors: E
     return found
 
 
-def decode_with_nan(path: Path, data: bytes, nan_in: frozenset[str]) -> Any:
-    """The document if all that is wrong with it is NaN in the right places; None if something else is wrong, too."""
+def decode_with_nan(path: Path, data: bytes, kind: Any, nan_in: frozenset[str]) -> Any:
+    """Decode a document in which all that is wrong is NaN in the right places; None if something else is wrong, too."""
+    import msgspec
+
     try:
         document = json.loads(data.decode())
         odd = None if nan_in == ANYWHERE else odd_value(document, "", nan_in)
@@ -92,7 +82,12 @@ def decode_with_nan(path: Path, data: bytes, nan_in: frozenset[str]) -> Any:
     if odd is not None:
         place, expected, found = odd
         raise ReadError(f"{path}: {place.strip('.')}", expected=expected, found=found)
-    return document
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise explain_misfit(path, error) from None
+    except RecursionError:
+        raise explain_depth(path) from None
 
 
 def odd_value(value: Any, place: str, nan_in: frozenset[str]) -> tuple[str, str, str] | None:

@@ -82,7 +82,7 @@ def read(path: Path, options: Options) -> Annotations:
     names, _ = class_names(options) if is_numbered else (None, "")
     rows = Rows(path, options, names=names, is_numbered=is_numbered)
     like = options.like
-    only = like.labels.name(0) if like is not None and len(like.labels) == 1 else ONE_CLASS
+    only = options.class_name or (like.labels.name(0) if like is not None and len(like.labels) == 1 else ONE_CLASS)
     for (where, line), cell in zip(placed, words, strict=True):
         with rows.errors:
             if len(line) <= max(image, string) or len(cell) % size:
@@ -91,26 +91,22 @@ def read(path: Path, options: Options) -> Annotations:
             name = line[image].strip()
             rows.add_image(where, name)
             for at in range(0, len(cell), size):
-                add_box(rows, where, name, cell[at : at + size], options.class_name or only)
+                box = cell[at : at + size]
+                numbers = to_numbers(box[-4:], where)
+                confidence = to_numbers(box[-5:-4], where)[0] if size > 4 else None
+                if size == 6 and numbers == NO_FINDING:
+                    rows.remark("boxes of one pixel in the corner taken as 'no finding'", where)
+                    continue
+                label: str | int = only
+                if size == 6:
+                    label = int(box[0]) + options.label_offset if is_numbered else box[0]
+                    if isinstance(label, int) and (label < 0 or (names is not None and label >= len(names))):
+                        expected = f"a class from 0 to {len(names) - 1} (V206)" if names else "a class from 0 (V206)"
+                        raise ReadError(where, expected=expected, found=str(label))
+                rows.add(where, name, label, numbers, confidence)
     if size < 6:
-        rows.notes.append(f"no classes: all boxes are {excerpt(options.class_name or only)}")
+        rows.notes.append(f"no classes: all boxes are {excerpt(only)}")
     return rows.annotations("kaggle", layout="xyxy" if size == 6 else "xywh", why=WORDINGS[size].lower())
-
-
-def add_box(rows: Rows, where: str, image: str, words: list[str], only: str) -> None:
-    """Add one box of 4, 5 or 6 words."""
-    numbers = to_numbers(words[-4:], where)
-    confidence = to_numbers(words[-5:-4], where)[0] if len(words) > 4 else None
-    if len(words) == 6 and numbers == NO_FINDING:
-        rows.remark("boxes of one pixel in the corner taken as 'no finding'", where)
-        return
-    label: str | int = only
-    if len(words) == 6:
-        label = int(words[0]) + rows.options.label_offset if rows.is_numbered else words[0]
-        if isinstance(label, int) and (label < 0 or (rows.names is not None and label >= len(rows.names))):
-            expected = f"a class from 0 to {len(rows.names) - 1} (V206)" if rows.names else "a class from 0 (V206)"
-            raise ReadError(where, expected=expected, found=str(label))
-    rows.add(where, image, label, numbers, confidence)
 
 
 FORMAT = Format(

@@ -217,37 +217,32 @@ def read_tracking(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="annotation files ending in .txt", found="none")
     rows = Rows(path, options)
-    places: dict[str, tuple[int, int]] = {}
+    places: dict[str, tuple[int, int]] = {}  # sequence and frame of each image
     for at, file in enumerate(count_files("reading", files)):
         for number, line in enumerate(read_lines(file), start=1):
-            if line.strip():
-                with rows.errors:
-                    add_tracked(rows, places, at, f"{file}:{number}", file.stem, line.split())
+            where, words = f"{file}:{number}", line.split()
+            if not words:
+                continue
+            with rows.errors:
+                if len(words) not in (WORDS + 2, WORDS + 3):
+                    found, remedy = f"{len(words)} words ({excerpt(' '.join(words))})", "types may contain no blanks"
+                    raise ReadError(where, expected=f"FRAME TRACK {WORDING}", found=found, remedy=remedy)
+                frame, track = to_numbers(words[:2], where)
+                if not 0 <= frame <= FRAMES_AT_MOST or frame != int(frame):
+                    raise ReadError(where, expected="the number of a frame, from 0", found=excerpt(words[0]))
+                if track != track or abs(track) >= 2**63 or track != int(track):
+                    raise ReadError(where, expected="the id of a track, a whole number", found=excerpt(words[1]))
+                image = f"{file.stem}/{int(frame):06d}"
+                add_line(rows, where, image, words[2:], int(track))
+                places[image] = (at, int(frame))
     if rows.boxes:
         rows.notes.append("sizes, places and angles in 3-D left out; verite track evaluates the tracks")
     if rows.flags["ignore"]:
         rows.notes.append(f"{IGNORED} regions are ignored for predictions of any class")
-    found = rows.annotations("kitti-tracking", layout="xyxy")
+    annotations = rows.annotations("kitti-tracking", layout="xyxy")
     keys = np.array([places[name] for name in rows.images], dtype=np.int64).reshape(-1, 2)
     sequences = Sequences(tuple(file.stem for file in files), keys[:, 0].copy(), keys[:, 1].copy())
-    return found.changed(images=found.images.with_sequences(sequences))
-
-
-def add_tracked(
-    rows: Rows, places: dict[str, tuple[int, int]], at: int, where: str, sequence: str, words: list[str]
-) -> None:
-    """Add the object of one line; `places` collects sequence and frame of each image."""
-    if len(words) not in (WORDS + 2, WORDS + 3):
-        found = f"{len(words)} words ({excerpt(' '.join(words))})"
-        raise ReadError(where, expected=f"FRAME TRACK {WORDING}", found=found, remedy="types may contain no blanks")
-    frame, track = to_numbers(words[:2], where)
-    if not 0 <= frame <= FRAMES_AT_MOST or frame != int(frame):
-        raise ReadError(where, expected="the number of a frame, from 0", found=excerpt(words[0]))
-    if track != track or abs(track) >= 2**63 or track != int(track):
-        raise ReadError(where, expected="the id of a track, a whole number", found=excerpt(words[1]))
-    image = f"{sequence}/{int(frame):06d}"
-    add_line(rows, where, image, words[2:], int(track))
-    places[image] = (at, int(frame))
+    return annotations.changed(images=annotations.images.with_sequences(sequences))
 
 
 def write_tracking(annotations: Annotations, path: Path) -> None:

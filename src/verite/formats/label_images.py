@@ -85,7 +85,15 @@ def name_images(path: Path, files: Sequence[Path], images: Images | None) -> Rul
     if not path.is_dir():
         single = images.name(0) if images is not None and len(images) == 1 else path.stem
         return Rule((Named(path, single),), "one picture")
-    refuse_label_studio(path, files)
+    by_task: dict[str, list[Path]] = {}
+    for file in files:
+        if task := LABEL_STUDIO.match(file.stem):
+            by_task.setdefault(task["task"], []).append(file)
+    several = next((mine for mine in by_task.values() if len(mine) > 1), None)
+    if several is not None:  # neither one image per file nor objects of one class
+        one_task = f"{len(several)} of one Label Studio task, one per class: {several[0].name} and {several[1].name}"
+        remedy = "export the project as Label Studio JSON, which keeps images, classes and brush masks"
+        raise ReadError(path, expected="one file per image", found=one_task, remedy=remedy)
     plain = name_plainly(files)
     has_images = images is not None and len(images) > 0
     numbered = name_by_number(files, least=1 if has_images else 2)
@@ -100,22 +108,6 @@ def name_images(path: Path, files: Sequence[Path], images: Images | None) -> Rul
         return sure[0]
     other = folders or numbered
     return plain if other is None else Rule(plain.pictures, plain.why, other=other)
-
-
-def refuse_label_studio(path: Path, files: Sequence[Path]) -> None:
-    """Refuse Label Studio's export of one file per class: neither one image per file nor objects of one class."""
-    by_task: dict[str, list[Path]] = {}
-    for file in files:
-        if found := LABEL_STUDIO.match(file.stem):
-            by_task.setdefault(found["task"], []).append(file)
-    several = next((mine for mine in by_task.values() if len(mine) > 1), None)
-    if several is not None:
-        raise ReadError(
-            path,
-            expected="one file per image",
-            found=f"{len(several)} of one Label Studio task, one per class: {several[0].name} and {several[1].name}",
-            remedy="export the project as Label Studio JSON, which keeps images, classes and brush masks",
-        )
 
 
 def name_plainly(files: Sequence[Path]) -> Rule:
@@ -360,11 +352,6 @@ class Segments:
 FREE_RUNS = 2_000_000  # come from however few bytes
 
 
-def most_runs(path: Path) -> int:
-    """Return how many runs of equal pixels a file of this size may have: stripes and checkerboards are small files."""
-    return FREE_RUNS + limit("runs_per_byte") * path.stat().st_size
-
-
 def split(pixels: NDArray[np.integer], path: Path | None = None) -> Segments:
     """A mask for every value that occurs, by rising value; of a file, no more runs than its bytes allow for.
 
@@ -372,7 +359,9 @@ def split(pixels: NDArray[np.integer], path: Path | None = None) -> Segments:
     >>> found.values, found.counts, found.lengths
     (array([0, 5, 7]), array([2, 1, 1, 0, 2, 2, 3, 1], dtype=uint32), array([3, 3, 2]))
     """
-    starts, values, owner = runs_by_value(pixels, most_runs(path) if path else None, path)
+    # Stripes and checkerboards are small files of very many runs.
+    most = FREE_RUNS + limit("runs_per_byte") * path.stat().st_size if path else None
+    starts, values, owner = runs_by_value(pixels, most, path)
     ends = np.append(starts[1:], np.uint32(pixels.size)) if len(starts) else starts
     by_owner = np.argsort(owner, kind="stable")
     starts, ends = starts[by_owner], ends[by_owner]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -107,16 +107,13 @@ def encode_brush(counts: NDArray[np.uint32], height: int, width: int) -> list[in
     rows = runs(transpose(segments(counts, height), width, height), width, height)
     words = [f"{height * width * CHANNELS:032b}{WORD - 1:05b}", *(f"{bits - 1:04b}" for bits in LENGTHS)]
     for i, length in enumerate(rows.tolist()):
-        words += encode_stretch(length * CHANNELS, "1" * WORD if i % 2 else "0" * WORD)
+        whole, rest = divmod(length * CHANNELS, LONGEST)
+        value = ("1" if i % 2 else "0") * WORD
+        parts = [LONGEST] * whole + [rest] * (rest > 0)
+        words += [f"1{len(LENGTHS) - 1:02b}{part - 1:0{LENGTHS[-1]}b}{value}" for part in parts]
     text = "".join(words)
     text += "0" * (-len(text) % 8)
     return list(int(text, 2).to_bytes(len(text) // 8, "big"))
-
-
-def encode_stretch(length: int, value: str) -> Sequence[str]:
-    whole, rest = divmod(length, LONGEST)
-    parts = [LONGEST] * whole + [rest] * (rest > 0)
-    return [f"1{len(LENGTHS) - 1:02b}{part - 1:0{LENGTHS[-1]}b}{value}" for part in parts]
 
 
 CORNERS = 64
@@ -227,7 +224,7 @@ def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool, has_sizes: 
     """Add the image of a task and its shapes, in pixels, or in fractions where sizes are missing."""
     drawn = task.drawn if is_truth else task.predictions
     rows.remark("annotations of the same task left out", where, max(0, len(drawn) - 1))
-    results = drawn[0].result if drawn else []
+    results = result_of(task, is_truth=is_truth)
     width, height = image_size(where, task.data, results)
     name = image_name(rows, where, task.data)
     rows.add_image(where, name, width, height)
@@ -250,36 +247,17 @@ def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool, has_sizes: 
         score = result.score if result.score is not None else drawn[0].score
         confidence = None if is_truth else math.nan if score is None else score
         if result.type == BRUSH:
-            add_brush(rows, place, (name, labels[0], confidence), result, (height, width))
+            own = result.original_height or height, result.original_width or width  # a stroke may state its own size
+            tall, wide = (to_whole(float(side), "whole pixels", place) for side in own)
+            runs = decode_brush(result.value.get("rle"), tall, wide, place)
+            left, top, across, down = bounds_of_runs(runs, tall)
+            box = (left, top, left + across, top + down)
+            rows.add(place, name, labels[0], box, confidence, runs=(runs, (tall, wide)))
             continue
-        across, down = (width / 100, height / 100) if has_sizes else (0.01, 0.01)
-        ring = READERS[result.type](result.value, across, down, place)
+        scale = (width / 100, height / 100) if has_sizes else (0.01, 0.01)
+        ring = READERS[result.type](result.value, *scale, place)
         is_box = SHAPE_TYPES[result.type] == "rectangle" and not result.value.get("rotation")
         rows.add(place, name, labels[0], bounds_of_rings([ring]), confidence, polygon=None if is_box else [ring])
-
-
-def add_brush(rows: Rows, place: str, facts: tuple[str, str, float | None], result: Result, size: Size) -> None:
-    """Add a brush mask, whose strokes may state their own size.
-
-    Parameters
-    ----------
-    rows
-        Collects images and objects.
-    place
-        The result, for messages.
-    facts
-        Image, class and confidence.
-    result
-        A brush stroke, run-length encoded.
-    size
-        Height and width of the image, if the stroke does not state its own.
-    """
-    own = result.original_height or size[0], result.original_width or size[1]
-    height, width = (to_whole(float(side), "whole pixels", place) for side in own)
-    runs = decode_brush(result.value.get("rle"), height, width, place)
-    left, top, across, down = bounds_of_runs(runs, height)
-    name, label, confidence = facts
-    rows.add(place, name, label, (left, top, left + across, top + down), confidence, runs=(runs, (height, width)))
 
 
 def image_size(where: str, data: JsonObject, results: list[Result]) -> tuple[int, int]:

@@ -77,18 +77,8 @@ def add_file(rows: Rows, file: Path) -> None:
     document = decode(file, LabelmeDocument)
     name = document.image_path or file.stem
     rows.add_image(file, name, document.image_width or 0, document.image_height or 0)
-    for group in group_shapes(document.shapes, rows):
-        with rows.errors:
-            add_object(rows, file, name, group)
-
-
-Group = list[tuple[int, Shape]]  # the shapes of an object, with their numbers in the file
-
-
-def group_shapes(shapes: list[Shape], rows: Rows) -> list[Group]:
-    """The shapes object by object; those that have no inside are counted and left out."""
-    groups: dict[Any, Group] = {}
-    for i, shape in enumerate(shapes):
+    groups: dict[Any, Group] = {}  # the shapes by object
+    for i, shape in enumerate(document.shapes):
         kind = shape.shape_type or "polygon"
         rows.remark("scores dropped, as this is ground truth", count=int(shape.score is not None))
         if kind in READERS:
@@ -98,7 +88,12 @@ def group_shapes(shapes: list[Shape], rows: Rows) -> list[Group]:
             rows.remark(f"shapes of type {excerpt(kind)} left out")
     for group in groups.values():
         rows.remark("shapes joined to others by their group_id", count=len(group) - 1)
-    return list(groups.values())
+    for group in groups.values():
+        with rows.errors:
+            add_object(rows, file, name, group)
+
+
+Group = list[tuple[int, Shape]]  # the shapes of an object, with their numbers in the file
 
 
 def add_object(rows: Rows, file: Path, image: str, group: Group) -> None:
@@ -106,22 +101,13 @@ def add_object(rows: Rows, file: Path, image: str, group: Group) -> None:
     i, first = group[0]
     is_box = len(group) == 1 and first.shape_type == "rectangle"
     where = f"{file}: shapes[{i}]"
-    rows.add(
-        where,
-        image,
-        first.label,
-        bounds_of_rings(rings),
-        polygon=None if is_box else rings,
-        flags=flags_of(first, where),
-    )
-
-
-def flags_of(shape: Shape, where: str) -> list[str]:
-    said = {**(shape.flags or {}), **({"difficult": True} if shape.difficult else {})}
+    bounds = bounds_of_rings(rings)
+    given = {**(first.flags or {}), **({"difficult": True} if first.difficult else {})}
     for name in FLAGS:
-        if not isinstance(said.get(name, False), bool):
-            raise ReadError(f"{where}.flags.{name}", expected="true or false", found=excerpt(said[name]))
-    return [name for name in FLAGS if said.get(name)]
+        if not isinstance(given.get(name, False), bool):
+            raise ReadError(f"{where}.flags.{name}", expected="true or false", found=excerpt(given[name]))
+    flags = [name for name in FLAGS if given.get(name)]
+    rows.add(where, image, first.label, bounds, polygon=None if is_box else rings, flags=flags)
 
 
 Points = list[tuple[float, float]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from verite import _core
 from verite.arrays import np
@@ -22,8 +22,6 @@ from verite.model.classes import ABSENT, INCOMPLETE, ImageLevelLabels, Labels
 from verite.model.images import positions_in
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from verite.files import JsonObject
 
 LISTS = {"neg_category_ids": ABSENT, "not_exhaustive_category_ids": INCOMPLETE}
@@ -59,7 +57,17 @@ def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     groups = [chr(letter) for letter in categories["frequency"]] if is_grouped else None
     labels = Labels(plain.labels.names, plain.labels.numbers, groups=groups)
     assert labels.ids is not None
-    parts = [verdicts_of(path, images, key, labels.ids - options.label_offset, errors) for key in LISTS]
+    parts = []
+    for key, kind in LISTS.items():  # image, label and kind of everything in the lists of this name
+        used, offsets = images[key] if images["count"] else (np.empty(0, np.int64), np.zeros(1, np.int64))
+        image = np.repeat(np.arange(images["count"]), np.diff(offsets))
+        label = positions_in(labels.ids - options.label_offset, used)
+        for at in np.flatnonzero(label < 0).tolist():
+            with errors:
+                place = f"{path}: images[{image[at]}].{key}"
+                raise ReadError(place, expected="ids out of categories", found=str(used[at]))
+        is_known = label >= 0
+        parts.append((image[is_known], label[is_known], np.full(int(is_known.sum()), kind)))
     columns = (np.concatenate(values) for values in zip(*parts, strict=True))
     source = replace(plain.source, format="lvis", flaws=errors.flaws)
     return plain.changed(labels=labels, verdicts=ImageLevelLabels(*columns), source=source)
@@ -74,21 +82,6 @@ def need(path: Path, section: str, table: JsonObject, key: str, errors: ErrorCol
             remedy = "LVIS ground truth states which classes were verified in an image, and class frequencies (V414)"
             raise ReadError(f"{path}: {section}[{row}]", expected=f"a key {key!r}", found="none", remedy=remedy)
     return bool(path_exists.all())
-
-
-def verdicts_of(
-    path: Path, images: dict[str, Any], key: str, ids: NDArray[np.int64], errors: ErrorCollector
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Image, label and kind of everything in the lists of this name."""
-    used, offsets = images[key] if images["count"] else (np.empty(0, np.int64), np.zeros(1, np.int64))
-    image = np.repeat(np.arange(images["count"]), np.diff(offsets))
-    label = positions_in(ids, used)
-    for at in np.flatnonzero(label < 0).tolist():
-        with errors:
-            place = f"{path}: images[{image[at]}].{key}"
-            raise ReadError(place, expected="ids out of categories", found=str(used[at]))
-    is_known = label >= 0
-    return image[is_known], label[is_known], np.full(int(is_known.sum()), LISTS[key])
 
 
 def write(annotations: Annotations, path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -63,8 +64,9 @@ def from_torchvision(given: Any, options: Options) -> Annotations:
     ids: list[Any] = (
         [str(name) for name in given]
         if isinstance(given, Mapping)
-        else [scalar(item["image_id"]) if "image_id" in item else i for i, item in enumerate(items)]
+        else [item.get("image_id", i) for i, item in enumerate(items)]
     )
+    ids = [to_array(id).reshape(-1)[0].item() if hasattr(id, "tolist") else id for id in ids]  # tensors of one number
     keys = {"scores": "scores", "masks": "masks", "crowds": "iscrowd", "keypoints": "keypoints", "areas": "area"}
     parts = []
     for id, item in zip(ids, items, strict=True):
@@ -74,7 +76,9 @@ def from_torchvision(given: Any, options: Options) -> Annotations:
             facts["areas"] = None  # of the resized image
             parts.append(ImageObjects(where, corners_of_detr(where, item), item["class_labels"], **facts))
         else:
-            boxes = item["boxes"] if "boxes" in item else boxes_around(item["masks"], f"{where}: masks")
+            boxes = item.get("boxes")
+            if "boxes" not in item:  # as torchmetrics takes them: those around the masks
+                boxes = frames_of(runs_of(mask_pixels(to_array(item["masks"]), f"{where}: masks")))
             parts.append(ImageObjects(where, boxes, item["labels"], **facts))
     twice = next((id for id, count in Counter(map(str, ids)).items() if count > 1), None)
     if twice is not None:
@@ -98,16 +102,6 @@ def corners_of_detr(where: str, item: Mapping[str, Any]) -> NDArray[np.float64]:
     half = centres[:, 2:] / 2
     corners = np.concatenate([centres[:, :2] - half, centres[:, :2] + half], axis=1)
     return np.asarray(corners * np.tile(size[::-1].astype(np.float64), 2))
-
-
-def boxes_around(masks: Any, where: str) -> NDArray[np.float64]:
-    """Return the corners of the pixels of each mask, for dictionaries without boxes, as torchmetrics takes them."""
-    return frames_of(runs_of(mask_pixels(to_array(masks), where)))
-
-
-def scalar(value: Any) -> Any:
-    """Return the Python value of a tensor with one element; other values unchanged."""
-    return to_array(value).reshape(-1)[0].item() if hasattr(value, "tolist") else value
 
 
 def from_supervision(given: Any, options: Options) -> Annotations:
@@ -410,16 +404,12 @@ def is_columns(given: Any) -> bool:
     return len(sized) == len(given) and len({len(value) for value in sized}) == 1
 
 
-def is_lvis(given: Any) -> bool:
-    """Tell whether a COCO document has LVIS's lists of verified classes per image."""
-    images = given["images"]
-    first = images[0] if isinstance(images, (list, tuple)) and images else None
-    return isinstance(first, Mapping) and any(key in first for key in lvis.LISTS)
-
-
 def from_coco(given: Any, options: Options) -> Annotations:
     """Convert a COCO or LVIS document."""
-    annotations = read_encoded("COCO dictionary", given, lvis if is_lvis(given) else coco, options)
+    images = given["images"]
+    first = images[0] if isinstance(images, (list, tuple)) and images else None
+    is_lvis = isinstance(first, Mapping) and any(key in first for key in lvis.LISTS)  # verified classes per image
+    annotations = read_encoded("COCO dictionary", given, lvis if is_lvis else coco, options)
     annotations = with_tracks(annotations, given, "COCO dictionary")
     return with_annotators(annotations, annotators_of_records(given["annotations"]))
 
@@ -506,15 +496,12 @@ def cells_of(column: Any) -> NDArray[Any]:
 
 def from_columns(given: Mapping[str, Any], options: Options) -> Annotations:
     """Convert a dictionary of columns."""
-    return read_columns("columns", {name: to_column(values) for name, values in given.items()}, options)
-
-
-def to_column(values: Any) -> Any:
-    """Convert to an array if all cells have one shape; else keep the value."""
-    try:
-        return to_array(values)
-    except ValueError:
-        return values
+    columns: dict[str, Any] = {}
+    for name, values in given.items():
+        columns[name] = values
+        with suppress(ValueError):  # cells of several shapes
+            columns[name] = to_array(values)
+    return read_columns("columns", columns, options)
 
 
 # The first that matches converts the object; messages list the titles.

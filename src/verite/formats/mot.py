@@ -378,13 +378,27 @@ def read_mots(path: Path, options: Options) -> Annotations:
     if not files:
         raise ReadError(path, expected="text files, one per sequence", found="none")
     rows = Rows(path, options)
-    places: dict[str, tuple[str, int]] = {}
+    places: dict[str, tuple[str, int]] = {}  # sequence and frame of each image
     for file in files:
         name = sequence_name(file)
         for number, line in enumerate(read_lines(file), start=1):
-            if line.strip():
-                with rows.errors:
-                    add_mots_line(rows, places, f"{file}:{number}", name, line)
+            where, words = f"{file}:{number}", line.split()
+            if not words:
+                continue
+            with rows.errors:
+                if len(words) != 6 or not all(word.isdecimal() and len(word) < 10 for word in words[:5]):
+                    raise ReadError(where, expected="FRAME ID CLASS HEIGHT WIDTH RLE", found=excerpt(line.strip(), 60))
+                frame, track, kind, height, width = map(int, words[:5])
+                if kind not in (*MOTS_CLASSES, MOTS_IGNORED):
+                    raise ReadError(where, expected="class 1 (car), 2 (pedestrian) or 10 (ignored)", found=words[2])
+                check_mask_size(where, height, width)
+                runs = parse_runs(where, words[5], height, width)
+                image = f"{name}/{frame:06d}"
+                rows.remember_image(where, image, (width, height))
+                places[image] = (name, frame)
+                flags = ["ignore", "ignore_region"] if kind == MOTS_IGNORED else []
+                label, box = MOTS_CLASSES.get(kind, MOTS_CLASSES[2]), bounds_of_runs(runs, height)
+                rows.add(where, image, label, box, track=track, runs=(runs, (height, width)), flags=flags)
     if rows.flags["ignore"]:
         rows.notes.append(f"{len(rows.flags['ignore']):,} regions of class {MOTS_IGNORED} are ignored for all classes")
     found = rows.annotations("mots", layout="xywh")
@@ -396,24 +410,6 @@ def read_mots(path: Path, options: Options) -> Annotations:
         np.array([frame for _, frame in at], dtype=np.int64),
     )
     return found.changed(images=found.images.with_sequences(sequences))
-
-
-def add_mots_line(rows: Rows, places: dict[str, tuple[str, int]], where: str, name: str, line: str) -> None:
-    """Add the mask of one line; `places` collects sequence and frame of each image."""
-    words = line.split()
-    if len(words) != 6 or not all(word.isdecimal() and len(word) < 10 for word in words[:5]):
-        raise ReadError(where, expected="FRAME ID CLASS HEIGHT WIDTH RLE", found=excerpt(line.strip(), 60))
-    frame, track, number, height, width = map(int, words[:5])
-    if number not in (*MOTS_CLASSES, MOTS_IGNORED):
-        raise ReadError(where, expected="class 1 (car), 2 (pedestrian) or 10 (ignored)", found=words[2])
-    check_mask_size(where, height, width)
-    runs = parse_runs(where, words[5], height, width)
-    image = f"{name}/{frame:06d}"
-    rows.remember_image(where, image, (width, height))
-    places[image] = (name, frame)
-    flags = ["ignore", "ignore_region"] if number == MOTS_IGNORED else []
-    label = MOTS_CLASSES.get(number, MOTS_CLASSES[2])
-    rows.add(where, image, label, bounds_of_runs(runs, height), track=track, runs=(runs, (height, width)), flags=flags)
 
 
 def write_mots(annotations: Annotations, path: Path) -> None:

@@ -13,7 +13,7 @@ import base64
 import binascii
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -319,8 +319,16 @@ def read_image_labels(path: Path, options: Options) -> Annotations:
     errors = ErrorCollector()
     for where, line in read_csv_table(path, IMAGE_LABELS_REQUIRED, IMAGE_LABELS_REQUIRED).records(errors):
         with errors:
-            image, label, kind = verdict_of(where, line)
-            rows.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels)), kind))
+            image, label, word = (line[name].strip() for name in IMAGE_LABELS_REQUIRED)
+            if not image:
+                raise ReadError(where, expected="the name of an image", found="an empty one")
+            check_name(where, label)
+            if word not in SAID:
+                expected = "1 or 0 in Confidence: is the class in the image or not"
+                raise ReadError(
+                    where, expected=expected, found=excerpt(word), remedy="take labels that people verified"
+                )
+            rows.append((images.setdefault(image, len(images)), labels.setdefault(label, len(labels)), SAID[word]))
     none = np.empty(0, dtype=np.int32)
     return Annotations(
         images=Images(list(images)),
@@ -332,18 +340,6 @@ def read_image_labels(path: Path, options: Options) -> Annotations:
         unit="rel",
         source=Source(str(path), "openimages-labels", flaws=errors.flaws),
     )
-
-
-def verdict_of(where: str, line: Mapping[str, str]) -> tuple[str, str, int]:
-    """Image, class, and whether it is there."""
-    image, label, word = (line[name].strip() for name in IMAGE_LABELS_REQUIRED)
-    if not image:
-        raise ReadError(where, expected="the name of an image", found="an empty one")
-    check_name(where, label)
-    if word not in SAID:
-        expected = "1 or 0 in Confidence: is the class in the image or not"
-        raise ReadError(where, expected=expected, found=excerpt(word), remedy="take labels that people verified")
-    return image, label, SAID[word]
 
 
 def write_image_labels(annotations: Annotations, path: Path) -> None:
@@ -502,27 +498,23 @@ def read_openimages_masks(path: Path, options: Options) -> Annotations:
     rows = Rows(path, options)
     for where, line in read_csv_table(path, OPENIMAGES_MASKS_REQUIRED, OPENIMAGES_MASKS_REQUIRED).records(rows.errors):
         with rows.errors:
-            name = line["MaskPath"].strip()
-            if name not in places:
+            file_name = line["MaskPath"].strip()
+            if file_name not in places:
                 remedy = f"name the folder of the PNGs with {options.spell('images', 'FOLDER')}"
-                raise ReadError(where, expected=f"a PNG {excerpt(name)} below {folder}", found="none", remedy=remedy)
-            add_line_openimages_masks(rows, where, line, places[name])
+                expected = f"a PNG {excerpt(file_name)} below {folder}"
+                raise ReadError(where, expected=expected, found="none", remedy=remedy)
+            with open_image(places[file_name], ["PNG"]) as image:
+                size = image.size
+                pixels = np.asarray(image.convert("L")) > 0
+            name = line["ImageID"].strip()
+            known = rows.images.get(name, size)
+            if known != size:
+                found = f"{size[0]} x {size[1]} in {places[file_name]}"
+                raise ReadError(where, expected=f"masks of {known[0]} x {known[1]} in {name}", found=found)
+            rows.remember_image(where, name, size)
+            box = [decimal(line[key], where, key) * size[i % 2] for i, key in enumerate(OPENIMAGES_MASKS_CORNERS)]
+            rows.add(where, name, line["LabelName"].strip(), box, runs=(runs_of(pixels[None])[0], (size[1], size[0])))
     return rows.annotations("openimages-masks", layout="xyxy")
-
-
-def add_line_openimages_masks(rows: Rows, where: str, line: Mapping[str, str], file: Path) -> None:
-    """An object, its mask in a file."""
-    with open_image(file, ["PNG"]) as image:
-        size = image.size
-        pixels = np.asarray(image.convert("L")) > 0
-    name = line["ImageID"].strip()
-    known = rows.images.get(name, size)
-    if known != size:
-        found = f"{size[0]} x {size[1]} in {file}"
-        raise ReadError(where, expected=f"masks of {known[0]} x {known[1]} in {name}", found=found)
-    rows.remember_image(where, name, size)
-    box = [decimal(line[key], where, key) * size[i % 2] for i, key in enumerate(OPENIMAGES_MASKS_CORNERS)]
-    rows.add(where, name, line["LabelName"].strip(), box, runs=(runs_of(pixels[None])[0], (size[1], size[0])))
 
 
 OPENIMAGES_MASKS = Format(

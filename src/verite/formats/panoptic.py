@@ -108,7 +108,8 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
     file = files[0]
     errors = ErrorCollector()
     document = read_sections(file, errors)
-    pictures = folder_of_pictures(file, options)
+    beside = file.with_suffix("")  # by default the folder that is named like the document, else the one it is in
+    pictures = options.images or (beside if beside.is_dir() else file.parent)
     images, annotated = image_table(file, document, options, errors)
     labels = label_table(file, document, options, errors)
     index = {int(id): i for i, id in enumerate(labels.ids)} if labels.ids is not None else {}
@@ -135,7 +136,9 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
             listed += one.segments_info
     runs = join(parts)
     areas = np.array([int(runs[i][1::2].sum()) for i in range(len(runs))], dtype=np.float64)
-    notes = area_notes(listed, areas)
+    stated = np.array([np.nan if s.area is None else s.area for s in listed])
+    differ = int(np.sum(~np.isnan(stated) & (stated != areas)))
+    note = f"{differ:,} of {len(listed):,} stated areas are not those of the PNGs, whose pixels count"
     boxes = [bounds_of_runs(runs[i], int(runs.sizes[i, 0])) for i in range(len(runs))]
     return Annotations(
         images=with_sizes(images, known, parts),
@@ -145,29 +148,8 @@ def read_panoptic(path: Path, options: Options) -> Annotations:
         regions=Regions(np.array(boxes).reshape(-1, 4), "xywh", runs=runs),
         area=areas,
         flags={"crowd": np.array([bool(s.iscrowd) for s in listed], dtype=np.bool_)},
-        source=Source(str(path), "panoptic", notes=tuple(notes), flaws=errors.flaws),
+        source=Source(str(path), "panoptic", notes=(note,) if differ else (), flaws=errors.flaws),
     )
-
-
-def folder_of_pictures(file: Path, options: Options) -> Path:
-    """Return the folder of the PNGs.
-
-    Parameters
-    ----------
-    file
-        The JSON document.
-    options
-        Options of the call; `images` names the folder.
-
-    Returns
-    -------
-    Path
-        By default the folder that is named like the document, else the one it is in.
-    """
-    if options.images is not None:
-        return options.images
-    beside = file.with_suffix("")
-    return beside if beside.is_dir() else file.parent
 
 
 def image_table(
@@ -370,34 +352,14 @@ def with_sizes(images: Images, annotated: Sequence[int], parts: Sequence[Segment
     return Images(images.names, images.ids, widths=widths, heights=heights)
 
 
-def area_notes(listed: Sequence[Segment], areas: NDArray[np.float64]) -> list[str]:
-    """Return a note if stated areas differ from those of the PNGs.
-
-    Parameters
-    ----------
-    listed
-        Segments, with the areas that the document states.
-    areas
-        Pixels of each segment in its PNG.
-
-    Returns
-    -------
-    list[str]
-        At most one sentence.
-    """
-    stated = np.array([np.nan if s.area is None else s.area for s in listed])
-    differ = int(np.sum(~np.isnan(stated) & (stated != areas)))
-    return (
-        [f"{differ:,} of {len(listed):,} stated areas are not those of the PNGs, whose pixels count"] if differ else []
-    )
-
-
 def write_panoptic(annotations: Annotations, path: Path) -> None:
     if not (annotations.regions.kinds == MASK).all():
         raise ReadError(path, expected="a mask for every object", found="boxes or polygons")
     images, labels = annotations.images, annotations.labels
     stems = file_stems(images, path)
     ids, classes = ids_or_count(images), ids_or_count(labels)
+    names = [images.name(i) for i in range(len(images))]
+    widths, heights = images.widths.tolist(), images.heights.tolist()
     records = []
     with folder_atomically(path.with_suffix("")) as folder:
         for at, (name, rows) in enumerate(zip(stems, rows_by_image(annotations), strict=True)):
@@ -406,7 +368,10 @@ def write_panoptic(annotations: Annotations, path: Path) -> None:
             segments = [segment(annotations, int(row), number, classes) for number, row in enumerate(rows, 1)]
             records.append({"image_id": ids[at], "file_name": f"{name}.png", "segments_info": segments})
         document = {
-            "images": [image_record(annotations, i, ids[i]) for i in range(len(images))],
+            "images": [
+                {"id": id, "file_name": name, "width": width, "height": height}
+                for id, name, width, height in zip(ids, names, widths, heights, strict=True)
+            ],
             "annotations": records,
             "categories": [category(annotations, i, id) for i, id in enumerate(classes)],
         }
@@ -430,12 +395,6 @@ def segment(annotations: Annotations, row: int, number: int, classes: list[int])
         "bbox": [int(v) for v in bounds_of_runs(runs[row], int(runs.sizes[row, 0]))],
         "iscrowd": int(annotations.crowd[row]),
     }
-
-
-def image_record(annotations: Annotations, i: int, id: int) -> JsonObject:
-    images = annotations.images
-    size = {"width": int(images.widths[i]), "height": int(images.heights[i])}
-    return {"id": id, "file_name": images.name(i), **size}
 
 
 def category(annotations: Annotations, i: int, id: int) -> JsonObject:

@@ -190,14 +190,40 @@ def recognise(path: Path, options: Options, *, is_asked: bool = True) -> tuple[F
 
 
 def unknown_format(probe: PathProbe, options: Options, *, is_asked: bool) -> ReadError:
-    """Return the error for a path of no known format: what it looks like, and what to do; parameters as above."""
-    check_readable(probe)
+    """Return the error of a path in no known format: what it looks like, and what to do with it."""
+    from verite.formats.sizes import size_of_image_file
+    from verite.model.images import IMAGE_SUFFIXES
+
+    for file in probe.files[:1000]:
+        try:
+            file.open("rb").close()
+        except OSError as error:
+            return ReadError(file, expected="a readable file", found=reason(error))
+    if all(file.suffix.lower() in IMAGE_SUFFIXES for file in probe.files):
+        size_of_image_file(probe.files[:1])  # refuses an image above the pixel limit
     unsupported = next((format for format in UNSUPPORTED if format.recognise(probe)), None)
     if unsupported is not None:
         what = f"{unsupported.title}, which is recognised but not read"
         return ReadError(probe.path, expected=EXPECTED, found=what, remedy=unsupported.remedy)
-    remedy = (suggest_part(probe, options) if is_asked and probe.is_folder else "") or suggest_format(probe, options)
-    return ReadError(probe.path, expected=EXPECTED, found=describe_contents(probe), remedy=remedy)
+
+    if probe.is_folder:
+        suffixes = sorted({p.suffix or p.name for p in probe.files[:1000]})
+        line = next((" ".join(words) for words in probe.lines), "") if suffixes == [".txt"] else ""
+        found = f"files ending in {', '.join(suffixes[:5])}" + (f", with lines such as {excerpt(line)}" if line else "")
+    else:
+        start = probe.head[:30]
+        found = "bytes that are no UTF-8 text" if "\ufffd" in start else f"text that begins with {start!r}"
+
+    suffix = "" if probe.is_folder else probe.path.suffix.lower()
+    remedy = suggest_part(probe, options) if is_asked and probe.is_folder else ""
+    if not remedy and probe.is_folder and probe.lines:
+        remedy = LAYOUT_HINTS[".txt"]
+    elif not remedy:
+        fitting = [one.name for one in all_formats() if (suffix in one.suffixes if suffix else not one.suffixes)]
+        remedy = f"name its format with {options.spell('format', 'NAME')}"
+        remedy += f": {', '.join(fitting)}" if fitting else ""
+        remedy = f"{LAYOUT_HINTS[suffix]}; or {remedy}" if suffix in LAYOUT_HINTS else remedy
+    return ReadError(probe.path, expected=EXPECTED, found=found, remedy=remedy)
 
 
 TRUTHS = frozenset({"gt", "gts", "groundtruth", "groundtruths", "ground_truth", "truth"})
@@ -285,23 +311,6 @@ def suggest_part(probe: PathProbe, options: Options) -> str:
     return f"name one {what} in it: {', '.join([*below[: 6 - min(3, len(listed))], *listed][:6])}"
 
 
-def check_readable(probe: PathProbe) -> None:
-    """Raise `ReadError` for a file without permission to open it, or for an image above the pixel limit.
-
-    Such a file would otherwise be reported as an unknown format.
-    """
-    from verite.formats.sizes import size_of_image_file
-    from verite.model.images import IMAGE_SUFFIXES
-
-    for path in probe.files[:1000]:
-        try:
-            path.open("rb").close()
-        except OSError as error:
-            raise ReadError(path, expected="a readable file", found=reason(error)) from None
-    if all(path.suffix.lower() in IMAGE_SUFFIXES for path in probe.files):
-        size_of_image_file(probe.files[:1])
-
-
 EXPECTED = "annotations in a format known to verite (V401)"
 # What a file of this suffix looks like in the format that most people mean.
 LAYOUT_HINTS = {
@@ -311,28 +320,6 @@ LAYOUT_HINTS = {
     "between numbers and points in them",
     ".csv": "the first line of a table names its columns, e.g. image,label,x,y,width,height,score",
 }
-
-
-def describe_contents(probe: PathProbe) -> str:
-    """Describe a path of unknown format: the suffixes in a folder, or the first characters of a file."""
-    if probe.is_folder:
-        suffixes = sorted({p.suffix or p.name for p in probe.files[:1000]})
-        line = next((" ".join(words) for words in probe.lines), "") if suffixes == [".txt"] else ""
-        return f"files ending in {', '.join(suffixes[:5])}" + (f", with lines such as {excerpt(line)}" if line else "")
-    start = probe.head[:30]
-    return "bytes that are no UTF-8 text" if "\ufffd" in start else f"text that begins with {start!r}"
-
-
-def suggest_format(probe: PathProbe, options: Options) -> str:
-    """Say what to do with a path of unknown format: the layout it should have, and the formats of its suffix."""
-    suffix = "" if probe.is_folder else probe.path.suffix.lower()
-    if probe.is_folder and probe.lines:
-        return LAYOUT_HINTS[".txt"]
-    fitting = [
-        format.name for format in all_formats() if (suffix in format.suffixes if suffix else not format.suffixes)
-    ]
-    named = f"name its format with {options.spell('format', 'NAME')}" + (f": {', '.join(fitting)}" if fitting else "")
-    return f"{LAYOUT_HINTS[suffix]}; or {named}" if suffix in LAYOUT_HINTS else named
 
 
 EXPORT = "export it as COCO JSON with the tool it comes from"
@@ -355,11 +342,6 @@ def begins(*starts: str) -> Callable[[PathProbe], bool]:
 def has_keys(*keys: str) -> Callable[[PathProbe], bool]:
     """Return a test: is it a JSON document with all of these keys in its first 64 KiB?"""
     return lambda probe: probe.head.lstrip()[:1] in ("{", "[") and all(f'"{key}"' in probe.head for key in keys)
-
-
-def has_columns(*names: str) -> Callable[[PathProbe], bool]:
-    """Return a test: does the first line of a text have all of these words?"""
-    return lambda probe: all(name in probe.head.partition("\n")[0] for name in names)
 
 
 def has_suffix(*suffixes: str) -> Callable[[PathProbe], bool]:
@@ -456,7 +438,11 @@ UNSUPPORTED = (
         lambda probe: re.match(r'\s*\[\s*\{\s*"data"\s*:\s*\{', probe.head) is not None,
         "export the project as JSON when it is labelled",
     ),
-    Unsupported("MTurk results", has_columns("AssignmentId", "WorkerId"), "parse the column of answers, and write CSV"),
+    Unsupported(
+        "MTurk results",
+        lambda probe: {"AssignmentId", "WorkerId"} <= set(re.findall(r"\w+", probe.head.partition("\n")[0])),
+        "parse the column of answers, and write CSV",
+    ),
     Unsupported("MPII poses", is_mpii, "convert them to COCO keypoints, as MMPose provides them"),
     Unsupported(
         "an image", begins("\ufffdPNG", "\ufffd\ufffd\ufffd\ufffd\x00\x10JFIF", "GIF8"), "name its annotations"

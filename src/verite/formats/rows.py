@@ -204,6 +204,9 @@ class Rows:
         labels, label = self.labels()
         count = len(self.boxes)
         has_confidence = count > 0 and self.confidence[0] is not None
+        flags = {name: np.zeros(count, dtype=np.bool_) for name in self.flags}
+        for name, rows in self.flags.items():
+            flags[name][rows] = True
         return build(
             self.options,
             self.boxes,
@@ -220,7 +223,7 @@ class Rows:
             track=np.array([-1 if t is None else t for t in self.track], dtype=np.int64)
             if any(t is not None for t in self.track)
             else None,
-            flags={name: mask_of_rows(count, rows) for name, rows in self.flags.items()},
+            flags=flags,
             source=Source(str(self.path), format, why, self.all_notes, self.errors.flaws, by_number=self.by_number),
         )
 
@@ -276,13 +279,6 @@ class Rows:
         if self.is_numbered:
             return Labels(self.names, keys), label
         return Labels(keys, np.arange(len(keys)) if self.names is not None else None), label
-
-
-def mask_of_rows(count: int, rows: list[int]) -> NDArray[np.bool_]:
-    """Return a boolean array of this length that is True in these rows."""
-    out = np.zeros(count, dtype=np.bool_)
-    out[rows] = True
-    return out
 
 
 EMPTY: Mapping[str, list[Path]] = {}

@@ -146,24 +146,6 @@ def files_of_split(
 TOGETHER = ("confidence", "area", "ids")  # columns that a file has or has not
 
 
-def check_confidences_agree(shards: Sequence[Annotations], name: str) -> None:
-    """Refuse files with confidences (predictions) beside files without (ground truth).
-
-    Parameters
-    ----------
-    shards
-        Annotations of each file that a pattern or list names.
-    name
-        The pattern or list, for the message.
-    """
-    kinds = {shard.confidence is not None: shard.source.path for shard in shards if len(shard)}
-    if len(kinds) > 1:
-        raise DataError(
-            f"{name}: expected confidences in every file or in none, found ground truth ({kinds[False]}, without "
-            f"confidences) beside predictions ({kinds[True]}, with confidences); name each file by itself"
-        )
-
-
 def shared_images(shards: Sequence[Annotations]) -> tuple[int, int, list[str]] | None:
     """Return the indices of the first two files with objects in the same images, and the images' names; else None."""
     first: dict[int, int] = {}
@@ -203,7 +185,12 @@ def check_one_detector(shards: Sequence[Annotations], paths: Sequence[Path], nam
 
 def join(shards: Sequence[Annotations], name: str) -> Annotations:
     """Concatenate shards whose tables were aligned one by one: the last shard has the images and classes of all."""
-    check_confidences_agree(shards, name)
+    kinds = {shard.confidence is not None: shard.source.path for shard in shards if len(shard)}
+    if len(kinds) > 1:
+        raise DataError(
+            f"{name}: expected confidences in every file or in none, found ground truth ({kinds[False]}, without "
+            f"confidences) beside predictions ({kinds[True]}, with confidences); name each file by itself"
+        )
     last = shards[-1]
     check_images(shards, name)
     columns = {key: column(shards, key) for key in TOGETHER}
@@ -216,6 +203,11 @@ def join(shards: Sequence[Annotations], name: str) -> Annotations:
     errors = ErrorCollector()
     for shard in shards:
         errors.add_all(shard.source.flaws)
+    labelled = [shard.verdicts for shard in shards if shard.verdicts is not None]
+    verdicts = None
+    if labelled:
+        parts = [[getattr(one, key) for one in labelled] for key in ("image", "label", "kind")]
+        verdicts = ImageLevelLabels(*map(np.concatenate, parts))
     why = f"{len(shards)} files, {shards[0].source.why}"
     source = replace(shards[0].source, path=name, why=why, notes=tuple(notes), flaws=errors.flaws)
     return Annotations(
@@ -225,7 +217,7 @@ def join(shards: Sequence[Annotations], name: str) -> Annotations:
         label=np.concatenate([shard.label for shard in shards]),
         regions=join_regions([shard.regions for shard in shards]),
         flags=flags,
-        verdicts=join_image_level_labels(shards),
+        verdicts=verdicts,
         unit=last.unit,
         source=source,
         **columns,
@@ -260,15 +252,6 @@ def column(shards: Sequence[Annotations], key: str) -> Any:
         return None
     joined = np.concatenate(parts)
     return None if key == "ids" and len(np.unique(joined)) < len(joined) else joined
-
-
-def join_image_level_labels(shards: Sequence[Annotations]) -> ImageLevelLabels | None:
-    """Concatenate the image-level labels of all shards that have some."""
-    said = [shard.verdicts for shard in shards if shard.verdicts is not None]
-    if not said:
-        return None
-    columns = ("image", "label", "kind")
-    return ImageLevelLabels(*(np.concatenate([getattr(own, name) for own in said]) for name in columns))
 
 
 SHARDED = {".json", ".jsonl", ".ndjson", ".parquet"}  # files that may be one of many in a folder

@@ -98,28 +98,22 @@ def read(path: Path, options: Options) -> Annotations:
     is_pred = note_if_unscored(rows, [one.score for _, _, one, _ in found])
     for where, image, one, size in found:
         with rows.errors:
-            add_figure(rows, where, image, one, (size.height, size.width), one.score if is_pred else None)
+            confidence = one.score if is_pred else None
+            if one.type == "bitmap" and one.bitmap is not None:
+                runs = runs_of_bitmap(where, one.bitmap, size.height, size.width)
+                left, top, across, down = bounds_of_runs(runs, size.height)
+                box = (left, top, left + across, top + down)
+                rows.add(where, image, one.label, box, confidence, runs=(runs, (size.height, size.width)))
+            elif one.type == "rectangle" and one.points is not None and len(one.points.exterior) == 2:
+                (x1, y1), (x2, y2) = one.points.exterior
+                rows.add(where, image, one.label, (min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)), confidence)
+            elif one.type == "polygon" and one.points is not None:
+                rings = [one.points.exterior, *one.points.interior]
+                flat = [list(check_ring(where, [v for point in ring for v in point])) for ring in rings]
+                rows.add(where, image, one.label, bounds_of_rings(flat[:1]), confidence, polygon=flat)
+            else:  # points, lines and skeletons have no area
+                rows.remark(f"figures of type {excerpt(one.type or 'unknown')} left out", where)
     return rows.annotations("supervisely", layout="xyxy", why=why)
-
-
-def add_figure(
-    rows: Rows, where: str, image: str, one: LabelledFigure, size: tuple[int, int], confidence: float | None
-) -> None:
-    """Add one figure; points, lines and skeletons have no area and are counted."""
-    if one.type == "bitmap" and one.bitmap is not None:
-        runs = runs_of_bitmap(where, one.bitmap, *size)
-        left, top, across, down = bounds_of_runs(runs, size[0])
-        box = (left, top, left + across, top + down)
-        rows.add(where, image, one.label, box, confidence, runs=(runs, size))
-    elif one.type == "rectangle" and one.points is not None and len(one.points.exterior) == 2:
-        (x1, y1), (x2, y2) = one.points.exterior
-        rows.add(where, image, one.label, (min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)), confidence)
-    elif one.type == "polygon" and one.points is not None:
-        rings = [one.points.exterior, *one.points.interior]
-        flat = [list(check_ring(where, [v for point in ring for v in point])) for ring in rings]
-        rows.add(where, image, one.label, bounds_of_rings(flat[:1]), confidence, polygon=flat)
-    else:
-        rows.remark(f"figures of type {excerpt(one.type or 'unknown')} left out", where)
 
 
 def runs_of_bitmap(where: str, bitmap: Bitmap, height: int, width: int) -> np.ndarray:

@@ -121,11 +121,6 @@ def read_csv_table(path: Path, required: Sequence[str], known: Sequence[str], *,
     return CsvTable(file, len(header), columns, list(lines))
 
 
-def separator_in(file: Path) -> str:
-    """Return the separator of a file, inferred from its header."""
-    return separator_of(header_of(PathProbe(file).head))
-
-
 def cells(line: str, separator: str) -> list[str]:
     """Return the cells of a header line; empty where it is no CSV.
 
@@ -195,7 +190,8 @@ def read(path: Path, options: Options) -> Annotations:
     known = set(at.values())
     blanks = ["" for _ in next(iter(cells.values()), [])]
     others = {name.strip(): blanks for i, name in enumerate(header) if i not in known}
-    has_commas = separator_in(file) != ","  # between whole numbers and fractions, as spreadsheets of half of Europe
+    # Between whole numbers and fractions, as spreadsheets of half of Europe.
+    has_commas = separator_of(header_of(PathProbe(file).head)) != ","
     columns = {
         name: [value or None for value in values]
         if wanted.get(name, name) in TEXTS

@@ -81,7 +81,11 @@ def read(path: Path, options: Options) -> Annotations:
         if kind not in READERS:
             rows.remark(f"shapes of type {excerpt(kind)} left out")
             continue
-        label = class_of(region, attribute) if has_classes else only
+        label, value = only, region.region_attributes.get(attribute, "")
+        if has_classes and isinstance(value, dict):  # checkboxes: those that are ticked
+            label = " ".join(key for key, is_ticked in value.items() if is_ticked is True)
+        elif has_classes:
+            label = value.strip() if isinstance(value, str) else str(value)
         if not label:
             rows.errors.add(UNLABELLED, f"no {attribute} to say their class", where, "")
             continue
@@ -106,20 +110,19 @@ def table_regions(path: Path, rows: Rows) -> Iterable[Placed]:
     for where, line in read_csv_table(path, COLUMNS, COLUMNS).records(rows.errors):
         with rows.errors:
             rows.remember_image(where, line["filename"])
-            shape, attributes = (parse_cell(line[name], where, name) for name in COLUMNS[3:])
+            cells: list[JsonObject] = []
+            for name in COLUMNS[3:]:
+                try:
+                    text = line[name]
+                    cell = decode_bytes(Path(where), (text or "{}").encode("utf-8", "replace"), nan_in=ANYWHERE)
+                except ReadError:
+                    cell = None
+                if not isinstance(cell, dict):
+                    raise ReadError(where, expected=f"a JSON object in {name}", found=excerpt(text))
+                cells.append(cell)
+            shape, attributes = cells
             if shape:
                 yield where, line["filename"], Region(shape, attributes)
-
-
-def parse_cell(text: str, where: str, column: str) -> JsonObject:
-    """JSON in a cell."""
-    try:
-        found = decode_bytes(Path(where), (text or "{}").encode("utf-8", "replace"), nan_in=ANYWHERE)
-    except ReadError:
-        found = None
-    if not isinstance(found, dict):
-        raise ReadError(where, expected=f"a JSON object in {column}", found=excerpt(text))
-    return found
 
 
 def kind_of(region: Region) -> str:
@@ -139,22 +142,6 @@ def class_attribute(path: Path, regions: list[Region]) -> str:
         expected = f"one region attribute that all shapes have, or {', '.join(USUAL[:-1])} or {USUAL[-1]}"
         raise ReadError(path, expected=expected, found=excerpt(found))
     return chosen[0]
-
-
-def class_of(region: Region, attribute: str) -> str:
-    """A text; of checkboxes, those that are ticked.
-
-    Parameters
-    ----------
-    region
-        The region, with its attributes.
-    attribute
-        The attribute that holds the class.
-    """
-    value = region.region_attributes.get(attribute, "")
-    if isinstance(value, dict):
-        return " ".join(key for key, is_ticked in value.items() if is_ticked is True)
-    return value.strip() if isinstance(value, str) else str(value)
 
 
 def numbers_of(shape: JsonObject, keys: tuple[str, ...], where: str) -> list[float]:

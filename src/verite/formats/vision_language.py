@@ -112,18 +112,13 @@ def read(path: Path, options: Options) -> Annotations:
     layout, coords = READINGS[kind]
     for where, image, one in found:
         rows.add(where, image, one.label, one.box, one.score)
-    why = f"{MODELS[kind]}'s {kind}: {layout_words(layout)}"
+    why = f"{MODELS[kind]}'s {kind}: {'x1, y1, x2, y2' if layout == 'xyxy' else 'y1, x1, y2, x2'}"
     if coords is None and options.coords is None:
         coords, evidence = decide_unit(rows, options)
         why += f" in {'pixels' if coords == 'abs' else 'thousandths of the image'} ({evidence})"
     elif options.coords is None and coords != "abs":
         why += f" in {'thousandths' if coords == '1000x1000' else '1024ths'} of the image"
     return rows.annotations("vision-language", layout=layout, coords=coords or "abs", why=why)
-
-
-def layout_words(layout: str) -> str:
-    """Return the order of the four numbers in words."""
-    return "x1, y1, x2, y2" if layout == "xyxy" else "y1, x1, y2, x2"
 
 
 def decide_unit(rows: Rows, options: Options) -> tuple[str, str]:
@@ -177,14 +172,18 @@ def answers_of(path: Path) -> Iterator[tuple[str, str, Any]]:
     """Yield place, image and answer, from whatever the file is."""
     if path.is_dir():
         for file in sorted(p for p in path.rglob("*") if p.is_file() and p.suffix.lower() in SUFFIXES):
-            yield str(file), file.stem, load_text(file)
+            text = read_text(file)
+            is_json = file.suffix.lower() == ".json" and text.lstrip()[:1] in ("[", "{")
+            yield str(file), file.stem, load_json(text, str(file)) if is_json else text
         return
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv"):
         yield from answers_of_table(path)
         return
     text = read_text(path)
-    if suffix in (".jsonl", ".ndjson") or is_lines(text):
+    starts = [line for line in text.splitlines()[:3] if line.strip()]
+    are_objects = all(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in starts)
+    if suffix in (".jsonl", ".ndjson") or (len(starts) > 1 and are_objects):
         for number, line in enumerate(text.splitlines(), 1):
             if line.strip():
                 where = f"{path}:{number}"
@@ -201,12 +200,6 @@ def answers_of(path: Path) -> Iterator[tuple[str, str, Any]]:
         yield from answers_of_record(str(path), document)
     else:
         yield str(path), path.stem, document
-
-
-def is_lines(text: str) -> bool:
-    """Tell whether a text is one JSON object per line."""
-    lines = [line for line in text.splitlines()[:3] if line.strip()]
-    return len(lines) > 1 and all(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in lines)
 
 
 def answers_of_table(path: Path) -> Iterator[tuple[str, str, Any]]:
@@ -247,12 +240,6 @@ def answers_of_record(where: str, record: Any) -> Iterator[tuple[str, str, Any]]
 def find_key(record: Mapping[str, Any], names: Sequence[str]) -> str:
     """Return the first of these names that a record has; "" if there is none."""
     return next((name for name in names if name in record), "")
-
-
-def load_text(file: Path) -> Any:
-    """Return the content of a file per image: JSON if it is, else its text."""
-    text = read_text(file)
-    return load_json(text, str(file)) if file.suffix.lower() == ".json" and text.lstrip()[:1] in ("[", "{") else text
 
 
 def load_json(text: str, where: str) -> Any:

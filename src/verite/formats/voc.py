@@ -136,49 +136,24 @@ def write(annotations: Annotations, path: Path) -> None:
     check_writable(path, "image names", annotations.images.names or ())
     stems = file_stems(annotations.images, path)
     objects: list[list[str]] = [[] for _ in stems]
-    corners, flags = annotations.regions.boxes.tolist(), flags_by_row(annotations)
+    boxes, flags, images = annotations.regions.boxes.tolist(), flags_by_row(annotations), annotations.images
     for row, image in enumerate(annotations.image):
-        objects[image].append(object_text(annotations, row, corners[row], flags[row]))
+        lines = ["  <object>", f"    <name>{escape(annotations.labels.name(annotations.label[row]))}</name>"]
+        lines += [f"    <{flag}>{int(flag in flags[row])}</{flag}>" for flag in VOC_FLAGS]
+        if annotations.confidence is not None:
+            lines.append(f"    <confidence>{float(annotations.confidence[row])!r}</confidence>")
+        lines.append("    <bndbox>")
+        for side, value in zip(("xmin", "ymin", "xmax", "ymax"), boxes[row], strict=True):
+            lines.append(f"      <{side}>{int(value) if value.is_integer() else repr(value)}</{side}>")
+        objects[image] += [*lines, "    </bndbox>", "  </object>"]
     with folder_atomically(path) as folder:
         for i, name in count_files("writing", list(enumerate(stems))):
-            text = image_text(annotations, i) + "".join(objects[i]) + "</annotation>\n"
+            lines = ["<annotation>", f"  <filename>{escape(images.name(i))}</filename>"]
+            if width := images.widths[i]:  # a size of 0 is not known
+                lines += ["  <size>", f"    <width>{width}</width>", f"    <height>{images.heights[i]}</height>"]
+                lines += ["    <depth>3</depth>", "  </size>"]
+            text = "\n".join([*lines, *objects[i], "</annotation>"]) + "\n"
             (folder / f"{name}.xml").write_text(text, encoding="utf-8")
-
-
-def image_text(annotations: Annotations, i: int) -> str:
-    """Return the XML of an image up to its objects.
-
-    Parameters
-    ----------
-    annotations
-        What is written.
-    i
-        Position of the image.
-
-    Returns
-    -------
-    str
-        Without </annotation>; a size of 0 is left out.
-    """
-    images = annotations.images
-    lines = ["<annotation>", f"  <filename>{escape(images.name(i))}</filename>"]
-    if images.widths[i]:
-        lines += ["  <size>", f"    <width>{images.widths[i]}</width>", f"    <height>{images.heights[i]}</height>"]
-        lines += ["    <depth>3</depth>", "  </size>"]
-    return "\n".join(lines) + "\n"
-
-
-def object_text(annotations: Annotations, row: int, box: list[float], flags: list[str]) -> str:
-    """Return the XML of one object."""
-    lines = ["  <object>", f"    <name>{escape(annotations.labels.name(annotations.label[row]))}</name>"]
-    lines += [f"    <{flag}>{int(flag in flags)}</{flag}>" for flag in VOC_FLAGS]
-    if annotations.confidence is not None:
-        lines.append(f"    <confidence>{float(annotations.confidence[row])!r}</confidence>")
-    lines.append("    <bndbox>")
-    for side, value in zip(("xmin", "ymin", "xmax", "ymax"), box, strict=True):
-        lines.append(f"      <{side}>{int(value) if value.is_integer() else repr(value)}</{side}>")
-    lines.append("    </bndbox>")
-    return "\n".join([*lines, "  </object>"]) + "\n"
 
 
 PRESERVES = frozenset(

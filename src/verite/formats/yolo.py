@@ -254,7 +254,15 @@ def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str,
     if len(words) < 5:
         expected = "a class and 4 numbers, 5 with a confidence, or a polygon of at least 3 points"
         raise ReadError(where, expected=expected, found=f"{len(words)} words ({excerpt(' '.join(words))})")
-    label = class_number(where, words[0], rows)
+    if not words[0].isdecimal() or len(words[0]) > 18:
+        spelled = rows.options.spell("format", "text")
+        remedy = "" if is_number(words[0]) else f"class names belong to the text format: {spelled}"
+        raise ReadError(where, expected="a class number", found=excerpt(words[0]), remedy=remedy)
+    label = int(words[0]) + rows.options.label_offset
+    if rows.names is not None and not 0 <= label < len(rows.names):
+        expected = f"a class number from 0 to {len(rows.names) - 1}, as there are names (V206)"
+        remedy = f"are these the right names? else add {rows.options.spell('label_offset', 'N')}"
+        raise ReadError(where, expected=expected, found=str(label), remedy=remedy)
     numbers = to_numbers(words[1:], where)
     if shape is not None:
         points, confidence = split_keypoints(where, numbers[4:], shape)
@@ -267,20 +275,6 @@ def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str,
         ring = check_ring(where, numbers)
         box = spell_as(np.array([bounds_of_rings([ring])]), layout)[0]
         rows.add(where, file.stem, label, box.tolist(), confidence, polygon=[ring])
-
-
-def class_number(where: str, word: str, rows: Rows) -> int:
-    """Parse the class of a line: an integer that has a name, if there are names (V206)."""
-    if not word.isdecimal() or len(word) > 18:
-        spelled = rows.options.spell("format", "text")
-        remedy = "" if is_number(word) else f"class names belong to the text format: {spelled}"
-        raise ReadError(where, expected="a class number", found=excerpt(word), remedy=remedy)
-    number = int(word) + rows.options.label_offset
-    if rows.names is not None and not 0 <= number < len(rows.names):
-        expected = f"a class number from 0 to {len(rows.names) - 1}, as there are names (V206)"
-        remedy = f"are these the right names? else add {rows.options.spell('label_offset', 'N')}"
-        raise ReadError(where, expected=expected, found=str(number), remedy=remedy)
-    return number
 
 
 def write(annotations: Annotations, path: Path) -> None:

@@ -92,7 +92,12 @@ def read(path: Path, options: Options) -> Annotations:
         return read_results(path, options)
     document = decode(path, VisDocument)
     videos = check_videos(path, document.videos)
-    names = check_categories(path, document.categories)
+    names: dict[int, str] = {}
+    for i, category in enumerate(document.categories):
+        if category.id in names or category.name in names.values():
+            found = f"a second {category.name!r}"
+            raise ReadError(f"{path}: categories[{i}]", expected="each class once", found=found)
+        names[category.id] = category.name
     rows = Rows(path, options, names=list(names.values()))
     frames = add_frames(rows, path, videos)
     for i, track in enumerate(document.annotations):
@@ -138,24 +143,6 @@ def check_videos(path: Path, videos: list[Video]) -> dict[int | str, Video]:
         if video.length is not None and video.length != len(video.file_names):
             raise ReadError(where, expected=f"{video.length} file_names, its length", found=str(len(video.file_names)))
         found[video.id] = video
-    return found
-
-
-def check_categories(path: Path, categories: list[VisCategory]) -> dict[int, str]:
-    """Return the names of the classes by id, each once.
-
-    Parameters
-    ----------
-    path
-        The file, for messages.
-    categories
-        Classes as the document lists them.
-    """
-    found: dict[int, str] = {}
-    for i, one in enumerate(categories):
-        if one.id in found or one.name in found.values():
-            raise ReadError(f"{path}: categories[{i}]", expected="each class once", found=f"a second {one.name!r}")
-        found[one.id] = one.name
     return found
 
 
