@@ -13,7 +13,7 @@ import pytest
 import verite as vt
 from verite import _core
 from verite.errors import DataError, ReadError
-from verite.model.rotated_boxes import ANGLES, boxes_of, corners_of
+from verite.model.regions import ANGLES, boxes_of, corners_of
 
 shapely = pytest.importorskip("shapely", reason="the oracle is not installed: pip install shapely")
 SQUARE = [0.0, 0.0, 2.0, 0.0, 2.0, 2.0, 0.0, 2.0]

@@ -22,8 +22,7 @@ from verite.errors import IS_COMMAND_LINE, fix_file
 from verite.model.annotations import FIVE_NUMBERS, Annotations
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
-from verite.model.regions import BOX, MASK
-from verite.model.rotated_boxes import quads_of
+from verite.model.regions import BOX, MASK, quads_of
 
 SIDE_WORDS: dict[SideName, str] = {"truth": "ground truth", "pred": "predictions"}
 
@@ -394,8 +393,10 @@ def find_mirrored_angles(pair: Pair) -> Iterator[Finding]:
         return
     matches = np.array(list(nearest(pair)), dtype=np.int64).reshape(-1, 2)
     first, second = truth[matches[:, 0]], pred[matches[:, 1]]
-    tried = {"as read": second, "opposite": mirrored(second), "exchanged": quarter_turned(second)}
-    tried["both"] = mirrored(tried["exchanged"])
+    centre = second.mean(axis=1, keepdims=True)
+    offset = second - centre
+    exchanged = np.asarray(centre + np.stack([-offset[..., 1], offset[..., 0]], axis=-1))  # rotated by 90°
+    tried = {"as read": second, "opposite": mirrored(second), "exchanged": exchanged, "both": mirrored(exchanged)}
     flat = np.ascontiguousarray(first.reshape(-1, 8))
     overlaps = {name: _core.quad_iou(flat, np.ascontiguousarray(q.reshape(-1, 8))) for name, q in tried.items()}
     plain = overlaps.pop("as read")
@@ -429,13 +430,6 @@ def mirrored(quads: Floats) -> Floats:
     other = quads.copy()
     other[..., 1] = 2 * quads.mean(axis=1)[:, None, 1] - quads[..., 1]
     return other
-
-
-def quarter_turned(quads: Floats) -> Floats:
-    """Return rotated boxes with width and height exchanged: rotated by 90° around their centres."""
-    centre = quads.mean(axis=1, keepdims=True)
-    offset = quads - centre
-    return np.asarray(centre + np.stack([-offset[..., 1], offset[..., 0]], axis=-1))
 
 
 def opposite_angle(pair: Pair) -> Fix:

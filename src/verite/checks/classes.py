@@ -25,40 +25,25 @@ if TYPE_CHECKING:
 def find_alike_names(subject: Side | Pair) -> Iterator[Finding]:
     """Find class names that differ only in case or white space, within the ground truth or between the sides (V204)."""
     if isinstance(subject, Side):
-        yield from find_alike_within(subject)
-    elif subject.count("unknown_labels"):
-        yield from find_alike_between(subject)
-
-
-def find_alike_within(side: Side) -> Iterator[Finding]:
-    """Find ground-truth classes that differ only in case or white space: a warning."""
-    names = side.annotations.labels.all_names
-    groups: dict[str, list[str]] = {}
-    for name in names:
-        groups.setdefault(fold(name), []).append(name)
-    alike = [" and ".join(map(excerpt, group)) for group in groups.values() if len(group) > 1]
-    yield Finding(
-        "V204",
-        "warning",
-        f"class names differ only in case or white space: {alike[0]}",
-        len(alike),
-        tuple(alike[:EXAMPLES]),
-        "if they are one class, use one spelling",
-        "truth",
-    )
-
-
-def find_alike_between(pair: Pair) -> Iterator[Finding]:
-    """Find predicted classes that are ground-truth classes in another spelling: an error if it concerns all."""
-    truth, pred = pair.truth, pair.pred
-    known = {fold(name): name for name in truth.labels.all_names}
-    counts = count_labels(pred)
-    unknown = [(name, count) for name, count in zip(pred.labels.all_names, counts, strict=True)][len(truth.labels) :]
-    alike = [(name, known[fold(name)], count) for name, count in unknown if count and fold(name) in known]
-    if not alike:
+        groups: dict[str, list[str]] = {}
+        for name in subject.annotations.labels.all_names:
+            groups.setdefault(fold(name), []).append(name)
+        alike = [" and ".join(map(excerpt, group)) for group in groups.values() if len(group) > 1]
+        message = f"class names differ only in case or white space: {alike[0]}"
+        remedy = "if they are one class, use one spelling"
+        yield Finding("V204", "warning", message, len(alike), tuple(alike[:EXAMPLES]), remedy, "truth")
         return
-    lines = [f"{excerpt(name)} for {excerpt(meant)}" for name, meant, _ in alike]
-    total = sum(count for _, _, count in alike)
+    if not subject.count("unknown_labels"):
+        return
+    truth, pred = subject.truth, subject.pred
+    known = {fold(name): name for name in truth.labels.all_names}
+    counts = zip(pred.labels.all_names, count_labels(pred), strict=True)
+    unknown = list(counts)[len(truth.labels) :]
+    pairs = [(name, known[fold(name)], count) for name, count in unknown if count and fold(name) in known]
+    if not pairs:
+        return
+    lines = [f"{excerpt(name)} for {excerpt(meant)}" for name, meant, _ in pairs]
+    total = sum(count for _, _, count in pairs)
     yield Finding(
         "V204",
         "error" if total == len(pred) else "warning",
@@ -314,21 +299,14 @@ def mistaken_mapping(truth: Annotations, pred: Annotations, sample: Sample, expl
             least = SHARE if len(used) > 1 or len(theirs) == 1 else HALF
             if len(hits) >= least * pairs and is_explained(hits, before, used, mapped(used), theirs):
                 shown = pair_examples(truth, pred, sample.truth.rows[one], rows[other])
-                agreeing = agreeing_classes(given, is_hit)
+                # The predicted classes of several pairs in which most pairs agree, and all of them: a shift that is
+                # right explains every class; positions in a list with gaps look shifted only up to the first gap.
+                ids, place, counts = np.unique(given, return_inverse=True, return_counts=True)
+                right, is_many = np.bincount(place[is_hit], minlength=len(ids)), counts >= FEW_PAIRS
+                agreeing = int((is_many & (2 * right > counts)).sum()), int(is_many.sum())
                 agree, as_read = int(is_hit.sum()), int((wanted == given).sum())
                 found.append(Mapping(name, agree, as_read, len(one), shown, agreeing))
     return max(found, key=lambda mapping: mapping.agree, default=None)
-
-
-def agreeing_classes(given: Ints, agrees: NDArray[np.bool_]) -> tuple[int, int]:
-    """Count the predicted classes of at least three pairs in which most pairs agree, and all of them.
-
-    A shift that is right explains every class; positions in a list with gaps look shifted only up to the first gap.
-    """
-    ids, place, counts = np.unique(given, return_inverse=True, return_counts=True)
-    right = np.bincount(place[agrees], minlength=len(ids))
-    is_many = counts >= FEW_PAIRS
-    return int((is_many & (2 * right > counts)).sum()), int(is_many.sum())
 
 
 def is_explained(hits: Ints, before: int, used: Ints, mapped: Ints, theirs: Ints) -> bool:

@@ -56,7 +56,7 @@ def find_wrong_images(pair: Pair) -> Iterator[Finding]:
             len(pred),
             tuple(f"image {name} is not in the ground truth" for name in names),
             Fix("pred", (("image_offset", shift),))
-            if takes_offset(pred)
+            if pred.images.ids is not None and speaks_by_id(pred, "images")  # else the reader refuses the option
             else f"add {shift} to the image ids of the predictions",
         )
     elif len(unknown) and truth.images.ids is not None and are_ids_as_texts(names, truth.images.ids):
@@ -121,11 +121,6 @@ def advice_on_empty_images(truth: Annotations, unknown: int, used: int) -> str:
     """Return what to do where a few unknown images may have no objects, so that this ground truth leaves them out."""
     how = WITHOUT_OBJECTS.get(truth.source.format or "")
     return f"; if they have no objects, {how} for each" if how and 2 * unknown < used else ""
-
-
-def takes_offset(pred: Annotations) -> bool:
-    """Whether the reader of these predictions accepts `image_offset`, so that the printed fix is not refused."""
-    return pred.images.ids is not None and speaks_by_id(pred, "images")
 
 
 def are_consecutive(pred: Annotations, used: Ints, known: int) -> bool:

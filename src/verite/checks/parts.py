@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from verite import _core
 from verite.checks.check import EXAMPLES, Finding
 from verite.checks.evidence import (
     FEWEST,
@@ -28,7 +29,6 @@ from verite.checks.sample import NATS, Pair, Sample, Side, surprise
 from verite.checks.values import image_name, object_name, spell_box
 from verite.errors import spell_option
 from verite.model.layouts import Floats
-from verite.model.ragged import Ints
 from verite.model.regions import POLYGON
 
 SHARE = 0.04  # of the objects that are matched either way: to be matched in the other layout only
@@ -68,14 +68,20 @@ def find_mixed_layouts(pair: Pair) -> Iterator[Finding]:
     if count < max(FEWEST, SHARE * (count + matched)) or surprise(count, chance_of_gains(sample, reading)) < NATS:
         return
     images = np.unique(sample.truth.image[is_gained])
-    rows = gained_rows(sample, reading, np.flatnonzero(is_gained))
+    truth_boxes, pred_boxes = boxes_under(sample, "pred", reading, 0)
+    rows = []  # objects, and the prediction that matches each under the other layout
+    for t in np.flatnonzero(is_gained).tolist():
+        start, end = sample.pred.cells[sample.truth.image[t] :][:2].tolist()
+        rows.append((t, start + int(np.argmax(_core.box_iou(truth_boxes[t : t + 1], pred_boxes[start:end])[0]))))
     truth = pair.truth
     shown = [
         f"{truth.images.name(int(truth.image[sample.truth.rows[t]]))}: {spell_box(sample.pred.numbers[p])} has IoU "
         f"{plain[t]:.2f} as read, {other[t]:.2f} as {reading.words}"
         for t, p in rows[:EXAMPLES]
     ]
-    where = part_of_file(sample.pred.rows[[p for _, p in rows]], len(pair.pred))
+    places, total = sample.pred.rows[[p for _, p in rows]], len(pair.pred)
+    first, last = int(places.min()), int(places.max())
+    where = f"; they lie between records {first:,} and {last:,} of {total:,}" if last - first < WHOLE * total else ""
     yield Finding(
         "V115",
         "warning",
@@ -109,26 +115,6 @@ def chance_of_gains(sample: Sample, reading: Reading) -> float:
         plain = overlaps_under(rotated, "pred", sample.pred.reading, 0)
         hits += int(((overlaps_under(rotated, "pred", reading, 0) >= PRECISE) & (plain < FOUND)).sum())
     return (hits + 1) / max(len(tried), 1)
-
-
-def gained_rows(sample: Sample, reading: Reading, objects: Ints) -> list[tuple[int, int]]:
-    """Return objects with the prediction that matches each under the other layout, as positions in the sample."""
-    from verite import _core
-
-    truth_boxes, pred_boxes = boxes_under(sample, "pred", reading, 0)
-    pairs = []
-    for t in objects.tolist():
-        image = sample.truth.image[t]
-        first, last = int(sample.pred.cells[image]), int(sample.pred.cells[image + 1])
-        best = int(np.argmax(_core.box_iou(truth_boxes[t : t + 1], pred_boxes[first:last])[0]))
-        pairs.append((t, first + best))
-    return pairs
-
-
-def part_of_file(rows: Ints, count: int) -> str:
-    """Name the part of the file in which these rows lie, if it is less than four fifths of it."""
-    first, last = int(rows.min()), int(rows.max())
-    return f"; they lie between records {first:,} and {last:,} of {count:,}" if last - first < WHOLE * count else ""
 
 
 def find_fractions_of_images(side: Side) -> Iterator[Finding]:

@@ -125,7 +125,18 @@ def find_order(side: Side) -> tuple[str, int, int, int] | None:
     as_read = int(agree(boxes, around).sum())
     if as_read > AS_READ * len(rows):
         return None
-    counts = {name: int(agree(boxes, other).sum()) for name, other in other_bounds(annotations, rows, around).items()}
+    # The bounding boxes under the other orders and units that fit the kind of the shapes.
+    others: dict[str, Floats] = {}
+    kinds, runs, images = annotations.regions.kinds[rows], annotations.regions.runs, annotations.images
+    if runs is not None and (kinds == MASK).all():
+        others["rows"] = np.array([row_by_row(runs[row], *runs.sizes[row].tolist()) for row in rows.tolist()])
+    elif (kinds == POLYGON).all():
+        others["y first"] = swapped = around[:, [1, 0, 3, 2]]
+        sizes = np.stack([images.widths, images.heights], axis=1)[annotations.image[rows]].astype(np.float64)
+        if (sizes > 0).all() and annotations.unit == "px":
+            others["fractions"] = around * np.tile(sizes, 2)
+            others["fractions, y first"] = swapped * np.tile(sizes, 2)
+    counts = {name: int(agree(boxes, other).sum()) for name, other in others.items()}
     best = max(counts, key=lambda name: counts[name], default=None)
     if best is None or counts[best] < OTHERWISE * len(rows):
         return None
@@ -150,21 +161,6 @@ def shape_bounds(annotations: Annotations, rows: NDArray[np.int64]) -> Floats:
     regions = annotations.where(np.isin(np.arange(len(annotations)), rows)).regions
     unboxed = Regions(regions.boxes, polygons=regions.polygons, runs=regions.runs, boxed=regions.kinds == BOX)
     return np.asarray(Regions.over(unboxed.native.bound()).boxes)
-
-
-def other_bounds(annotations: Annotations, rows: NDArray[np.int64], around: Floats) -> dict[str, Floats]:
-    """Return the bounding boxes of shapes under the other orders and units that fit their kind."""
-    kinds, runs = annotations.regions.kinds[rows], annotations.regions.runs
-    if runs is not None and (kinds == MASK).all():
-        return {"rows": np.array([row_by_row(runs[row], *runs.sizes[row].tolist()) for row in rows.tolist()])}
-    if not (kinds == POLYGON).all():
-        return {}
-    swapped, images = around[:, [1, 0, 3, 2]], annotations.images
-    found = {"y first": swapped}
-    sizes = np.stack([images.widths, images.heights], axis=1)[annotations.image[rows]].astype(np.float64)
-    if (sizes > 0).all() and annotations.unit == "px":
-        found |= {"fractions": around * np.tile(sizes, 2), "fractions, y first": swapped * np.tile(sizes, 2)}
-    return found
 
 
 def row_by_row(counts: NDArray[np.uint32], height: int, width: int) -> list[float]:
@@ -340,19 +336,6 @@ def find_odd_masks(pair: Pair) -> Iterator[Finding]:
         yield from name_disjoint_values(*map(class_values, sides))
 
 
-def foreground(side: Annotations, image: int) -> NDArray[np.int64]:
-    """Return the start and end of runs of foreground pixels of an image, column by column, [run, 2]."""
-    rows = np.flatnonzero(side.image == image)
-    if side.labels.numbers is not None:
-        kept = class_values(side)
-        values = np.array(side.labels.numbers)[side.label[rows]]
-        rows = rows[np.isin(values, kept)]
-    runs = side.regions.runs
-    assert runs is not None
-    bounds = [np.cumsum(runs[row], dtype=np.int64)[: len(runs[row]) // 2 * 2].reshape(-1, 2) for row in rows.tolist()]
-    return unite(np.concatenate([np.empty((0, 2), np.int64), *bounds]))
-
-
 def unite(stretches: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the union of half-open intervals of pixels, [interval, 2], sorted.
 
@@ -384,9 +367,18 @@ def has_inverted(pair: Pair, image: int) -> bool:
     image
         Position of the image.
     """
-    images = [side.images for side in (pair.truth, pair.pred)]
-    sizes = [(int(one.heights[image]), int(one.widths[image])) for one in images]
-    sides = [foreground(side, image) for side in (pair.truth, pair.pred)]
+    sizes, sides = [], []  # start and end of the runs of foreground pixels, column by column
+    for side in (pair.truth, pair.pred):
+        sizes.append((int(side.images.heights[image]), int(side.images.widths[image])))
+        rows = np.flatnonzero(side.image == image)
+        if side.labels.numbers is not None:
+            values = np.array(side.labels.numbers)[side.label[rows]]
+            rows = rows[np.isin(values, class_values(side))]
+        runs = side.regions.runs
+        assert runs is not None
+        ends = [np.cumsum(runs[row], dtype=np.int64) for row in rows.tolist()]
+        bounds = [own[: len(own) // 2 * 2].reshape(-1, 2) for own in ends]
+        sides.append(unite(np.concatenate([np.empty((0, 2), np.int64), *bounds])))
     truth, pred, either = (int((s[:, 1] - s[:, 0]).sum()) for s in (*sides, unite(np.concatenate(sides))))
     return sizes[0] == sizes[1] and is_inverted(truth, pred, truth + pred - either, sizes[0][0] * sizes[0][1])
 
@@ -465,7 +457,22 @@ def find_odd_poses(side: Side) -> Iterator[Finding]:
     if keypoints is None:
         return
     whose = "objects" if side.is_truth else "predictions"
-    yield from find_wrong_number(side, keypoints, whose)
+    counts, label = keypoints.counts, side.annotations.label
+    others: list[int] = []  # with another number of keypoints than most of their class
+    usual = set()
+    for i in np.unique(label[counts > 0]).tolist():
+        own = np.flatnonzero((label == i) & (counts > 0))
+        most = int(np.bincount(counts[own]).argmax())
+        usual.add(most)
+        others += own[counts[own] != most].tolist()
+    if others:
+        expected = ", ".join(map(str, sorted(usual)))
+        message = (
+            f"{len(others):,} of {len(side):,} {whose} do not have {expected} keypoints, as the others of their class "
+            "do"
+        )
+        remedy = "write all keypoints, with visibility 0 where unknown"
+        yield finding_of(side, "V420", "error", message, sorted(others), remedy)
     odd = np.unique(keypoints.owners[~np.isfinite(keypoints.points).all(axis=1)]).tolist()
     if odd:
         message = f"{len(odd):,} of {len(side):,} {whose} have NaN or infinite keypoints"
@@ -491,26 +498,6 @@ def finding_of(side: Side, code: str, severity: str, message: str, rows: list[in
     """Make a finding whose examples are objects."""
     examples = tuple(object_name(side, row) for row in rows[:EXAMPLES])
     return Finding(code, severity, message, len(rows), examples, remedy, side.name)  # type: ignore[arg-type]
-
-
-def find_wrong_number(side: Side, keypoints: Keypoints, whose: str) -> Iterator[Finding]:
-    """Find objects with another number of keypoints than most of their class (V420)."""
-    counts, label = keypoints.counts, side.annotations.label
-    rows: list[int] = []
-    usual = []
-    for i in np.unique(label[counts > 0]).tolist():
-        own = np.flatnonzero((label == i) & (counts > 0))
-        most = int(np.bincount(counts[own]).argmax())
-        usual.append(most)
-        rows += own[counts[own] != most].tolist()
-    if rows:
-        expected = ", ".join(map(str, sorted(set(usual))))
-        message = (
-            f"{len(rows):,} of {len(side):,} {whose} do not have {expected} keypoints, as the others of their class do"
-        )
-        yield finding_of(
-            side, "V420", "error", message, sorted(rows), "write all keypoints, with visibility 0 where unknown"
-        )
 
 
 def outside(side: Side, keypoints: Keypoints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

@@ -169,6 +169,11 @@ class Pair:
         duplicates = fit.unsuppressed if fit.images_with_objects >= FEWEST_IMAGES else 0
         # Objects that match precisely in another layout, and not as read: enough of them to look at single images.
         most_gained = max(fit.gained.values())
+        # Objects beyond the reach of all predictions (V117): of a share q there, n predictions stay before it by chance
+        # with probability (1 - q)^n. A share above 0.9 counts as 0.9, so that some predictions are needed.
+        beyond = fit.beyond_reach / max(fit.objects, 1)
+        is_unreached = fit.beyond_reach >= FEWEST_GAINED and beyond >= BEYOND
+        is_unreached = is_unreached and -objects * log(max(0.1, 1 - beyond)) >= NATS
         is_exchanged = truth.columns.has_confidence and not pred.columns.has_confidence
         has_poses = truth.columns.regions.has_keypoints and pred.columns.regions.has_keypoints
         return {
@@ -187,7 +192,7 @@ class Pair:
             "both_confident": truth.columns.has_confidence and pred.columns.has_confidence and len(truth) > 0,
             "clones": duplicates if duplicates >= max(1, CLONES * fit.looked_at) else 0,
             "mixed": most_gained >= max(FEWEST_GAINED, GAINED * (most_gained + fit.found)),
-            "unreached": fit.beyond_reach if are_unreached(fit, objects) else 0,
+            "unreached": fit.beyond_reach if is_unreached else 0,
             "single": fit.most_in_image == 1 and fit.images_predicted >= FEWEST_IMAGES,
             "reversed": is_reversed(fit.true_positives, fit.false_positives, fit.u_statistic),
             "mirrored": self.mirrored[1] if has_poses else 0,
@@ -242,17 +247,6 @@ def are_read_by_default(truth: Annotations, pred: Annotations) -> bool:
     if not formats <= UNSURE_FORMATS or truth.source.layout or pred.source.layout:
         return False
     return formats == {"text"} or not truth.images.sized
-
-
-def are_unreached(fit: _core.SampleFit, count: int) -> bool:
-    """Whether so many objects lie beyond the reach of all predictions that some would reach them (V117).
-
-    With a share q of the objects there, n predictions stay before it by chance with probability (1 - q)^n. A share
-    above 0.9 counts as 0.9, so that some predictions are needed.
-    """
-    share = fit.beyond_reach / max(fit.objects, 1)
-    is_many = fit.beyond_reach >= FEWEST_GAINED and share >= BEYOND
-    return bool(is_many and -count * log(max(0.1, 1 - share)) >= NATS)
 
 
 def is_reversed(true_positives: int, false_positives: int, u_statistic: float) -> bool:

@@ -17,7 +17,7 @@ import click
 from verite.formats import REGISTRY
 from verite.formats.format import MASKS
 from verite.model.layouts import LAYOUTS as BOX_LAYOUTS
-from verite.model.rotated_boxes import ANGLES
+from verite.model.regions import ANGLES
 from verite.model.tables import STYLES
 from verite.progress import wait_for
 from verite.settings import OTHER_WORDS, STEP, Choice, Flag, Option, Setting, Settings, parse_numbers

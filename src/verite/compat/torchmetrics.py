@@ -26,7 +26,7 @@ from verite.compat.pycocotools.cocoeval import COCOeval
 from verite.errors import BadParameter, DataWarning, excerpt
 from verite.evaluation.settings import On
 from verite.formats.memory import whole_numbers
-from verite.model.rotated_boxes import ANGLES
+from verite.model.regions import ANGLES
 
 Array = NDArray[Any]
 Item = Mapping[str, Any]
@@ -481,8 +481,7 @@ class MeanAveragePrecision(Base):
         from verite.model.classes import Labels
         from verite.model.images import Images
         from verite.model.polygons import Polygons
-        from verite.model.regions import Regions
-        from verite.model.rotated_boxes import corners_of
+        from verite.model.regions import Regions, corners_of
 
         kept = {name: self.joined(f"{side}_{name}") for name in ("counts", "box", "labels")}
         counts = kept["counts"].astype(np.int64)

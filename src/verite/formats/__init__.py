@@ -7,6 +7,7 @@ record with its functions `recognise`, `read` and `write`; `verite.formats.regis
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -238,30 +239,26 @@ def apply_options(annotations: Annotations, options: Options) -> Annotations:
 
         annotations = map_classes(annotations, options.class_map, truth)
     if {"crowd", "ignore"} & set(annotations.flags) and "ignore_region" not in annotations.flags:
-        from verite.formats.ignore_regions import mark_ignore_regions
+        from verite.formats.class_map import mark_ignore_regions
 
         annotations = mark_ignore_regions(annotations)
     if truth is None:
         return annotations
     if options.unknown_images == "drop":
-        annotations = drop_unknown_images(annotations, truth)
+        from verite.model.alignment import match_images
+
+        found, _ = match_images(annotations.images, truth.images, annotations.source.path)
+        known = found[annotations.image] >= 0
+        images = {int(i) for i in annotations.image[~known]}
+        if images:
+            note = (
+                f"{int((~known).sum()):,} predictions on {len(images):,} images that the ground truth does not have "
+                "were dropped"
+            )
+            source = replace(annotations.source, notes=(*annotations.source.notes, note))
+            kept = annotations.where(known)
+            annotations = only_images(kept, sorted({int(i) for i in kept.image})).with_source(source)
     return annotations.like(truth)
-
-
-def drop_unknown_images(annotations: Annotations, truth: Annotations) -> Annotations:
-    """Return predictions without those on images that the ground truth does not have, and a note on how many."""
-    from verite.model.alignment import match_images
-
-    found, _ = match_images(annotations.images, truth.images, annotations.source.path)
-    known = found[annotations.image] >= 0
-    unknown = len(annotations) - int(known.sum())
-    if not unknown:
-        return annotations
-    images = len({int(i) for i in annotations.image[~known]})
-    note = f"{unknown:,} predictions on {images:,} images that the ground truth does not have were dropped"
-    source = replace(annotations.source, notes=(*annotations.source.notes, note))
-    kept = annotations.where(known)
-    return only_images(kept, sorted({int(i) for i in kept.image})).with_source(source)
 
 
 def only_images(annotations: Annotations, rows: Sequence[int]) -> Annotations:
@@ -365,10 +362,12 @@ def read_path(path: Path, format: str | None, options: Options) -> Annotations:
     from verite.formats.format import notes_on_unused_options
 
     if path.is_fifo() and str(path).startswith("/dev/"):  # /dev/stdin, or <(command) of a shell
-        from verite.formats.archives import temporary_folder, unpack_pipe
+        from verite.formats.archives import save_stream, temporary_folder
 
-        with temporary_folder() as folder:
-            return read_archive(unpack_pipe(path, folder), format, options)
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe without a writer would be waited for
+        os.set_blocking(handle, True)
+        with temporary_folder() as folder, os.fdopen(handle, "rb") as stream:
+            return read_archive(save_stream(stream, folder, str(path)), format, options)
     if not path.is_dir() and not path.is_file():
         raise ReadError(path, expected="a file or folder", found="a device or pipe", remedy="save it to a file first")
     if options.masks == "objects" and format is None:

@@ -86,27 +86,6 @@ def unpack(path: Path, folder: Path) -> Archive:
         ) from None
 
 
-def unpack_pipe(path: Path, folder: Path) -> Archive:
-    """Save the data of a pipe, such as `/dev/stdin` or `<(command)`; one that nothing writes to is empty.
-
-    Parameters
-    ----------
-    path
-        The pipe.
-    folder
-        Temporary folder, since formats are recognised by reading a file more than once.
-
-    Returns
-    -------
-    Archive
-        The saved file, to be read like any other.
-    """
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a pipe without a writer would be waited for
-    os.set_blocking(handle, True)
-    with os.fdopen(handle, "rb") as stream:
-        return save_stream(stream, folder, str(path))
-
-
 def save_stream(stream: Any, folder: Path, name: str, suffix: str = "") -> Archive:
     """Save a stream of bytes or text to a folder, unpack it if it is compressed, and give it a fitting suffix.
 

@@ -1,7 +1,8 @@
-"""Cityscapes label images: class ids, and instance ids as class × 1000 + number.
+"""Cityscapes label images (class ids, and instance ids as class × 1000 + number) and polygons.
 
 An image `X` has `X_gtFine_instanceIds.png` and `X_gtFine_labelIds.png`; predictions may have other names. A value
-below 1000 is a class without separate instances: a crowd.
+below 1000 is a class without separate instances: a crowd. `X_gtFine_polygons.json` has the objects of an image drawn
+one over the other; a label that ends in `group` is a crowd of that class.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from verite.arrays import np
 from verite.errors import ReadError
-from verite.formats.format import Format, Options, PathProbe
+from verite.formats.exports import files_of, has_keys
+from verite.formats.format import FRAMES, Format, Options, PathProbe
+from verite.formats.json_documents import decode
+from verite.formats.polygons import bounds_of_rings, check_ring
+from verite.formats.rows import Rows
 from verite.model.annotations import Annotations
 
 if TYPE_CHECKING:
@@ -112,4 +119,65 @@ FORMAT = Format(
     preserves=frozenset({"crowd", "empty image", "image size", "mask"}),
     requires=frozenset({"image size", "known class names", "masks that do not overlap", "no confidence"}),
     options=frozenset({"mask_threshold", "masks", "names", "split"}),
+)
+
+
+LEFT_OUT = {name for id, name in enumerate(NAMES) if id in VOID}
+ENDING = "_polygons"
+
+
+class CityObject(msgspec.Struct):
+    """A class and its outline."""
+
+    label: str
+    polygon: list[tuple[float, float]]
+    deleted: int | bool = False
+
+
+class CityImage(msgspec.Struct, rename={"width": "imgWidth", "height": "imgHeight"}):
+    """An image and its objects."""
+
+    width: int
+    height: int
+    objects: list[CityObject]
+
+
+def recognise_polygons(probe: PathProbe) -> str | None:
+    """Return why a path is Cityscapes' polygons."""
+    is_one = any(has_keys(head, "imgHeight", "imgWidth", "objects") for head in probe.documents.values())
+    return "JSON with imgHeight, imgWidth and polygons" if is_one else None
+
+
+def read_polygons(path: Path, options: Options) -> Annotations:
+    """Read one file per image; what the benchmark leaves out (sky is not, ego vehicle is) is counted."""
+    files, why = files_of(path, options)
+    rows = Rows(path, options)
+    for file in files:
+        with rows.errors:
+            document = decode(file, CityImage)
+            name = file.stem.removesuffix(ENDING).removesuffix("_gtFine").removesuffix("_gtCoarse")
+            rows.add_image(file, name, document.width, document.height)
+            for i, one in enumerate(document.objects):
+                where = f"{file}: objects[{i}]"
+                if one.deleted or one.label in LEFT_OUT:
+                    rows.remark("objects of classes that the benchmark leaves out", where)
+                    continue
+                with rows.errors:
+                    ring = list(check_ring(where, [value for point in one.polygon for value in point]))
+                    is_crowd = one.label.endswith("group") and one.label.removesuffix("group") in NAMES
+                    label = one.label.removesuffix("group") if is_crowd else one.label
+                    flags = ["crowd"] if is_crowd else []
+                    rows.add(where, name, label, bounds_of_rings([ring]), polygon=[ring], flags=flags)
+    return rows.annotations("cityscapes-polygons", layout="xyxy", why=why)
+
+
+POLYGONS = Format(
+    name="cityscapes-polygons",
+    title="Cityscapes polygons",
+    about="one JSON file per image with imgHeight, imgWidth and polygons",
+    recognise=recognise_polygons,
+    read=read_polygons,
+    options=FRAMES | {"split"},
+    suffixes=(".json",),
+    sides=("truth",),
 )

@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from verite.model.classes import Labels
 
 EVERY = "*"  # the row of all other names
+
+# Classes of ignore regions, in which nothing was annotated: KITTI's `DontCare`, VisDrone's ignored regions, and crowds
+# of a class that is called ignore (CityPersons and CrowdHuman as COCO JSON). A prediction of any class that matches no
+# object and lies in one, by at least half of its own area, is ignored instead of counting as a false positive.
+IGNORE_REGIONS = frozenset(
+    ("dontcare", "don't care", "dont care", "ignore", "ignored", "ignore region", "ignored region", "ignore regions",
+     "ignored regions", "void")
+)  # fmt: skip
 LISTED = 10  # names without a class that a note lists
 
 
@@ -209,3 +217,23 @@ def list_counts(counts: Mapping[str | None, int]) -> str:
     order = sorted(counts.items(), key=lambda item: (-item[1], str(item[0])))
     listed = ", ".join(f"{excerpt(name)} ({count:,})" for name, count in order[:LISTED])
     return listed + (f" and {len(order) - LISTED:,} more" if len(order) > LISTED else "")
+
+
+def mark_ignore_regions(annotations: Annotations) -> Annotations:
+    """Flag crowds and ignored objects of a class that is called ignore, DontCare or the like as ignore regions.
+
+    >>> from verite import Annotations
+    >>> truth = Annotations.of(["a", "a"], ["car", "ignore"], [[0, 0, 9, 9], [20, 0, 90, 50]], crowd=[False, True])
+    >>> mark_ignore_regions(truth).flag("ignore_region").tolist()
+    [False, True]
+    """
+    labels = annotations.labels
+    if labels.names is None or not any(normalise(name) in IGNORE_REGIONS for name in labels.names):
+        return annotations
+    is_region = np.array([normalise(name) in IGNORE_REGIONS for name in labels.names], dtype=np.bool_)[
+        annotations.label
+    ]
+    is_region &= annotations.flag("crowd") | annotations.flag("ignore")
+    if not is_region.any():
+        return annotations
+    return replace(annotations, flags={**annotations.flags, "ignore_region": is_region})

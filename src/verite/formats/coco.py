@@ -224,40 +224,23 @@ def mentions_key(path: Path, keys: Sequence[str]) -> bool:
 def document_of(annotations: Annotations, path: Path) -> JsonObject:
     """Build a complete COCO document. Objects with confidences get a `score`."""
     image_ids, label_ids = ids_or_count(annotations.images), ids_or_count(annotations.labels)
-    images = [{"id": id, **image_facts(annotations.images, i)} for i, id in enumerate(image_ids)]
+    table, sequences = annotations.images, annotations.images.sequences
+    images: list[JsonObject] = []
+    for i, id in enumerate(image_ids):  # with what is known of each
+        images.append({"id": id} if table.names is None else {"id": id, "file_name": table.names[i]})
+        if table.widths[i]:
+            images[i] |= {"width": int(table.widths[i]), "height": int(table.heights[i])}
+        if sequences is not None:
+            images[i] |= {"video_id": int(sequences.sequence[i]) + 1, "frame_id": int(sequences.frame[i])}
     names = annotations.labels.names
     categories = [{"id": id, **({"name": names[i]} if names is not None else {})} for i, id in enumerate(label_ids)]
     for category, skeleton in zip(categories, annotations.labels.skeletons or (), strict=False):
         category.update(facts_of(skeleton))
     objects = records(annotations, path, image_ids, label_ids)
     document = {"images": images, "annotations": objects, "categories": categories}
-    sequences = annotations.images.sequences
     if sequences is None:
         return document
     return {"videos": [{"id": i + 1, "name": name} for i, name in enumerate(sequences.names)], **document}
-
-
-def image_facts(images: Images, i: int) -> JsonObject:
-    """Return `file_name`, `width`, `height`, `video_id` and `frame_id` of an image as far as they are known.
-
-    Parameters
-    ----------
-    images
-        Table of images.
-    i
-        Position of the image.
-
-    Returns
-    -------
-    JsonObject
-        The keys of a COCO image besides its id.
-    """
-    name = {"file_name": images.names[i]} if images.names is not None else {}
-    size = {"width": int(images.widths[i]), "height": int(images.heights[i])} if images.widths[i] else {}
-    if images.sequences is None:
-        return {**name, **size}
-    video, frame = int(images.sequences.sequence[i]) + 1, int(images.sequences.frame[i])
-    return {**name, **size, "video_id": video, "frame_id": frame}
 
 
 def ids_or_count(table: Any) -> list[int]:

@@ -20,8 +20,7 @@ from verite.formats.shards import choose_split, image_key
 from verite.model.annotations import FIVE_NUMBERS, Annotations
 from verite.model.layouts import Floats
 from verite.model.polygons import Polygons
-from verite.model.regions import Regions
-from verite.model.rotated_boxes import boxes_of, corners_of, quads_of
+from verite.model.regions import Regions, boxes_of, corners_of, quads_of
 
 if TYPE_CHECKING:
     from verite.files import JsonObject

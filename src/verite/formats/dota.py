@@ -20,7 +20,7 @@ from verite.formats.shards import files_of_split
 from verite.formats.sizes import need_pixels
 from verite.formats.text_lines import is_number, to_number, to_numbers
 from verite.model.annotations import Annotations
-from verite.model.rotated_boxes import quads_of
+from verite.model.regions import quads_of
 from verite.progress import count_files
 
 RESULTS = "Task1_"

@@ -27,8 +27,7 @@ from verite.limits import limit, remedy
 from verite.model.annotations import Annotations
 from verite.model.images import Images, stem
 from verite.model.layouts import layout_name
-from verite.model.regions import MASK, POLYGON, Regions
-from verite.model.rotated_boxes import angle_factor
+from verite.model.regions import MASK, POLYGON, Regions, angle_factor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,6 +44,9 @@ def facts_of(annotations: Annotations) -> set[str]:
     is_unused = len(np.unique(annotations.label)) < len(labels)
     has_both = labels.ids is not None and labels.names is not None
     is_count = labels.ids is not None and np.array_equal(labels.ids, np.arange(len(labels)))  # an order, not ids
+    regions, tolerance = annotations.regions, 1e-9 if annotations.unit == "rel" else 1e-6
+    rings = np.diff(regions.polygons.objects) if regions.polygons is not None else np.zeros(len(regions))
+    is_polygon, is_mask = regions.kinds == POLYGON, regions.kinds == MASK
     present = {
         "area": annotations.area is not None,
         "class group": labels.groups is not None,
@@ -66,7 +68,12 @@ def facts_of(annotations: Annotations) -> set[str]:
         "class order": has_both and is_count,
         "class name": has_both,
         "class id without a name": labels.names is None,
-        **facts_of_regions(annotations.regions, 1e-9 if annotations.unit == "rel" else 1e-6),
+        "box apart from its mask": has_tighter_box(regions, np.flatnonzero(is_mask), tolerance),
+        "box apart from its polygon": has_tighter_box(regions, np.flatnonzero(is_polygon), tolerance),
+        "mask": bool(is_mask.any()),
+        "polygon": bool((is_polygon & (rings == 1)).any()),
+        "polygon beside a mask": bool((is_mask & (rings > 0)).any()),
+        "polygon of several rings": bool((is_polygon & (rings > 1)).any()),
     }
     return {fact for fact, there in present.items() if there} | set(annotations.flags)
 
@@ -78,28 +85,6 @@ def flags_by_row(annotations: Annotations) -> list[list[str]]:
         for row in np.flatnonzero(column).tolist():
             found[row].append(name)
     return found
-
-
-def facts_of_regions(regions: Regions, tolerance: float) -> dict[str, bool]:
-    """Tell which shapes are present, and whether boxes differ from the bounding boxes of their masks and polygons.
-
-    Parameters
-    ----------
-    regions : Regions
-        One per object.
-    tolerance : float
-        Difference in coordinates up to which a box is the bounding box of its shape.
-    """
-    rings = np.diff(regions.polygons.objects) if regions.polygons is not None else np.zeros(len(regions))
-    is_polygon, is_mask = regions.kinds == POLYGON, regions.kinds == MASK
-    return {
-        "box apart from its mask": has_tighter_box(regions, np.flatnonzero(is_mask), tolerance),
-        "box apart from its polygon": has_tighter_box(regions, np.flatnonzero(is_polygon), tolerance),
-        "mask": bool(is_mask.any()),
-        "polygon": bool((is_polygon & (rings == 1)).any()),
-        "polygon beside a mask": bool((is_mask & (rings > 0)).any()),
-        "polygon of several rings": bool((is_polygon & (rings > 1)).any()),
-    }
 
 
 def has_tighter_box(regions: Regions, rows: NDArray[np.int64], tolerance: float) -> bool:

@@ -183,10 +183,19 @@ def read(path: Path, options: Options) -> Annotations:
     head = PathProbe(path).head
     is_min = not path.is_dir() and is_small(head) and '"data"' not in head
     if is_min:
-        placed = [(f"{path}: [{i}]", task) for i, task in enumerate(small_tasks(path))]
+        placed = []
+        for i, record in enumerate(decode(path, list[dict[str, Any]])):
+            lists = [value for value in record.values() if isinstance(value, list)]
+            shapes = [shape for values in lists for shape in values if isinstance(shape, dict)]
+            found = [(next((kind for kind in SHAPE_TYPES if kind in shape), "others"), shape) for shape in shapes]
+            sized = [
+                Result(kind, shape, shape.get("original_width"), shape.get("original_height")) for kind, shape in found
+            ]
+            texts = {key: value for key, value in record.items() if isinstance(value, str)}
+            placed.append((f"{path}: [{i}]", Task(texts, [Drawn(sized)])))
     else:
         files = PathProbe(path).with_suffix(".json") if path.is_dir() else [path]
-        placed = [found for file in files for found in records_in(file, Task)]
+        placed = [task for file in files for task in records_in(file, Task)]
     tasks = [task for _, task in placed]
     is_truth = any(task.drawn for task in tasks) or not any(task.predictions for task in tasks)
     rows = Rows(path, options)
@@ -204,20 +213,6 @@ def result_of(task: Task, *, is_truth: bool) -> list[Result]:
     """Return the results of the first annotation, or of the first prediction."""
     drawn = task.drawn if is_truth else task.predictions
     return drawn[0].result if drawn else []
-
-
-def small_tasks(path: Path) -> list[Task]:
-    tasks = []
-    for record in decode(path, list[dict[str, Any]]):
-        lists = [value for value in record.values() if isinstance(value, list)]
-        shapes = [shape for values in lists for shape in values if isinstance(shape, dict)]
-        found = [(next((kind for kind in SHAPE_TYPES if kind in shape), "others"), shape) for shape in shapes]
-        results = [
-            Result(kind, shape, shape.get("original_width"), shape.get("original_height")) for kind, shape in found
-        ]
-        texts = {key: value for key, value in record.items() if isinstance(value, str)}
-        tasks.append(Task(texts, [Drawn(results)]))
-    return tasks
 
 
 def read_task(rows: Rows, where: str, task: Task, *, is_truth: bool, has_sizes: bool) -> None:

@@ -1,9 +1,12 @@
-"""Labelme JSON: one file per image, with polygons, rectangles and circles.
+"""Labelme JSON (one file per image, with polygons, rectangles and circles) and the XML of the older LabelMe.
 
 Shapes of the same label and group_id are the parts of one object. A circle becomes a polygon of 64 corners. Points,
 lines and masks are skipped and counted in the notes. The embedded image is not decoded. X-AnyLabeling, which writes
 Labelme files, adds `difficult`, and a `score` to shapes that a model proposed and a person checked: the file is still
 ground truth.
+
+LabelMe of 2005 (MIT) wrote XML, which CVAT still exports as "LabelMe 3.0": one file per image, polygons. Deleted
+objects are skipped. An object of type `bounding_box` is a box; masks (`segm`) are PNGs elsewhere and counted.
 """
 
 from __future__ import annotations
@@ -17,12 +20,14 @@ import msgspec
 
 from verite.errors import ReadError, excerpt
 from verite.files import JsonObject, folder_atomically
+from verite.formats.exports import files_of
 from verite.formats.format import FRAMES, Format, Options, PathProbe, file_stems, flags_by_row
 from verite.formats.json_documents import check_finite, decode
 from verite.formats.polygons import bounds_of_rings, check_ring
 from verite.formats.rows import Rows
 from verite.formats.shards import files_of_split
 from verite.formats.sizes import check_order, need_pixels
+from verite.formats.xml import Element, parse
 from verite.model.annotations import FLAGS, Annotations
 from verite.model.regions import POLYGON
 from verite.progress import count_files
@@ -214,6 +219,65 @@ FORMAT = Format(
     write=write,
     preserves=PRESERVES,
     requires=frozenset({"boxes from left to right"}),
+    options=FRAMES | {"split"},
+    sides=("truth",),
+)
+
+
+def recognise_xml(probe: PathProbe) -> str | None:
+    """Return why a path is LabelMe XML: objects with `<polygon><pt>` or `<deleted>`."""
+    files = probe.with_suffix(".xml")
+    head = PathProbe(files[0]).head if files else ""
+    if "<annotation" not in head or "<object>" not in head.replace("<object ", "<object>"):
+        return None
+    is_old = "<deleted>" in head or ("<polygon>" in head and "<pt>" in head)
+    return "XML with polygons of <pt>, as the LabelMe of MIT writes it" if is_old else None
+
+
+def read_xml(path: Path, options: Options) -> Annotations:
+    """Read one file per image."""
+    files, why = files_of(path, options, ".xml")
+    rows = Rows(path, options)
+    for file in files:
+        with rows.errors:
+            root = parse(file)
+            name = root.word("filename") or file.stem
+            size = root.find("imagesize")
+            sides = (int(size.number("ncols")), int(size.number("nrows"))) if size is not None else (0, 0)
+            rows.add_image(file, name, *sides)
+            for one in root.all("object"):
+                with rows.errors:
+                    add_xml_object(rows, name, one)
+    return rows.annotations("labelme-xml", layout="xyxy", why=why)
+
+
+def add_xml_object(rows: Rows, image: str, one: Element) -> None:
+    """Add one object that is not deleted."""
+    if one.word("deleted") == "1":
+        rows.remark("deleted objects left out", one.where)
+        return
+    outline = one.find("polygon")
+    if outline is None:
+        rows.remark("objects without a polygon left out", one.where)
+        return
+    if not one.word("name"):
+        raise ReadError(one.where, expected="a name of the object", found="none")
+    points = [(pt.number("x"), pt.number("y")) for pt in outline.all("pt")]
+    flags = ["occluded"] if one.word("occluded") == "yes" else []
+    if one.word("type") == "bounding_box" and len(points) in (2, 4):
+        box = [*(min(side) for side in zip(*points, strict=True)), *(max(side) for side in zip(*points, strict=True))]
+        rows.add(one.where, image, one.word("name"), box, flags=flags)
+        return
+    ring = list(check_ring(one.where, [value for point in points for value in point]))
+    rows.add(one.where, image, one.word("name"), bounds_of_rings([ring]), polygon=[ring], flags=flags)
+
+
+LABELME_XML = Format(
+    name="labelme-xml",
+    title="LabelMe XML",
+    about="the XML of MIT's LabelMe, and of CVAT's export of that name: polygons and boxes",
+    recognise=recognise_xml,
+    read=read_xml,
     options=FRAMES | {"split"},
     sides=("truth",),
 )

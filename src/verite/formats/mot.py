@@ -186,7 +186,14 @@ def read_sequence(file: Path, errors: ErrorCollector, *, is_truth: bool) -> Sequ
     name = sequence_name(file)
     if name != name.encode("utf-8", "replace").decode():
         raise ReadError(file, expected="an image name in UTF-8", found=excerpt(name))
-    size, count = sequence_info(file)
+    size, count = (0, 0), 0  # of the frames, as seqinfo.ini says
+    place = file.parent.parent / "seqinfo.ini"
+    if file.parent.name in ("gt", "det") and place.is_file():
+        info = dict(re.findall(r"^(\w+)\s*=\s*(\d{1,9})\s*$", read_text(place), re.MULTILINE))
+        size, count = (int(info.get("imWidth", 0)), int(info.get("imHeight", 0))), int(info.get("seqLength", 0))
+        if count > FRAMES_AT_MOST:
+            raise ReadError(place, expected=f"at most {FRAMES_AT_MOST:,} frames", found=f"{count:,}")
+        check_size(place, *size)
     text = read_text(file)
     values, line, lengths, other = _core.read_number_lines(text.encode(), ",", MOST)
     whole = np.floor(values[:, :2])
@@ -251,20 +258,6 @@ def class_name(where: str, number: float) -> str:
     if number != number or not 1 <= number <= len(CLASSES) or number != int(number):
         raise ReadError(where, expected=f"a class from 1 to {len(CLASSES)}", found=str(number))
     return CLASSES[int(number) - 1]
-
-
-def sequence_info(file: Path) -> tuple[tuple[int, int], int]:
-    """Return width and height of the frames and how many there are, as seqinfo.ini says; 0 where it does not."""
-    place = file.parent.parent / "seqinfo.ini"
-    if file.parent.name not in ("gt", "det") or not place.is_file():
-        return (0, 0), 0
-    said = dict(re.findall(r"^(\w+)\s*=\s*(\d{1,9})\s*$", read_text(place), re.MULTILINE))
-    size = int(said.get("imWidth", 0)), int(said.get("imHeight", 0))
-    count = int(said.get("seqLength", 0))
-    if count > FRAMES_AT_MOST:
-        raise ReadError(place, expected=f"at most {FRAMES_AT_MOST:,} frames", found=f"{count:,}")
-    check_size(place, *size)
-    return size, count
 
 
 def track_frames(annotations: Annotations, path: Path) -> tuple[NDArray[np.int64], Sequences]:

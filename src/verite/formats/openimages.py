@@ -197,26 +197,23 @@ def read(path: Path, options: Options) -> Annotations:
         place = f"{sheet.file}:1"
         raise ReadError(place, expected="columns ImageWidth and ImageHeight beside Mask", found="one alone")
     rows = Rows(path, options)
-    score, why = score_column(sheet.columns, sheet.lines)
-    if score is None and has_confidences(sheet.columns, sheet.lines):
+    score = next((name for name in SCORES if name in sheet.columns), None)
+    beside = next((name for name in FLAG_COLUMNS if name in sheet.columns), None)
+    is_scored = score is None and has_confidences(sheet.columns, sheet.lines)
+    if score is not None:
+        why = f"predictions, because there is a column {score}"
+    elif beside is not None:
+        why = f"ground truth, because there is a column {beside} and none named Score"
+    elif is_scored:
+        score, why = "Confidence", "predictions, because not every Confidence is 1 or empty"
+    else:
+        why = "ground truth, because there is no column Score, nor a Confidence other than 1"
+    if score is None and is_scored:
         rows.notes.append("Confidence left out: beside IsGroupOf and the like it is the annotators', not a detector's")
     for where, line in sheet.records(rows.errors):
         with rows.errors:
             add_line(rows, where, line, score)
     return rows.annotations("openimages", layout="xyxy", coords="rel", why=why)
-
-
-def score_column(columns: dict[str, int], body: list[tuple[int, list[str]]]) -> tuple[str | None, str]:
-    """Return the column that holds the confidences of predictions, if any, and the reason."""
-    found = next((name for name in SCORES if name in columns), None)
-    if found is not None:
-        return found, f"predictions, because there is a column {found}"
-    beside = next((name for name in FLAG_COLUMNS if name in columns), None)
-    if beside is not None:
-        return None, f"ground truth, because there is a column {beside} and none named Score"
-    if has_confidences(columns, body):
-        return "Confidence", "predictions, because not every Confidence is 1 or empty"
-    return None, "ground truth, because there is no column Score, nor a Confidence other than 1"
 
 
 def has_confidences(columns: dict[str, int], body: list[tuple[int, list[str]]]) -> bool:

@@ -174,8 +174,18 @@ def image_table(
             sizes[at] = one.width, one.height
     keys = list(first)
     annotated = find_images(file, document.annotations, {key: at for at, key in enumerate(keys)}, errors)
-    with errors:
-        check_complete(file, keys, list(annotated.values()), options)
+    truth = options.like
+    if truth is not None and truth.source.format == "panoptic" and truth.images.ids is not None:
+        # Every image of the ground truth needs a prediction, be it an empty one: panoptic quality has no other zero.
+        there = {key + options.image_offset for i in annotated.values() if isinstance(key := keys[i], int)}
+        used = np.unique(truth.image)
+        missing = [int(id) for id in truth.images.ids[used] if int(id) not in there]
+        with errors:
+            if missing:
+                found = f"none for {len(missing)} of {len(used)}, the first is image {missing[0]}"
+                remedy = "write one with an empty segments_info and a black PNG where nothing was found"
+                expected = "an annotation for every image of the ground truth"
+                raise ReadError(file, expected=expected, found=found, remedy=remedy)
     named = [one.file_name for one in pictures]
     is_text = bool(keys) and isinstance(keys[0], str)
     names = [name or str(key) for name, key in zip(named, keys, strict=True)] if is_text or any(named) else None
@@ -227,24 +237,6 @@ def size_in_truth(images: Images, at: int, options: Options) -> tuple[int, int]:
     theirs = options.like.images
     found = theirs.index_of_id.get(int(images.ids[at])) if images.ids is not None else theirs.find(images.name(at))
     return (int(theirs.widths[found]), int(theirs.heights[found])) if found is not None else (0, 0)
-
-
-def check_complete(file: Path, keys: Sequence[int | str], annotated: Sequence[int], options: Options) -> None:
-    """Every image of the truth must have a prediction, be it an empty one: panoptic quality has no other zero."""
-    truth = options.like
-    if truth is None or truth.source.format != "panoptic" or truth.images.ids is None:
-        return
-    there = {key + options.image_offset for i in annotated if isinstance(key := keys[i], int)}
-    used = np.unique(truth.image)
-    missing = [int(id) for id in truth.images.ids[used] if int(id) not in there]
-    if missing:
-        found = f"none for {len(missing)} of {len(used)}, the first is image {missing[0]}"
-        raise ReadError(
-            file,
-            expected="an annotation for every image of the ground truth",
-            found=found,
-            remedy="write one with an empty segments_info and a black PNG where nothing was found",
-        )
 
 
 def label_table(file: Path, document: Sections, options: Options, errors: ErrorCollector) -> Labels:
@@ -352,32 +344,6 @@ def with_sizes(images: Images, annotated: Sequence[int], parts: Sequence[Segment
     return Images(images.names, images.ids, widths=widths, heights=heights)
 
 
-def write_panoptic(annotations: Annotations, path: Path) -> None:
-    if not (annotations.regions.kinds == MASK).all():
-        raise ReadError(path, expected="a mask for every object", found="boxes or polygons")
-    images, labels = annotations.images, annotations.labels
-    stems = file_stems(images, path)
-    ids, classes = ids_or_count(images), ids_or_count(labels)
-    names = [images.name(i) for i in range(len(images))]
-    widths, heights = images.widths.tolist(), images.heights.tolist()
-    records = []
-    with folder_atomically(path.with_suffix("")) as folder:
-        for at, (name, rows) in enumerate(zip(stems, rows_by_image(annotations), strict=True)):
-            pixels = paint(annotations, at, rows, range(1, len(rows) + 1), path)
-            save(pixels, folder / f"{name}.png")
-            segments = [segment(annotations, int(row), number, classes) for number, row in enumerate(rows, 1)]
-            records.append({"image_id": ids[at], "file_name": f"{name}.png", "segments_info": segments})
-        document = {
-            "images": [
-                {"id": id, "file_name": name, "width": width, "height": height}
-                for id, name, width, height in zip(ids, names, widths, heights, strict=True)
-            ],
-            "annotations": records,
-            "categories": [category(annotations, i, id) for i, id in enumerate(classes)],
-        }
-        write_json(path, document)
-
-
 def save(pixels: NDArray[np.uint32], path: Path) -> None:
     from PIL import Image
 
@@ -443,7 +409,29 @@ def root_files(path: Path) -> dict[str, Path]:
 
 def write(annotations: Annotations, path: Path) -> None:
     """Write the JSON and one PNG per image."""
-    write_panoptic(annotations, path)
+    if not (annotations.regions.kinds == MASK).all():
+        raise ReadError(path, expected="a mask for every object", found="boxes or polygons")
+    images, labels = annotations.images, annotations.labels
+    stems = file_stems(images, path)
+    ids, classes = ids_or_count(images), ids_or_count(labels)
+    names = [images.name(i) for i in range(len(images))]
+    widths, heights = images.widths.tolist(), images.heights.tolist()
+    records = []
+    with folder_atomically(path.with_suffix("")) as folder:
+        for at, (name, rows) in enumerate(zip(stems, rows_by_image(annotations), strict=True)):
+            pixels = paint(annotations, at, rows, range(1, len(rows) + 1), path)
+            save(pixels, folder / f"{name}.png")
+            segments = [segment(annotations, int(row), number, classes) for number, row in enumerate(rows, 1)]
+            records.append({"image_id": ids[at], "file_name": f"{name}.png", "segments_info": segments})
+        document = {
+            "images": [
+                {"id": id, "file_name": name, "width": width, "height": height}
+                for id, name, width, height in zip(ids, names, widths, heights, strict=True)
+            ],
+            "annotations": records,
+            "categories": [category(annotations, i, id) for i, id in enumerate(classes)],
+        }
+        write_json(path, document)
 
 
 PRESERVES = frozenset(

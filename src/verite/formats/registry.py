@@ -35,7 +35,7 @@ REGISTRY = {
     "vott": "verite.formats.vott",
     "kili": "verite.formats.kili",
     "mmdet": "verite.formats.mmdet",
-    "cityscapes-polygons": "verite.formats.cityscapes_polygons",
+    "cityscapes-polygons": "verite.formats.cityscapes:POLYGONS",
     "panoptic": "verite.formats.panoptic",
     "youtube-vis": "verite.formats.youtube_vis",
     "lvis": "verite.formats.lvis",
@@ -52,7 +52,7 @@ REGISTRY = {
     "labelme": "verite.formats.labelme",
     "cvat-video": "verite.formats.cvat:VIDEO",
     "cvat": "verite.formats.cvat",
-    "labelme-xml": "verite.formats.labelme_xml",
+    "labelme-xml": "verite.formats.labelme:LABELME_XML",
     "voc": "verite.formats.voc",
     "voc-results": "verite.formats.voc:VOC_RESULTS",
     "image-lines": "verite.formats.by_image:IMAGE_LINES",
@@ -167,13 +167,18 @@ def recognise(path: Path, options: Options, *, is_asked: bool = True) -> tuple[F
         raise ReadError(path, expected="annotation files", found="an empty folder")
     if not probe.is_folder and path.stat().st_size == 0:
         raise ReadError(path, expected="annotations", found="an empty file")
-    if probe.is_folder:
-        check_one_side(probe)
+    if probe.is_folder:  # with both sides in it, each object would count twice
+        folders = {p.name.casefold(): p.name for p in path.iterdir() if p.is_dir()}
+        truth = next((folders[name] for name in sorted(folders) if name in TRUTHS), None)
+        pred = next((folders[name] for name in sorted(folders) if name in PREDS), None)
+        if truth is not None and pred is not None:
+            sides = f"{truth}/ and {pred}/ side by side"
+            raise ReadError(path, expected="ground truth or predictions", found=sides, remedy="name one of them")
     # Formats with marks are possible where the documents have one, at their beginning or, of some formats, at the end.
     heads = [*probe.documents.values()]
     heads = heads if probe.head.lstrip() in heads else [probe.head, *heads]  # that of a single document once
     start = {mark for head in heads for mark in _core.find_words(head, ALL_MARKS)}
-    both = start.union(*(_core.find_words(tail_of(path), ALL_MARKS) for path in probe.documents))
+    both = start.union(*(_core.find_words(tail_of(file), ALL_MARKS) for file in probe.documents))
     found = dict.fromkeys(MARKS, start) | dict.fromkeys(LATE_MARKS, both)
     for name in REGISTRY:
         if name in found and found[name].isdisjoint(MARKS_OF[name]):
@@ -230,16 +235,6 @@ TRUTHS = frozenset({"gt", "gts", "groundtruth", "groundtruths", "ground_truth", 
 PREDS = frozenset(
     {"pred", "preds", "prediction", "predictions", "res", "result", "results", "det", "dets", "detections"}
 )
-
-
-def check_one_side(probe: PathProbe) -> None:
-    """Refuse a folder that has ground truth and predictions side by side: read as one, each object counts twice."""
-    folders = {p.name.casefold(): p.name for p in probe.path.iterdir() if p.is_dir()}
-    truth = next((folders[name] for name in sorted(folders) if name in TRUTHS), None)
-    pred = next((folders[name] for name in sorted(folders) if name in PREDS), None)
-    if truth is not None and pred is not None:
-        found = f"{truth}/ and {pred}/ side by side"
-        raise ReadError(probe.path, expected="ground truth or predictions", found=found, remedy="name one of them")
 
 
 # Formats of one document per image: a folder of them is read file by file.

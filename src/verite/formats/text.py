@@ -90,28 +90,21 @@ def read(path: Path, options: Options) -> Annotations:
         why.append(f"coordinates taken as fractions of the image, because {reason}")
     is_centre = frame_of(coords).is_relative and options.boxes in (None, "xywh")
     if not options.boxes:
-        if coords == "rel":
-            check_centres(rows)
+        fitting = layouts_inside_image(rows.boxes) if coords == "rel" else []
+        if fitting and "cxcywh" not in fitting:
+            leaving = sum(map(leaves_image, rows.boxes))
+            remedy = " or ".join(options.spell("boxes", layout) for layout in fitting)
+            raise ReadError(
+                path,
+                expected="fractions of the image as centre, width and height, the default",
+                found=f"{leaving:,} of {len(rows.boxes):,} boxes that leave their image so",
+                remedy=f"none does with {remedy}",
+            )
         meaning = "centre, width and height" if is_centre else "left, top, width and height"
         why.append(f"numbers taken as {meaning}, the default")
     if is_centre:
         rows.options = replace(options, boxes="cxcywh")
     return rows.annotations("text", layout="xywh", coords=coords or "abs", why="; ".join(why))
-
-
-def check_centres(rows: Rows) -> None:
-    """Refuse fractions that leave the image as centre and size, but not in another layout."""
-    fitting = layouts_inside_image(rows.boxes)
-    if not fitting or "cxcywh" in fitting:
-        return
-    leaving = sum(map(leaves_image, rows.boxes))
-    remedy = " or ".join(rows.options.spell("boxes", layout) for layout in fitting)
-    raise ReadError(
-        rows.path,
-        expected="fractions of the image as centre, width and height, the default",
-        found=f"{leaving:,} of {len(rows.boxes):,} boxes that leave their image so",
-        remedy=f"none does with {remedy}",
-    )
 
 
 def add_file(rows: Rows, file: Path, place: int) -> None:

@@ -9,7 +9,6 @@ between the competition and `det`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -49,7 +48,15 @@ def read(path: Path, options: Options) -> Annotations:
     """Read the XML files of a folder, or of one image set (split) of a VOC devkit."""
     rows = Rows(path, options)
     files = PathProbe(path).with_suffix(".xml")
-    parts = files_by_image_set(files)
+    parts: dict[str, list[Path]] = {}
+    folders = {file.parent for file in files}
+    if len(folders) == 1 and (folder := folders.pop()).name == ANNOTATIONS:
+        for place in sorted((folder.parent / "ImageSets" / "Main").glob("*.txt")):
+            if place.stem in SPLITS:  # other lists are those of single classes
+                names = {line.split()[0] for line in read_lines(place) if line.strip()}
+                parts[place.stem] = [file for file in files if file.stem in names]
+    parts = {split: own for split, own in parts.items() if own}
+    parts = parts if len(parts) > 1 else {}
     if parts and (options.split is not None or path.name != ANNOTATIONS):
         split, files = choose_split(path, parts, options, expected="image sets")
         why = f"the split {split}"
@@ -67,22 +74,6 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 ANNOTATIONS = "Annotations"  # folder of all splits of a VOC devkit; ImageSets/Main beside it lists each
-
-
-def files_by_image_set(files: Sequence[Path]) -> dict[str, list[Path]]:
-    """Group the files by the lists of the devkit (train, val, trainval, test); empty if fewer than two lists apply."""
-    folders = {file.parent for file in files}
-    home = next(iter(folders)) if len(folders) == 1 else None
-    if home is None or home.name != ANNOTATIONS:
-        return {}
-    listed = {
-        place.stem: {line.split()[0] for line in read_lines(place) if line.strip()}
-        for place in sorted((home.parent / "ImageSets" / "Main").glob("*.txt"))
-        if place.stem in SPLITS  # other lists are those of single classes
-    }
-    parts = {split: [file for file in files if file.stem in names] for split, names in listed.items()}
-    parts = {split: own for split, own in parts.items() if own}
-    return parts if len(parts) > 1 else {}
 
 
 def add_file(rows: Rows, file: Path) -> None:

@@ -149,7 +149,17 @@ def read_volume(path: Any, spacing: Any = None, mask_threshold: float | None = N
     elif name.endswith(".npy"):
         values = read_array(place)
     else:
-        values = read_pages(place)
+        with open_image(place, ["TIFF"]) as image:
+            pages = getattr(image, "n_frames", 1)
+            check_voxels(place, (pages, image.size[1], image.size[0]))
+            check_claim(place, image, pages)
+            planes = []
+            for page in range(pages):
+                image.seek(page)
+                planes.append(np.asarray(image))
+        if len({plane.shape for plane in planes}) > 1 or planes[0].ndim != 2:
+            raise ReadError(place, expected="pages of one size, in grey", found="others")
+        values = np.stack(planes)
     if values.ndim != 3:
         raise ReadError(place, expected="three dimensions", found=f"{values.ndim}")
     values = whole_numbers(place, values, mask_threshold)
@@ -285,21 +295,6 @@ def read_array(place: Path) -> NDArray[Any]:
         raise ReadError(place, expected=expected, found=found, remedy="was it cut off? (V403)")
     values = np.frombuffer(data, dtype, size, start).reshape(shape, order="F" if is_fortran else "C")
     return values if values.flags.aligned else values.copy()
-
-
-def read_pages(place: Path) -> NDArray[Any]:
-    """Stack the grey pages of a TIFF, all of one size."""
-    with open_image(place, ["TIFF"]) as image:
-        pages = getattr(image, "n_frames", 1)
-        check_voxels(place, (pages, image.size[1], image.size[0]))
-        check_claim(place, image, pages)
-        planes = []
-        for page in range(pages):
-            image.seek(page)
-            planes.append(np.asarray(image))
-    if len({plane.shape for plane in planes}) > 1 or planes[0].ndim != 2:
-        raise ReadError(place, expected="pages of one size, in grey", found="others")
-    return np.stack(planes)
 
 
 def whole_numbers(place: Path, values: NDArray[Any], threshold: float | None) -> NDArray[Any]:

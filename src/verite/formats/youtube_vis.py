@@ -91,7 +91,16 @@ def read(path: Path, options: Options) -> Annotations:
     if PathProbe(path).head.lstrip().startswith("["):
         return read_results(path, options)
     document = decode(path, VisDocument)
-    videos = check_videos(path, document.videos)
+    videos: dict[int | str, Video] = {}
+    for i, video in enumerate(document.videos):
+        where, count = f"{path}: videos[{i}]", len(video.file_names)
+        if video.id in videos:
+            raise ReadError(where, expected="each video once", found=f"a second {excerpt(video.id)}")
+        if not 0 < count <= FRAMES_AT_MOST:
+            raise ReadError(where, expected=f"1 to {FRAMES_AT_MOST:,} names in file_names", found=str(count))
+        if video.length is not None and video.length != count:
+            raise ReadError(where, expected=f"{video.length} file_names, its length", found=str(count))
+        videos[video.id] = video
     names: dict[int, str] = {}
     for i, category in enumerate(document.categories):
         if category.id in names or category.name in names.values():
@@ -128,22 +137,6 @@ def read_results(path: Path, options: Options) -> Annotations:
         with rows.errors:
             add_track(rows, f"{path}: [{i}]", track, i, (videos, names, frames), is_pred=True)
     return with_videos(rows.annotations("youtube-vis", layout="xyxy", why="an array of predicted tracks"), videos)
-
-
-def check_videos(path: Path, videos: list[Video]) -> dict[int | str, Video]:
-    """Return the videos by id; each once, with as many file names as its length."""
-    found: dict[int | str, Video] = {}
-    for i, video in enumerate(videos):
-        where = f"{path}: videos[{i}]"
-        if video.id in found:
-            raise ReadError(where, expected="each video once", found=f"a second {excerpt(video.id)}")
-        if not 0 < len(video.file_names) <= FRAMES_AT_MOST:
-            expected = f"1 to {FRAMES_AT_MOST:,} names in file_names"
-            raise ReadError(where, expected=expected, found=str(len(video.file_names)))
-        if video.length is not None and video.length != len(video.file_names):
-            raise ReadError(where, expected=f"{video.length} file_names, its length", found=str(len(video.file_names)))
-        found[video.id] = video
-    return found
 
 
 def add_frames(rows: Rows, path: Path, videos: dict[int | str, Video]) -> dict[int | str, list[str]]:

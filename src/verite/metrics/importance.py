@@ -156,17 +156,9 @@ def pixel_weights(
     ReadError
         If the folder lacks an image, an image has another size, or the table is wrong.
     """
-    path = Path(find_path(given))
-    return (
-        image_weights(path, truth, pred, truth_rows, pred_rows)
-        if path.is_dir()
-        else keypoint_weights(path, truth, truth_rows)
-    )
-
-
-def image_weights(
-    folder: Path, truth: Annotations, pred: Annotations, truth_rows: Rows, pred_rows: Rows
-) -> PixelWeights:
+    folder = Path(find_path(given))
+    if not folder.is_dir():
+        return keypoint_weights(folder, truth, truth_rows)
     files = image_files_in(folder)
     last: dict[int, Array] = {}  # the map of the image read last: pairs come image by image
 
@@ -175,10 +167,9 @@ def image_weights(
             name = truth.images.name(image) if image < len(truth.images) else pred.images.name(image)
             found = files.get(stem(name), [])
             if len(found) != 1:
-                said = f"{len(found)} of that name" if found else "none"
-                raise ReadError(
-                    folder, expected=f"one grey image named {stem(name)} with weights of pixels", found=said
-                )
+                number = f"{len(found)} of that name" if found else "none"
+                expected = f"one grey image named {stem(name)} with weights of pixels"
+                raise ReadError(folder, expected=expected, found=number)
             pixels = read_pixels(found[0])
             last.clear()
             values = pixels.values.astype(np.float64)

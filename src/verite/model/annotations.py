@@ -6,7 +6,7 @@ made on first use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -36,8 +36,16 @@ def digest_of(annotations: Annotations, *, with_outlines: bool) -> str:
     """Return a digest of all columns in 16 hexadecimal characters; `with_outlines` includes polygons and masks."""
     with translate_core_errors():
         objects = annotations.columns.facts(with_outlines)
-    images = annotations.images
-    facts = [*unit_facts(annotations), *images.table.facts(), *label_facts(annotations), *objects]
+    images, labels = annotations.images, annotations.labels
+    facts = [] if annotations.unit == "px" else [fact("unit", annotations.unit.encode())]
+    facts += [*images.table.facts(), fact("labels", repr(labels.all_names).encode())]
+    if labels.groups is not None:
+        facts.append(fact("groups", repr(labels.groups).encode()))
+    if labels.skeletons is not None:
+        facts.append(fact("skeletons", repr(labels.skeletons).encode()))
+    if annotations.verdicts is not None:
+        facts += [fact(f"verdict {name}", getattr(annotations.verdicts, name)) for name in ("image", "label", "kind")]
+    facts += objects
     if images.sequences is not None and images.sequences.is_stated:
         facts += [
             fact("sequences", repr(images.sequences.names).encode()),
@@ -51,24 +59,6 @@ def digest_of(annotations: Annotations, *, with_outlines: bool) -> str:
 def fact(name: str, column: Any) -> Constant:
     """Of bytes, or of an array."""
     return name, memoryview(column).nbytes, _core.digest(column)
-
-
-def unit_facts(annotations: Annotations) -> Iterator[Constant]:
-    if annotations.unit != "px":
-        yield fact("unit", annotations.unit.encode())
-
-
-def label_facts(annotations: Annotations) -> Iterator[Constant]:
-    """Of classes, and of what is said about them in whole images."""
-    labels = annotations.labels
-    yield fact("labels", repr(labels.all_names).encode())
-    if labels.groups is not None:
-        yield fact("groups", repr(labels.groups).encode())
-    if labels.skeletons is not None:
-        yield fact("skeletons", repr(labels.skeletons).encode())
-    if annotations.verdicts is not None:
-        for name in ("image", "label", "kind"):
-            yield fact(f"verdict {name}", getattr(annotations.verdicts, name))
 
 
 # The note on boxes that a file gives by centre, width, height and angle.

@@ -117,35 +117,14 @@ def to_corners(values: Floats, kept: Kept) -> Floats:
     return out
 
 
-def to_sizes(values: Floats, kept: Kept) -> Floats:
-    """Left, top, width, height of boxes as kept.
-
-    Parameters
-    ----------
-    values
-        Four numbers per box, as `kept` says.
-    kept
-        `xyxy` for corners, `xywh` for left, top, width and height.
-
-    Returns
-    -------
-    Floats
-        x, y, width, height; sizes that a file states are returned bit by bit.
-    """
-    if kept == "xywh":
-        return values
-    out = values.copy()
-    out[:, 2:] -= values[:, :2]
-    return out
-
-
 def spell_as(corners: Floats, layout: str) -> Floats:
     """Corners written in any layout: the inverse of `keep` and `to_corners`, up to rounding.
 
     >>> spell_as(np.array([[1.0, 2.0, 5.0, 10.0]]), "cxcywh")
     array([[3., 6., 4., 8.]])
     """
-    sizes = to_sizes(corners, "xyxy")
+    sizes = corners.copy()
+    sizes[:, 2:] -= corners[:, :2]
     match layout:
         case "xyxy":
             return corners

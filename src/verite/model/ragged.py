@@ -65,9 +65,12 @@ def freeze(values: ArrayLike, dtype: Any) -> NDArray[Any]:
     ([0.0, 0.0], True)
     """
     array = np.ascontiguousarray(values, dtype=dtype)
+    owner: Any = array
+    while isinstance(owner, np.ndarray) and not owner.flags.writeable:
+        owner = owner.base
     if array is not values and array.base is None:  # made here
         array.flags.writeable = False
-    elif not is_final(array):
+    elif isinstance(owner, np.ndarray):  # the array, or one that it is a view of, can be written to
         array = array.copy()
         array.flags.writeable = False
     return array
@@ -88,12 +91,3 @@ def freeze_whole(values: ArrayLike, dtype: Any, what: str) -> NDArray[Any]:
         return freeze(values, dtype)
     except (TypeError, ValueError, OverflowError):
         raise BadParameter(f"{what}: expected whole numbers, found {excerpt(values)}") from None
-
-
-def is_final(array: object) -> bool:
-    """Return whether neither the array nor its base can be written to."""
-    while isinstance(array, np.ndarray):
-        if array.flags.writeable:
-            return False
-        array = array.base
-    return True

@@ -164,7 +164,22 @@ class Contour:
 
     def __init__(self, pixels: ArrayLike, size: tuple[int, int] | None = None) -> None:
         values = np.asarray(pixels)
-        self.image = drawn_points(values, size) if size is not None else binary(values, "contour")
+        if size is None:
+            self.image = binary(values, "contour")
+            return
+        width, height = checked_size(size)
+        self.image = np.zeros((height, width), dtype=np.bool_)
+        if values.size == 0:
+            return
+        if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iuf":
+            raise BadParameter(f"contour: expected points x, y, found an array of shape {values.shape}")
+        points = np.floor(values)
+        outside = ~((points >= 0) & (points < (width, height))).all(axis=1)
+        if outside.any():
+            found = ", ".join(f"{v:g}" for v in values[np.argmax(outside)])
+            raise DataError(f"contour: expected points within {width} × {height} pixels, found ({found})")
+        x, y = points.astype(np.int64).T
+        self.image[y, x] = True
 
     @property
     def filled(self) -> NDArray[np.bool_]:
@@ -172,24 +187,6 @@ class Contour:
         from verite.model.rasters import array_of
 
         return array_of(fill(runs_of(self.image[None])), 0)
-
-
-def drawn_points(points: NDArray[Any], size: tuple[int, int]) -> NDArray[np.bool_]:
-    """An image of that width and height with these points in it."""
-    width, height = checked_size(size)
-    image = np.zeros((height, width), dtype=np.bool_)
-    if points.size == 0:
-        return image
-    if points.ndim != 2 or points.shape[1] != 2 or points.dtype.kind not in "iuf":
-        raise BadParameter(f"contour: expected points x, y, found an array of shape {points.shape}")
-    pixels = np.floor(points)
-    outside = ~((pixels >= 0) & (pixels < (width, height))).all(axis=1)
-    if outside.any():
-        found = ", ".join(f"{v:g}" for v in points[np.argmax(outside)])
-        raise DataError(f"contour: expected points within {width} × {height} pixels, found ({found})")
-    x, y = pixels.astype(np.int64).T
-    image[y, x] = True
-    return image
 
 
 def checked_size(size: Any) -> tuple[int, int]:
@@ -287,7 +284,23 @@ def shapes_of(things: Any, what: str, layout: str = "xyxy") -> Shapes:
         return of_regions(Regions(checked_boxes(things, what), layout))
     if not isinstance(things, Sequence) and not (isinstance(things, np.ndarray) and things.ndim == 3):
         raise BadParameter(f"{what}: expected a list of regions, found {type(things).__name__}")
-    return join_shapes([one(thing, f"{what} {i}", layout) for i, thing in enumerate(things)])
+    parts = [one(thing, f"{what} {i}", layout) for i, thing in enumerate(things)]
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        return of_regions(Regions(np.empty((0, 4))))
+    polygons = [part.regions.polygons[0] if part.regions.polygons else [] for part in parts]
+    masks = [(part.regions.runs[0], size_of(part.regions.runs)) if part.regions.runs else None for part in parts]
+    outlines = [(part.outlines[0], size_of(part.outlines)) if part.outlines else None for part in parts]
+    return Shapes(
+        Regions(
+            np.concatenate([part.regions.boxes for part in parts]),
+            polygons=Polygons.of(polygons) if any(polygons) else None,
+            runs=RLEMasks.of(masks) if any(mask is not None for mask in masks) else None,
+        ),
+        np.concatenate([part.sizes for part in parts]),
+        RLEMasks.of(outlines) if any(outline is not None for outline in outlines) else None,
+    )
 
 
 def of_regions(regions: Regions) -> Shapes:
@@ -397,26 +410,6 @@ def checked_boxes(boxes: NDArray[Any], what: str) -> NDArray[np.float64]:
     if not finite.all():
         raise DataError(f"{what}: expected four finite numbers, found {excerpt(values[np.argmin(finite)].tolist())}")
     return values
-
-
-def join_shapes(parts: Sequence[Shapes]) -> Shapes:
-    """Single regions in columns."""
-    if len(parts) == 1:
-        return parts[0]
-    if not parts:
-        return of_regions(Regions(np.empty((0, 4))))
-    polygons = [part.regions.polygons[0] if part.regions.polygons else [] for part in parts]
-    runs = [(part.regions.runs[0], size_of(part.regions.runs)) if part.regions.runs else None for part in parts]
-    outlines = [(part.outlines[0], size_of(part.outlines)) if part.outlines else None for part in parts]
-    return Shapes(
-        Regions(
-            np.concatenate([part.regions.boxes for part in parts]),
-            polygons=Polygons.of(polygons) if any(polygons) else None,
-            runs=RLEMasks.of(runs) if any(r is not None for r in runs) else None,
-        ),
-        np.concatenate([part.sizes for part in parts]),
-        RLEMasks.of(outlines) if any(o is not None for o in outlines) else None,
-    )
 
 
 def size_of(runs: RLEMasks) -> tuple[int, int]:

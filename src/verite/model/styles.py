@@ -100,32 +100,19 @@ def show(part: Part, style: Style) -> str:
 
 def text_style(width: int | None = None) -> Style:
     """Return the style of plain text for a terminal of so many columns; without a width nothing is wrapped."""
+
+    def sentence(text: str) -> str:
+        shown = wrap_text(text_lines(text), width)
+        if not isinstance(text, (Aside, Legend)):
+            return shown
+        return "\n".join(coloured(line, DIM) for line in shown.split("\n"))  # of secondary interest
+
     return Style(
         lambda table: table.to_text(width),
-        lambda text: dim_if_aside(wrap_text(text_lines(text), width), text),
+        sentence,
         lambda text: coloured(f"settings: {one_line(text)}", DIM),
         text_lines,
     )
-
-
-def dim_if_aside(shown: str, text: str) -> str:
-    """Return a sentence as it is shown, line by line dim if it is of secondary interest.
-
-    Parameters
-    ----------
-    shown
-        The sentence as it is to be printed, wrapped already.
-    text
-        The sentence before; its type says whether it is an aside or a legend.
-
-    Returns
-    -------
-    str
-        The printed sentence, with SGR sequences where the terminal shows colours.
-    """
-    if not isinstance(text, (Aside, Legend)):
-        return shown
-    return "\n".join(coloured(line, DIM) for line in shown.split("\n"))
 
 
 def wrap_text(text: str, width: int | None) -> str:

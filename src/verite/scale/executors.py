@@ -171,7 +171,9 @@ def hand_in(
         try:
             found[i] = future.result()
         except Exception as error:
-            if not is_loss(error):
+            kinds = (BrokenExecutor, CancelledError, ConnectionError, EOFError, TimeoutError)
+            is_lost = isinstance(error, kinds) or type(error).__module__.partition(".")[0] == "distributed"
+            if isinstance(error, VeriteError) or not is_lost:  # raised about the data: the worker lives
                 raise
             # Count the loss of a shard; raise `LostPart` after `TRIES` losses.
             lost[i] = lost.get(i, 0) + 1
@@ -199,14 +201,6 @@ def hand_in(
     finally:
         for future in futures:
             future.cancel()
-
-
-def is_loss(error: BaseException) -> bool:
-    """Return whether the worker died, rather than raised an error about the data."""
-    if isinstance(error, VeriteError):
-        return False
-    kinds = (BrokenExecutor, CancelledError, ConnectionError, EOFError, TimeoutError)
-    return isinstance(error, kinds) or type(error).__module__.partition(".")[0] == "distributed"
 
 
 class Pools:

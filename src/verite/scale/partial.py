@@ -346,21 +346,11 @@ def check_alike(partials: Sequence[PartialResult]) -> Sequence[PartialResult]:
         for key, value in first.given.items():
             if other.given.get(key) != value:
                 raise NotComparable(f"parts: expected the same {key}, found {value} and {other.given.get(key)}")
+        one, two = first.labels, other.labels
+        tables = ((one.all_names, two.all_names), (one.numbers, two.numbers), (one.groups, two.groups))
+        pairs = (pair for mine, theirs in tables for pair in zip(mine or (), theirs or (), strict=False))
+        difference = next((f"{a!r} and {b!r}" for a, b in pairs if a != b), "one has more")
         raise NotComparable(
-            f"parts: expected the same classes in all of them, found {len(first.labels)} and {len(other.labels)} "
-            f"({first_difference(first.labels, other.labels)})"
+            f"parts: expected the same classes in all of them, found {len(one)} and {len(two)} ({difference})"
         )
     return partials
-
-
-def first_difference(one: Labels, two: Labels) -> str:
-    tables = (
-        (one.all_names, two.all_names),
-        (one.numbers or (), two.numbers or ()),
-        (one.groups or (), two.groups or ()),
-    )
-    for mine, theirs in tables:
-        for a, b in zip(mine, theirs, strict=False):
-            if a != b:
-                return f"{a!r} and {b!r}"
-    return "one has more"
