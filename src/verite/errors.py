@@ -28,7 +28,7 @@ IS_COMMAND_LINE: ContextVar[bool] = ContextVar("is_command_line", default=False)
 def give_sizes(argument: str = "") -> str:
     """What to do where the size of an image is missing: options on the command line, arguments in Python.
 
-    `argument` is the size that the called function takes itself, where it takes one.
+    `argument` is the name of the size that the called function has itself, where it has one.
 
     >>> give_sizes()
     'give image_size=(WIDTH, HEIGHT) or images=FOLDER to verite.read'

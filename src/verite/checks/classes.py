@@ -167,7 +167,7 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
     )
 
 
-FEWEST_REORDERED, REORDERED = 3, 0.7  # classes of five pairs each, and the share of its pairs that another class takes
+FEWEST_REORDERED, REORDERED = 3, 0.7  # classes of five pairs each, and the share of its pairs that have another class
 
 
 def reordered_classes(pair: Pair, explanation: Hypothesis) -> Finding | None:

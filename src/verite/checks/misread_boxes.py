@@ -246,7 +246,7 @@ def is_biased(sample: Sample, found: Hypothesis) -> bool:
     sample
         Images with objects on both sides.
     found
-        The way of reading whose matches are measured.
+        The reading whose matches are measured.
     """
     one, other = best_pairs(*find_overlapping(sample, found))
     truth_boxes, pred_boxes = boxes_under(sample, found.side, found.reading, found.shift)

@@ -1,7 +1,7 @@
 """The input of checks: one side or a pair of sides, with anomaly counts and a sample of images.
 
 `Side` counts anomalies of one file in one pass of the compiled core. `Pair` matches predictions with the ground truth
-on a sample of images (`fit`) and takes up to 128 evenly spaced images with objects on both sides (`sample`), on which
+on a sample of images (`fit`) and draws up to 128 evenly spaced images with objects on both sides (`sample`), on which
 other box formats and shifts of image ids are tried.
 """
 
@@ -316,7 +316,7 @@ class SampledObjects:
         return SampledObjects(self.rows[kept], cells, self.sizes[kept], self.numbers[kept], self.reading)
 
     def turn(self, turn: int) -> SampledObjects:
-        """Rotate objects between images: those of image i + turn take the place of those of image i."""
+        """Rotate objects between images: those of image i + turn replace those of image i."""
         rows = np.roll(np.arange(len(self)), -self.cells[turn])
         cells = offsets_of(np.roll(self.counts, -turn))
         return SampledObjects(self.rows[rows], cells, self.sizes[rows], self.numbers[rows], self.reading)

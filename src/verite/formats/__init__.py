@@ -1,6 +1,6 @@
 """Read and write annotations: COCO, YOLO, Pascal VOC, LVIS, Open Images, CSV tables and some thirty other formats.
 
-`read` recognises the format of a path, reads it and records the reason in `Annotations.source`; it also takes objects
+`read` recognises the format of a path, reads it and records the reason in `Annotations.source`; it also reads objects
 in memory. `write` converts annotations to a format. One module per format (`coco`, `yolo`, `voc` …) holds a `Format`
 record with its functions `recognise`, `read` and `write`; `verite.formats.registry` lists these records.
 """
@@ -78,7 +78,7 @@ def read(
         - a table (polars, pyarrow, DuckDB, pandas), a NumPy structured array or a dictionary of columns;
         - masks or label images as arrays: one, a list, a stack, or a dictionary by image.
     like : Annotations, optional
-        The ground truth, when predictions are read: they take over its images and classes, matched by id or name.
+        The ground truth, when predictions are read: they use its images and classes, matched by id or name.
     format : str, optional
         Name of the format (see ``verite formats``). Default: recognised.
     boxes : str, optional
@@ -98,7 +98,7 @@ def read(
     label_offset, image_offset : int, default 0
         Number to add to every class id or image id.
     columns : mapping, optional
-        Column names of a table: ``{"score": "my_confidence"}`` takes the score from the column `my_confidence`.
+        Column names of a table: ``{"score": "my_confidence"}`` reads the score from the column `my_confidence`.
     split : str, optional
         Part of a dataset: ``"train"``, ``"val"`` or ``"test"``. Required if there are several.
     masks : str, optional
@@ -308,7 +308,7 @@ def restrict_images(truth: Annotations, listed: str | PathLike[str]) -> Annotati
 def read_pair(truth: Readable, pred: Readable, **settings: Any) -> tuple[Annotations, Annotations]:
     """Read ground truth and predictions, unless they are annotations already.
 
-    Predictions take over the images and classes of the ground truth; where that has several splits and none is named,
+    Predictions use the images and classes of the ground truth; where that has several splits and none is named,
     their images select one. `settings` are arguments of `read` for both.
     """
     from verite.model.annotations import Annotations

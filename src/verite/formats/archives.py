@@ -36,7 +36,7 @@ ZSTD_CHUNK = 1 << 10
 
 HEAD = 1 << 18  # of a photograph
 
-WHOLE = (".png", ".gif")  # pictures whose pixels may be annotations
+WHOLE = (".png", ".gif")  # images whose pixels may be annotations
 
 MAGIC = {b"\x1f\x8b": ".gz", b"PK\x03\x04": ".zip", b"\x28\xb5\x2f\xfd": ".zst"}
 

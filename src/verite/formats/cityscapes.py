@@ -40,7 +40,7 @@ KNOWN = re.compile(rf"_({INSTANCES}|{CLASSES}|{TRAIN})\.png$")
 
 
 def kinds_in(probe: PathProbe) -> set[str]:
-    """Which of the three kinds of pictures are there."""
+    """Return which of the three kinds of images are there."""
     return {found.group(1) for p in probe.files if (found := KNOWN.search(p.name))}
 
 
@@ -79,7 +79,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 
 def write(annotations: Annotations, path: Path) -> None:
-    """Pictures of ids by the names of Cityscapes' classes."""
+    """Write label images of the ids that Cityscapes gives its classes."""
     from verite.files import folder_atomically
     from verite.formats.format import file_stems
     from verite.formats.mask_images import paint_each, save

@@ -1,6 +1,6 @@
 """CrowdHuman's `.odgt` files: one JSON line per image with persons, or with the predictions of a detector.
 
-Boxes are those of the whole body (`fbox`). What CrowdHuman's evaluation ignores, objects with the tag `mask` (pictures
+Boxes are those of the whole body (`fbox`). What CrowdHuman's evaluation ignores, objects with the tag `mask` (images
 and reflections of people, dense crowds) and persons with `ignore`, is ignored here: as regions for predictions.
 """
 

@@ -133,7 +133,7 @@ def read(path: Path, options: Options) -> Annotations:
         with rows.errors:
             add_image(rows, image)
     if root.find("track") is not None:
-        # The shapes of a video, frame by frame; those outside of the picture are not there.
+        # The shapes of a video, frame by frame; those outside of the image are left out.
         size, count = video_size(root)
         for frame in range(count):
             rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])

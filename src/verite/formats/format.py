@@ -106,7 +106,7 @@ def has_tighter_box(regions: Regions, rows: NDArray[np.int64], tolerance: float)
 
 HEAD = 65_536
 
-# The options that a format may use, and those that the command line takes once for both sides.
+# The options that a format may use, and those that the command line has once for both sides.
 OPTION_NAMES = ("boxes", "coords", "angle", "image_size", "images", "names", "label_offset", "image_offset", "columns",
                 "split", "masks", "mask_threshold", "class_name", "annotator", "field")  # fmt: skip
 
@@ -116,7 +116,7 @@ BOTH_SIDES = ("image_size", "images", "names", "split", "columns", "mask_thresho
 
 OTHER_SPELLINGS = {"class_name": "class"}  # options whose name on the command line is another one
 
-# What the pixels of mask pictures may be, and what that makes of them.
+# What the pixels of mask images may be, and what they mean then.
 MASKS = {
     "binary": "one object of all pixels but 0",
     "contour": "one object inside a drawn curve",
@@ -135,16 +135,16 @@ class Options:
     """
 
     boxes: str | None = None  # what the four numbers mean: a name out of LAYOUTS
-    coords: str | None = None  # abs, rel, WIDTHxHEIGHT of the picture they were measured in, or *FACTOR
+    coords: str | None = None  # abs, rel, WIDTHxHEIGHT of the image they were measured in, or *FACTOR
     angle: str | None = None  # of rotated boxes of five numbers: a name out of ANGLES
     image_size: tuple[int, int] | None = None  # width and height of every image
-    images: Path | None = None  # the folder with the pictures
+    images: Path | None = None  # the folder with the images
     names: Path | Sequence[str] | None = None  # class names by number
     label_offset: int = 0  # added to every class id
     image_offset: int = 0  # added to every image id
     columns: Mapping[str, str] | None = None  # which column of a table stands for which of ours
     split: str | None = None  # which part of a data set: train, val or test
-    masks: str | None = None  # what the pixels of mask pictures are: a name out of MASKS
+    masks: str | None = None  # what the pixels of mask images are: a name out of MASKS
     mask_threshold: float | None = None  # share of white from which a grey pixel belongs to the object
     class_name: str | None = None  # the class of all objects of a table without a column of classes
     unknown_images: str | None = None  # predictions on images that the truth does not have: stop or drop

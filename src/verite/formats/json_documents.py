@@ -91,7 +91,7 @@ def decode_with_nan(path: Path, data: bytes, kind: Any, nan_in: frozenset[str]) 
 
 
 def odd_value(value: Any, place: str, nan_in: frozenset[str]) -> tuple[str, str, str] | None:
-    """Place, expectation and finding of the first value that Python's json module takes and JSON has not."""
+    """Place, expectation and finding of the first value that Python's json module accepts and JSON does not have."""
     if isinstance(value, float) and not np.isfinite(value):
         return place, "a number", str(value)
     if isinstance(value, str) and not value.isascii() and value != value.encode("utf-8", "replace").decode():

@@ -63,7 +63,7 @@ class Rule:
     pictures: tuple[Named, ...]
     why: str
     has_one_object_each: bool = False
-    is_sure: bool = False  # whatever is in the pictures
+    is_sure: bool = False  # whatever is in the images
     other: Rule | None = None  # how they may be named instead, which their pixels have to decide
 
 
@@ -311,7 +311,7 @@ def mean_stretches(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.float
     return found, np.bincount(owner, weights=np.concatenate(pixels)) / counts
 
 
-BLOCK = 2**19  # pixels looked at together, so that their flags and places take little memory beside the picture
+BLOCK = 2**19  # pixels looked at together, so that their flags and places need little memory beside the image
 
 
 def blocks_of_runs(pixels: NDArray[Any]) -> Iterator[tuple[Ints, NDArray[Any]]]:

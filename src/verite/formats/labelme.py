@@ -58,7 +58,7 @@ def recognise(probe: PathProbe) -> str | None:
     if not files:
         return None
     start = PathProbe(files[0]).head.lstrip()
-    # The embedded picture may come before everything else and fill the whole beginning.
+    # The embedded image may come before everything else and fill the whole beginning.
     keys = [key for key in ("shapes", "imagePath", "imageData") if f'"{key}"' in start]
     if not start.startswith("{") or not keys or '"tracks"' in start:  # CVAT's own documents have both
         return None

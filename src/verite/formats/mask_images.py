@@ -431,7 +431,7 @@ def read(path: Path, options: Options) -> Annotations:
 
 def write(annotations: Annotations, path: Path) -> None:
     """Write one label image per image; its values number the objects from 1."""
-    # A folder of pictures whose values count the objects of each image from 1.
+    # A folder of images whose values count the objects of each image from 1.
     stems = file_stems(annotations.images, path)
     with folder_atomically(path) as folder:
         for name, pixels in paint_each(annotations, path, lambda rows: range(1, len(rows) + 1)):

@@ -50,7 +50,7 @@ LEAST, MOST = 7, 10
 FRAMES_AT_MOST = 1_000_000
 SCORE = 6  # column of the confidence, in ground truth of the flag "counts"
 CLASS = 7  # column of the class, in ground truth with nine columns
-LOOKED_AT = 200  # lines that tell truths from predictions
+LOOKED_AT = 200  # lines that distinguish ground truth from predictions
 
 
 def recognise(probe: PathProbe) -> str | None:
@@ -63,7 +63,7 @@ def recognise(probe: PathProbe) -> str | None:
 
 
 def sequence_files(path: Path) -> list[Path]:
-    """The file itself, the truths below a folder, or the text files in it, one per sequence."""
+    """The file itself, the ground truth below a folder, or the text files in it, one per sequence."""
     if not path.is_dir():
         return [path] if path.suffix.lower() == ".txt" else []
     truths = sorted([*path.glob("gt/gt.txt"), *path.glob("*/gt/gt.txt")])
@@ -73,7 +73,7 @@ def sequence_files(path: Path) -> list[Path]:
 def read(path: Path, options: Options) -> Annotations:
     """Read the sequences of a file or folder.
 
-    Lines are parsed by the core, all of a file at once; only those that it cannot take are parsed one by one, for their
+    Lines are parsed by the core, all of a file at once; only those that it cannot read are parsed one by one, for their
     errors and for rare spellings of numbers.
     """
     files = sequence_files(path)

@@ -1,6 +1,6 @@
 """Scalabel JSON, the format of BDD100K: frames with boxes, polygons or COCO's compressed RLE.
 
-Box corners are pixels from 0, the last ones included, as Scalabel's own conversion to COCO takes them: a box from 10 to
+Box corners are pixels from 0, the last ones included, as Scalabel's own conversion to COCO reads them: a box from 10 to
 19 is 10 pixels wide. Polygons may have Bézier curves (`types` with C), which become eight short lines each. Lane
 markings are lines and are skipped. In BDD100K's ground truth the classes that its evaluation ignores (other person,
 other vehicle, trailer) are ignore regions.

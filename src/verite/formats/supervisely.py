@@ -125,7 +125,7 @@ def runs_of_bitmap(where: str, bitmap: Bitmap, height: int, width: int) -> np.nd
         data = zlib.decompressobj().decompress(base64.b64decode(bitmap.data, validate=True), limit("image_pixels"))
         with Image.open(io.BytesIO(data), formats=("PNG",)) as image:
             check_mask_size(where, image.height, image.width)
-            is_opaque = image.mode in ("RGBA", "P")  # the mask is where the picture is not transparent
+            is_opaque = image.mode in ("RGBA", "P")  # the mask is where the image is not transparent
             small = np.asarray(image.convert("RGBA"))[..., 3] if is_opaque else np.asarray(image.convert("L"))
     except (binascii.Error, zlib.error, ValueError, OSError, UnidentifiedImageError) as error:
         raise ReadError(where, expected="a PNG in zlib and base64", found=excerpt(str(error))) from None

@@ -57,7 +57,7 @@ TRACK, SEQUENCE, FRAME = ("track_id", "track"), ("sequence", "video_id", "video"
 
 BOX, POSE, RINGS, RUNS, RUN_SIZE = "bbox", "keypoints", "segmentation", "mask", ("mask_height", "mask_width")
 
-# What the four numbers of a box are, by the names of their columns; what is complete first is taken.
+# What the four numbers of a box are, by the names of their columns; the first complete set is used.
 BOXES = (
     ("xywh", SIDES["xywh"]),
     ("xyxy", SIDES["xyxy"]),

@@ -366,7 +366,7 @@ def check_label(label: Any, where: str) -> str:
     Parameters
     ----------
     label
-        The value beside the box; numbers are taken as text.
+        The value beside the box; numbers are read as text.
     where
         The record, for messages.
     """

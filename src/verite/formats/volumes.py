@@ -59,7 +59,7 @@ def are_volumes(*sides: Any) -> bool:
 def list_cases(folder: Any) -> dict[str, Path]:
     """List the volumes in a folder and its subfolders, by their names without suffix.
 
-    Empty if the first candidate is no volume, so that a folder of TIFF images is not taken for cases.
+    Empty if the first candidate is no volume, so that a folder of TIFF images is not mistaken for cases.
     """
     place = Path(folder)
     if not place.is_dir():

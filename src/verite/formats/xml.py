@@ -166,7 +166,7 @@ NO_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def check_writable(path: Path, what: str, names: Iterable[str]) -> None:
-    """XML cannot hold control characters, its readers take \\r for \\n and strip blanks from the ends of texts.
+    """XML cannot hold control characters, its readers read \\r as \\n and strip blanks from the ends of texts.
 
     Parameters
     ----------

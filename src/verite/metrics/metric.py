@@ -409,7 +409,7 @@ class Metric:
 
     @cached_property
     def name(self) -> str:
-        """The name as :func:`verite.metric` takes it, without parameters at their default."""
+        """The name as :func:`verite.metric` accepts it, without parameters at their default."""
         defaults = self.record.defaults
         return format_call(self.record.name, {k: v for k, v in self.parameters.items() if v != defaults[k]})
 

@@ -491,7 +491,7 @@ class Annotations:
         return annotations
 
     def to_pandas(self, *, images: bool = False) -> pandas.DataFrame:
-        """Return the objects as a pandas table, which `verite.read` takes back.
+        """Return the objects as a pandas table, which `verite.read` reads again.
 
         Parameters
         ----------

@@ -110,7 +110,7 @@ class RLEMasks:
 
     @property
     def arrays(self) -> tuple[NDArray[np.uint32], Ints, NDArray[np.int32]]:
-        """`counts`, `objects` and `sizes`, as the core takes them."""
+        """`counts`, `objects` and `sizes`, as the core expects them."""
         return self.counts, self.objects, self.sizes
 
     def __getitem__(self, i: int) -> NDArray[np.uint32]:

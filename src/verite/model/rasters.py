@@ -129,7 +129,7 @@ def array_of(runs: RLEMasks, i: int) -> NDArray[np.bool_]:
 def outlines_of(runs: RLEMasks, *, with_corners: bool = False) -> RLEMasks:
     """The contour of each mask: its pixels with a 4-neighbour outside it, the border of the image being outside.
 
-    `with_corners` also takes pixels that touch the outside by a corner only (8-neighbours).
+    `with_corners` also includes pixels that touch the outside by a corner only (8-neighbours).
     """
     return RLEMasks(*_core.outline_runs(runs.counts, runs.objects, runs.sizes, with_corners), runs.sizes)
 

@@ -455,7 +455,7 @@ class Results(Display):
         raise BadParameter(f"parts: expected a protocol that can be merged, found {self.protocol!r}")
 
     def flat(self, prefix: str = "") -> dict[str, float]:
-        """Return all scores, and the first one per class, by names that W&B, MLflow and TensorBoard take.
+        """Return all scores, and the first one per class, by names that W&B, MLflow and TensorBoard accept.
 
         ``wandb.log(results.flat("val/"))``, ``mlflow.log_metrics(results.flat())``; an absent score is `nan`.
 

@@ -139,7 +139,7 @@ LABEL_METRICS = "gce, lce, hamming, hafiane1, hafiane2 or vinet"
 class Contour:
     """The contour of an object as pixels.
 
-    A contour metric takes the pixels as they are; a region metric fills the area that they enclose.
+    A contour metric uses the pixels as they are; a region metric fills the area that they enclose.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ __all__ = ["Array", "Pairs"]
 class Pairs:
     """Pairs of regions: pair i is ground truth i with prediction i.
 
-    Metrics of your own take one of these and return one value per pair. All columns are lazy: a metric that reads only
-    areas never rasterises a contour.
+    A metric of your own is a function of one of these that returns one value per pair. All columns are lazy: a metric
+    that reads only areas never rasterises a contour.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ class Pairs:
         return self.select(self.store.distance_differences(float(power), float(cutoff)))
 
     def sides(self) -> tuple[Side, Side]:
-        """Ground truth and predictions as run-length encoded masks, in the form the core takes."""
+        """Ground truth and predictions as run-length encoded masks, in the form the core expects."""
         mine, theirs = self.store.sides
         if self.rows is not None:
             mine, theirs = (side.with_rows(side.rows[self.rows]) for side in (mine, theirs))

@@ -39,7 +39,7 @@ Rows: TypeAlias = "NDArray[np.int64]"
 Runs: TypeAlias = "NDArray[np.uint32]"
 # Squared distances of all pairs, one after the other, and the offset at which those of each pair begin.
 DistanceLists: TypeAlias = "tuple[NDArray[Any], Rows]"
-# One side of all pairs as the core takes it: runs, offsets and sizes (height, width) of the masks, the mask of each
+# One side of all pairs as the core expects it: runs, offsets and sizes (height, width) of the masks, the mask of each
 # pair, and runs and offsets of contours that were given (an object without one has no runs) or None.
 Side: TypeAlias = _core.MaskSide
 T = TypeVar("T")
