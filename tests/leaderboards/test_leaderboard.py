@@ -15,6 +15,7 @@ from tests.leaderboards.test_simulation import read_detectors
 from verite.annotation_errors import Bernoulli, Detection
 from verite.errors import BadParameter
 from verite.evaluation.evaluation import Changes
+from verite.leaderboards.audit import CheckedOdds
 from verite.leaderboards.bootstrap import bootstrap_differences, resample_images
 from verite.leaderboards.simulation import AnnotationErrorSimulation
 from verite.statistics.intervals import wilson
@@ -488,3 +489,33 @@ def test_a_large_tied_group_is_printed_by_its_ranks(tmp_path):
     _, truth, preds = read_detectors(tmp_path, 2)
     same = {f"copy {i}": next(iter(preds.values())) for i in range(8)}
     assert "statistically tied: ranks 1–8" in str(vt.leaderboard(truth, same, draws=20, checks="off"))
+
+
+@pytest.mark.parametrize(
+    ("odds", "gamma", "said"),
+    [
+        ((0.9, 0.4, 2.0), 2.2, "Γ 2.20, odds … 0.9 [0.4, 2]: no sign that errors favour"),
+        (
+            (1.5, 0.7, 3.2),
+            2.2,
+            "Γ 2.20, odds … 1.5 [0.7, 3.2]: errors may favour {} enough to tie",
+        ),
+        (
+            (9.5, 2.1, 44.0),
+            2.2,
+            "Γ 2.20, odds … 9.5 [2.1, 44]: errors do favour {}, perhaps enough",
+        ),
+        ((3.0, 1.2, 7.5), 20.0, "Γ 20.00, odds … 3 [1.2, 7.5]: errors favour {}, but not enough"),
+        ((3.0, 1.2, 7.5), None, "no Γ, odds … 3 [1.2, 7.5]: errors favour {}, but not enough"),
+    ],
+)
+def test_observed_odds_stand_beside_gamma(odds, gamma, said, tmp_path):
+    _, truth, preds = read_detectors(tmp_path, 2)
+    board = vt.leaderboard(truth, preds, errors=Detection(spurious=0.02), draws=20, checks="off")
+    found = board.influence["AP"]
+    assert "odds of checked" not in board.to_text()  # nothing was checked
+    first = [CheckedOdds(*odds), *found.odds[1:]]
+    board.influence["AP"] = replace(found, gamma=[gamma, *found.gamma[1:]], odds=first)
+    said = said.replace("…", "of checked annotations").format(board.names[0])
+    assert said in " ".join(board.to_text().split())
+    assert board.to_dict()["detectors"][0]["checked_odds"] == {"value": odds[0], "low": odds[1], "high": odds[2]}
