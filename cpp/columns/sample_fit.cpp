@@ -282,8 +282,11 @@ SampleFit sample_fit(const Surveyed& truth, const Surveyed& pred, std::size_t im
     count_unpredicted(truth, pred, images, fit);
     measure_reach(truth, pred, images, fit);
     fit.exchanges = find_exchanges(seen.taken_for, rules);
-    fit.is_good = !pred.confidence.empty() && fit.possible > 0 &&
-                  static_cast<double>(fit.precise) >= rules.share * static_cast<double>(fit.possible) &&
+    const auto possible = static_cast<double>(fit.possible), matched = static_cast<double>(fit.found);
+    const auto precise = static_cast<double>(fit.precise);
+    const bool are_precise = precise >= rules.share * possible ||
+                             (matched >= rules.matched * possible && precise >= rules.mostly_precise * matched);
+    fit.is_good = !pred.confidence.empty() && fit.possible > 0 && are_precise &&
                   (fit.found < rules.fewest || 2 * fit.agreeing > fit.found);
     for (const std::size_t which : {0, 1})
         if (!(static_cast<double>(seen.large[which]) > rules.most_small * static_cast<double>(seen.numbers[which])))

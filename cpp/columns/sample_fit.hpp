@@ -16,6 +16,8 @@ struct FitRules {
                 per_image = 100;         // the sample: evenly spaced images, the most confident predictions
     double found = 0.5, precise = 0.75;  // IoUs from which an object is matched, and matched precisely
     double share = 0.5;                  // of the objects that can be matched: to be matched precisely
+    // ... or, of a detector that misses many: share to be matched, and share of these to be matched precisely.
+    double matched = 0.65, mostly_precise = 0.6;
     double pixels = 2,
            most_small =
                0.05;          // coordinates up to this many pixels may be fractions; the share of them that is accepted

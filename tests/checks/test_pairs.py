@@ -470,6 +470,15 @@ def test_half_of_the_objects_must_be_found_precisely():
     assert not glance(change=lower(10, 17.6))
 
 
+@pytest.mark.parametrize(("found", "precise", "is_sound"), [(13, 8, True), (12, 8, False), (13, 7, False)])
+def test_of_a_detector_that_misses_many_two_thirds_must_be_found_most_of_them_precisely(found, precise, is_sound):
+    def change(corners, labels, confidence):
+        corners[found:] += 40  # an IoU of .04
+        corners[precise:found, 3] -= 17.6  # .749
+
+    assert glance(20, change) == is_sound
+
+
 def test_most_must_have_their_class():
     def wrong(count):
         def change(corners, labels, confidence):
