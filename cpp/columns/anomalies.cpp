@@ -109,6 +109,16 @@ struct RowsByImage {
     }
 };
 
+// Of few objects, each is compared with each.
+void find_duplicates_of_few(const Surveyed& side, std::span<const std::size_t> rows, const AnomalyRules& rules,
+                            std::vector<std::uint8_t>& is_duplicate) {
+    for (std::size_t i = 1; i < rows.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (side.label[rows[i]] == side.label[rows[j]] &&
+                box_iou_of(corners_of(side, rows[i]), corners_of(side, rows[j])) >= rules.near)
+                is_duplicate[std::max(rows[i], rows[j])] = 1;
+}
+
 struct PlacedRow {
     std::int32_t label;
     double left;
@@ -138,7 +148,7 @@ void find_duplicates(const Surveyed& side, std::span<std::size_t> rows, const An
 Tally duplicates_of(const Surveyed& side, std::size_t images, unsigned threads, const AnomalyRules& rules) {
     RowsByImage by_image(side, images, {});
     std::vector<std::uint8_t> is_duplicate(side.count(), 0);
-    constexpr std::size_t images_ahead = 4;
+    constexpr std::size_t images_ahead = 4, few = 24;
     in_stretches(images, threads, [&](std::size_t first, std::size_t last) {
         std::vector<PlacedRow> placed;
         for (std::size_t image = first; image < last; ++image) {
@@ -152,7 +162,10 @@ Tally duplicates_of(const Surveyed& side, std::size_t images, unsigned threads, 
                 return (!side.crowd.empty() && side.crowd[row]) || !std::isfinite(box.left + box.right);
             });
             rows = rows.first(static_cast<std::size_t>(kept - rows.begin()));
-            if (rows.size() > 1) find_duplicates(side, rows, rules, placed, is_duplicate);
+            if (rows.size() <= few)
+                find_duplicates_of_few(side, rows, rules, is_duplicate);
+            else
+                find_duplicates(side, rows, rules, placed, is_duplicate);
         }
     });
     Tally found;

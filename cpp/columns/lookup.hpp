@@ -12,6 +12,9 @@ namespace verite {
 std::size_t find_positions(std::span<const std::int64_t> ids, std::span<const std::int64_t> table,
                            std::span<std::int32_t> positions, unsigned threads = 1);
 
+// The rows of a table by ascending id, equal ids in the order of rows.
+std::vector<std::int32_t> rows_by_id(std::span<const std::int64_t> ids);
+
 // Sets the flag of every row of a table that a position points at; `used` has one flag per row.
 void mark_used(std::span<const std::int32_t> positions, std::span<bool> used);
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "columns/lookup.hpp"
 #include "columns/memory.hpp"
 
 namespace verite {
@@ -214,16 +215,19 @@ View<std::uint8_t> kinds_of(const Shapes& shapes, std::size_t count) {
 }
 
 View<std::int32_t> rank(const Images& images) {
-    const auto is_before = [&](std::int32_t i, std::int32_t j) {
-        const auto a = static_cast<std::size_t>(i), b = static_cast<std::size_t>(j);
-        if (images.ids) return images.ids[a] < images.ids[b];
-        const auto one = images.names[a], two = images.names[b];
-        return std::string_view(one.data(), one.size()) < std::string_view(two.data(), two.size());
-    };
     std::vector<std::int32_t> order(images.count());
     std::iota(order.begin(), order.end(), 0);
-    if (std::ranges::is_sorted(order, is_before)) return {};
-    std::ranges::stable_sort(order, is_before);
+    if (images.ids) {
+        if (std::ranges::is_sorted(images.ids.values)) return {};
+        order = rows_by_id(images.ids.values);
+    } else {
+        const auto name_of = [&](std::int32_t row) {
+            const auto name = images.names[static_cast<std::size_t>(row)];
+            return std::string_view(name.data(), name.size());
+        };
+        if (std::ranges::is_sorted(order, {}, name_of)) return {};
+        std::ranges::stable_sort(order, {}, name_of);
+    }
     Array<std::int32_t> ranks(order.size());
     for (std::size_t i = 0; i < order.size(); ++i)
         ranks[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -242,18 +243,20 @@ class Accumulator {
     // Which classes have ground truth in each area range, and their columns.
     void find_columns(std::size_t first_label, std::size_t last_label) {
         written_.resize(ranges_);
+        are_all_.resize(ranges_);
         for (std::size_t range = 0; range < ranges_; ++range) {
             written_[range].clear();
             for (std::size_t label = first_label; label < last_label; ++label)
                 if (given_.positives[label * given_.ranges + range] > 0)
                     written_[range].push_back({label - first_label, out_.columns->column_of(range, label)});
+            are_all_[range] = written_[range].size() == together;
         }
     }
 
     // Classes and area ranges without ground truth are not written. Neighbours in memory are written one after the
     // other.
     void write(std::size_t first_label, std::size_t last_label) {
-        const auto copy = [&](const std::vector<double>& from, std::size_t row, std::span<double> to, std::size_t range,
+        const auto copy = [&](std::span<const double> from, std::size_t row, std::span<double> to, std::size_t range,
                               std::size_t at, std::size_t stride) {
             for (std::size_t label = first_label; label < last_label; ++label)
                 if (given_.positives[label * given_.ranges + range] > 0)
@@ -268,7 +271,10 @@ class Accumulator {
                     if (out_.columns) {
                         const double* from = &best_[row * together];
                         double* to = out_.precision.data() + out_.columns->row(range, t, r);
-                        for (const auto& [lane, column] : written_[range]) to[column] = from[lane];
+                        if (are_all_[range])
+                            std::memcpy(to + written_[range].front().column, from, together * sizeof(double));
+                        else
+                            for (const auto& [lane, column] : written_[range]) to[column] = from[lane];
                         continue;
                     }
                     const std::size_t at = range * step.range + t * step.threshold + r * step.recall;
@@ -298,14 +304,15 @@ class Accumulator {
     std::vector<double> needed_;      // [range][recall] true positives needed to reach that recall
     std::vector<double> outside_;     // [range] predictions outside it so far
     // What is written in the end, [...][lane]
-    std::vector<double> best_;        // [range][threshold][recall] the best precision at this level or a higher one
-    std::vector<double> reached_at_;  // the same shape: the confidence at which the level is reached
+    Array<double> best_;          // [range][threshold][recall] the best precision at this level or a higher one
+    Array<double> reached_at_;    // the same shape: the confidence at which the level is reached
     std::vector<double> within_;  // [limit][range][threshold] true positives within each maxDets and not a smaller one
-    std::vector<double> recall_;  // [limit][range][threshold]
+    Array<double> recall_;        // [limit][range][threshold]
     struct Written {
         std::size_t lane, column;
     };
     std::vector<std::vector<Written>> written_;  // [range] where the classes of a group go
+    std::vector<bool> are_all_;                  // [range] whether all of them go there, side by side
     std::span<const double> positives_;
     double seen_ = 0;
     std::size_t lane_ = 0;

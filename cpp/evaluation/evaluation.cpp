@@ -137,10 +137,11 @@ Array<double> Evaluation::weigh_positives(std::span<const double> weights) const
     for (std::size_t image = 0; image < images_; ++image) {
         const double weight = weights.empty() ? 1.0 : weights[image];
         for (auto index = static_cast<std::size_t>(truths_.images[image]);
-             index < static_cast<std::size_t>(truths_.images[image + 1]); ++index)
-            for (std::size_t range = 0; range < ranges; ++range)
-                positives[static_cast<std::size_t>(truths_.labels[index]) * ranges + range] +=
-                    ignored_[index] >> range & 1 ? 0.0 : weight;
+             index < static_cast<std::size_t>(truths_.images[image + 1]); ++index) {
+            double* own = &positives[static_cast<std::size_t>(truths_.labels[index]) * ranges];
+            const AreaRangeSet ignored = ignored_[index];
+            for (std::size_t range = 0; range < ranges; ++range) own[range] += ignored >> range & 1 ? 0.0 : weight;
+        }
     }
     return positives;
 }

@@ -1,6 +1,7 @@
 #include "evaluation/matching.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -235,13 +236,20 @@ void outside_ranges(std::span<const std::int32_t> rows, std::span<const double> 
     if (count > most_ranges) throw std::invalid_argument("area ranges: expected at most 24");
     const AreaRangeSet all = (AreaRangeSet{1} << count) - 1;
     constexpr std::size_t ahead = 32;
+    // Filled up to a whole number of fours with ranges that hold every area, so that four are compared at once.
+    constexpr double endless = std::numeric_limits<double>::infinity();
+    std::array<double, most_ranges> low, high;
+    low.fill(-endless);
+    high.fill(endless);
+    for (std::size_t r = 0; r < count; ++r) low[r] = ranges[r].low, high[r] = ranges[r].high;
     in_stretches(rows.size(), threads, [&](std::size_t first, std::size_t last) {
         for (std::size_t index = first; index < last; ++index) {
             if (index + ahead < last && !areas.empty()) prefetch(&areas[rows[index + ahead]]);
             const double area = areas.empty() ? std::numeric_limits<double>::quiet_NaN() : areas[rows[index]];
             AreaRangeSet bits = !left_out.empty() && left_out[rows[index]] ? all : 0;
-            for (std::size_t r = 0; r < count; ++r)
-                bits |= static_cast<AreaRangeSet>((area < ranges[r].low) | (area > ranges[r].high)) << r;
+            for (std::size_t four = 0; four < count; four += 4)
+                for (std::size_t r = four; r < four + 4; ++r)
+                    bits |= static_cast<AreaRangeSet>((area < low[r]) | (area > high[r])) << r;
             out[index] = bits;
         }
     });

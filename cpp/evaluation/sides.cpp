@@ -5,6 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "columns/lookup.hpp"
+
 namespace verite {
 namespace {
 
@@ -23,10 +25,8 @@ Array<std::uint8_t> any_of(const Columns& columns, std::span<const Flag> flags) 
 // Objects as pycocotools looks them up: by id, image by image in the order of image ids. Of several with the same id
 // the last is returned for each. Empty where every id occurs once.
 Array<std::int32_t> find_by_id(std::span<const std::int64_t> ids, std::span<const std::int32_t> image) {
-    std::vector<std::int32_t> sorted(ids.size());
-    std::iota(sorted.begin(), sorted.end(), 0);
+    const std::vector<std::int32_t> sorted = rows_by_id(ids);
     const auto id_of = [&](std::int32_t row) { return ids[static_cast<std::size_t>(row)]; };
-    if (!std::ranges::is_sorted(ids)) std::ranges::stable_sort(sorted, {}, id_of);
     if (std::ranges::adjacent_find(sorted, {}, id_of) == sorted.end()) return {};
     std::vector<std::int32_t> order(ids.size());
     std::iota(order.begin(), order.end(), 0);

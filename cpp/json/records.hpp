@@ -48,6 +48,13 @@ inline const char* read_double_quickly(const char* at, Column<double>& column, s
     return end;
 }
 
+// 0 or 1, as a comma or the end of the record shows.
+inline const char* read_digit_quickly(const char* at, Column<std::uint8_t>& column, std::size_t record) {
+    if ((*at != '0' && *at != '1') || (at[1] != ',' && at[1] != '}')) return nullptr;
+    column.put(record, static_cast<std::uint8_t>(*at - '0'));
+    return at + 1;
+}
+
 // Identifiers: all numbers or all text.
 class Ids {
   public:
@@ -243,6 +250,8 @@ inline const char* Annotations::read_quickly(const char* at, unsigned field) {
             return read_double_quickly(at, scores, count);
         case area:
             return read_double_quickly(at, areas, count);
+        case iscrowd:
+            return read_digit_quickly(at, crowds, count);
         case id:
             return ids.read_quickly(at, count);
         case bbox: {

@@ -34,14 +34,11 @@ std::string_view text_of(const RaggedColumn<char>& texts, std::size_t row) {
     return {letters.data(), letters.size()};
 }
 
-// Ids that a record before has, too; in the order of records.
+// Ids that a record before has, too, in the order of records; `order` has the records by id.
 template <class IdAt>
-void find_repeated(std::string_view section, std::size_t count, IdAt&& id_at, Faults& faults) {
-    std::vector<std::size_t> order(count);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, id_at);
+void find_repeated(std::string_view section, std::span<const std::int32_t> order, IdAt&& id_at, Faults& faults) {
     std::vector<std::pair<std::size_t, std::size_t>> repeated;
-    for (std::size_t first = 0, i = 1; i < count; ++i) {
+    for (std::size_t first = 0, i = 1; i < order.size(); ++i) {
         if (id_at(order[i]) != id_at(order[first])) first = i;
         if (i != first) repeated.emplace_back(order[i], order[first]);
     }
@@ -52,7 +49,15 @@ void find_repeated(std::string_view section, std::size_t count, IdAt&& id_at, Fa
 
 void find_repeated(std::string_view section, std::span<const std::int64_t> ids, Faults& faults) {
     if (std::ranges::adjacent_find(ids, std::greater_equal()) == ids.end()) return;
-    find_repeated(section, ids.size(), [&](std::size_t i) { return ids[i]; }, faults);
+    find_repeated(section, rows_by_id(ids), [&](std::int32_t i) { return ids[static_cast<std::size_t>(i)]; }, faults);
+}
+
+void find_repeated(std::string_view section, const RaggedColumn<char>& ids, std::size_t count, Faults& faults) {
+    const auto id_at = [&](std::int32_t i) { return text_of(ids, static_cast<std::size_t>(i)); };
+    std::vector<std::int32_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::ranges::stable_sort(order, {}, id_at);
+    find_repeated(section, order, id_at, faults);
 }
 
 bool is_size(std::int64_t width, std::int64_t height, const SizeLimits& limits) {
@@ -169,7 +174,7 @@ std::vector<RecordFault> faults_of(const Images& images, std::span<const std::in
                                    const Categories& categories, const SizeLimits& limits, std::size_t most) {
     Faults faults(most);
     if (images.ids.kind == Ids::Kind::text)
-        find_repeated("images", images.count, [&](std::size_t i) { return text_of(images.ids.text, i); }, faults);
+        find_repeated("images", images.ids.text, images.count, faults);
     else
         find_repeated("images", image_ids, faults);
     for (std::size_t i = 0; i < images.count && !faults.is_full(); ++i)

@@ -247,6 +247,8 @@ class DataWarning(UserWarning):
 
 def one_line(text: str) -> str:
     """`text` with everything that would break a terminal line made visible."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -97,6 +97,25 @@ def test_objects_of_one_class_coincide_from_an_overlap_of_98_percent_on():
     assert count("twins", near, image=image, flags={"crowd": np.array([True, False])}) == 0
 
 
+def test_coincident_objects_are_found_in_images_of_few_and_of_many():
+    rng = np.random.default_rng(11)
+    for number in (2, 12, 23, 24, 25, 26, 60):
+        corner = rng.integers(0, 4, (number, 2)) * 100.0
+        boxes = np.hstack([corner, corner + 100 + rng.integers(0, 5, (number, 2))])
+        label = [("cat", "dog")[i] for i in rng.integers(0, 2, number)]
+        later = set()
+        for j in range(number):
+            for i in range(j):
+                low, high = np.maximum(boxes[i, :2], boxes[j, :2]), np.minimum(boxes[i, 2:], boxes[j, 2:])
+                common = np.prod(np.clip(high - low, 0, None))
+                areas = [np.prod(box[2:] - box[:2]) for box in boxes[[i, j]]]
+                if label[i] == label[j] and common / (sum(areas) - common) >= 0.98:
+                    later.add(j)
+        found = side(boxes, image=["0.jpg"] * number, label=label).tally("twins")
+        assert found.count == len(later), number
+        assert set(found.rows) <= later
+
+
 def test_many_coincident_objects_are_found_at_once():
     assert count("twins", [[0, 0, 9, 9]] * 20_000, image=["0.jpg"] * 20_000) == 19_999
 

@@ -485,3 +485,26 @@ def test_the_root_folder_of_lvis_keeps_what_lvis_says(tmp_path):
     assert vt.lvis(folder, [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.5}])[
         "AP"
     ] == pytest.approx(1)
+
+
+def test_repeated_image_ids_are_named_in_the_order_of_records_however_far_apart_they_are(tmp_path):
+    ids = [2**62, -(2**62), 5, 2**40, 5, -(2**62)]
+    images = [{"id": id, "file_name": f"{i}.jpg", "width": 100, "height": 50} for i, id in enumerate(ids)]
+    text = refused(vt.read, write_json(tmp_path / "t.json", document(images=images, annotations=[])))
+    assert "5 in images[2] and images[4]" in text
+
+
+def test_the_order_of_image_ids_decides_between_equal_confidences(tmp_path):
+    """One image has a true positive and one a false positive of the same confidence: AP is 1 or 1/2."""
+    for far in (1, 2**20, 2**58):
+        values = []
+        for first, second in ((-3 * far, 4 * far), (4 * far, -3 * far)):
+            images = [{"id": id, "file_name": f"{id}.jpg", "width": 99, "height": 99} for id in (first, 0, second)]
+            truth = document(
+                images=images,
+                annotations=[{"id": 1, "image_id": first, "category_id": 1, "bbox": [0, 0, 50, 50], "area": 2500}],
+            )
+            found = [{"image_id": id, "category_id": 1, "bbox": [0, 0, 50, 50], "score": 0.5} for id in (second, first)]
+            paths = write_json(tmp_path / "t.json", truth), write_json(tmp_path / "p.json", found)
+            values.append(round(vt.coco(*paths, checks="off")["AP50"].value, 6))
+        assert values == [1.0, 0.5], far

@@ -31,6 +31,7 @@ IGNORE_REGIONS = frozenset(
     ("dontcare", "don't care", "dont care", "ignore", "ignored", "ignore region", "ignored region", "ignore regions",
      "ignored regions", "void")
 )  # fmt: skip
+IGNORE_WORDS = ("care", "ignore", "void")  # each of these names has one of them
 LISTED = 10  # names without a class that a note lists
 
 
@@ -228,7 +229,10 @@ def mark_ignore_regions(annotations: Annotations) -> Annotations:
     [False, True]
     """
     labels = annotations.labels
-    if labels.names is None or not any(normalise(name) in IGNORE_REGIONS for name in labels.names):
+    if labels.names is None:
+        return annotations
+    together = "\n".join(labels.names).casefold()  # at once: few files have such a class
+    if not any(word in together for word in IGNORE_WORDS) or IGNORE_REGIONS.isdisjoint(map(normalise, labels.names)):
         return annotations
     is_region = np.array([normalise(name) in IGNORE_REGIONS for name in labels.names], dtype=np.bool_)[
         annotations.label

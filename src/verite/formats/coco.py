@@ -21,7 +21,7 @@ from verite.errors import BadParameter, ReadError, excerpt, is_listing, spell_op
 from verite.files import PACKED, JsonObject, check_file, is_many, read_text, translate_core_errors
 from verite.formats.annotators import annotations_of_one, annotators_of_file, with_annotators
 from verite.formats.coco_video import with_tracks_of_file
-from verite.formats.format import Format, Options, PathProbe, check_name, check_names, too_many_classes
+from verite.formats.format import Format, Options, PathProbe, are_plain, check_name, check_names, too_many_classes
 from verite.formats.json_documents import ANYWHERE, check_finite, decode, write_json
 from verite.formats.polygons import ring_area
 from verite.formats.shards import find_shards
@@ -506,8 +506,9 @@ def label_table(path: Path, file: _core.CocoFile, offset: int) -> tuple[Labels, 
     if len(named) < len(given):
         raise ReadError(f"{path}: categories[{given.index(None)}]", expected="a key 'name'", found="none")
     longest = limit("class_name")
-    for i, name in enumerate(named):
-        check_name(f"{path}: categories[{i}].name", name, longest)
+    if not are_plain(named, longest):
+        for i, name in enumerate(named):
+            check_name(f"{path}: categories[{i}].name", name, longest)
     counts = Counter(named)
     names = [f"{name} (id {id})" if counts[name] > 1 else name for name, id in zip(named, ids, strict=True)]
     check_names(f"{path}: categories", names)
