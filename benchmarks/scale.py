@@ -157,6 +157,12 @@ def write_growing(folder: Path, name: str, images: int, classes: int, detectors:
     return truth, preds
 
 
+def write_apart(*given: Any) -> tuple[Path, list[Path]]:
+    """The same in a process of its own, whose memory the commands would have as theirs."""
+    with ProcessPoolExecutor(1) as pool:
+        return pool.submit(write_growing, *given).result()
+
+
 def print_growth(what: str, rows: Iterable[tuple[int, float, int]]) -> None:
     """Processor seconds and memory by a number, and per unit of it."""
     print(f"| {what} | processor time | memory | of each |")
@@ -167,7 +173,7 @@ def print_growth(what: str, rows: Iterable[tuple[int, float, int]]) -> None:
 
 def measure_detectors(folder: Path) -> None:
     """The leaderboard of 2 to 64 detectors: 1,000 images, 100 simulations of missing objects and of images."""
-    truth, preds = write_growing(folder, "detectors", 1_000, CLASSES, 64)
+    truth, preds = write_apart(folder, "detectors", 1_000, CLASSES, 64)
     words = ("--errors", "missing=0.05", "--draws", 100, "-j", 1, "-q")
     print_growth("detectors", ((n, *run("leaderboard", truth, *preds[:n], *words)) for n in (2, 8, 32, 64)))
 
@@ -176,7 +182,7 @@ def measure_classes(folder: Path) -> None:
     """`verite coco` with 80 to 10,000 classes: 20,000 images, 140,000 objects."""
 
     def one(classes: int) -> tuple[int, float, int]:
-        truth, preds = write_growing(folder, "classes", 20_000, classes, 1)
+        truth, preds = write_apart(folder, "classes", 20_000, classes, 1)
         return classes, *run("coco", truth, *preds, "-j", 1, "-q")
 
     os.environ["VERITE_LIMIT_CURVE_POINTS"] = str(100_000_000)  # 10,000 classes have more curve points than usual
@@ -185,7 +191,7 @@ def measure_classes(folder: Path) -> None:
 
 def measure_draws(folder: Path) -> None:
     """The leaderboard of three detectors with 100 to 10,000 simulations."""
-    truth, preds = write_growing(folder, "draws", 1_000, CLASSES, 3)
+    truth, preds = write_apart(folder, "draws", 1_000, CLASSES, 3)
     words = ("leaderboard", truth, *preds, "--errors", "missing=0.05", "-j", 1, "-q", "--draws")
     print_growth("draws", ((n, *run(*words, n)) for n in (100, 1_000, 10_000)))
 

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pickle
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -78,6 +79,9 @@ class Ray:
 
         return SimpleNamespace(remote=submit)
 
+    def shutdown(self) -> None:
+        self.pool.shutdown()
+
     def get(self, futures: list[Future[Any]]) -> list[Any]:
         return [pickle.loads(future.result()) for future in futures]
 
@@ -98,6 +102,9 @@ class Rows:
     def map(self, function: Callable[..., Any]) -> Rows:
         return Rows([pickle.loads(pickle.dumps(function(row))) for row in self.rows])
 
+    def stop(self) -> None:
+        pass
+
     def treeReduce(self, join: Callable[[Any, Any], Any]) -> Any:  # noqa: N802 - Spark's name
         return reduce(join, self.rows[::-1])
 
@@ -111,12 +118,16 @@ def test_the_lines_for_ray_have_the_numbers_of_the_whole(folder: Path) -> None:
     except ImportError:
         ray = Ray()
     printed: list[Any] = []
-    exec(lines_with("ray.remote"), {"ray": ray, "vt": vt, "pairs": pairs_of(folder), "print": printed.append})
+    try:
+        exec(lines_with("ray.remote"), {"ray": ray, "vt": vt, "pairs": pairs_of(folder), "print": printed.append})
+    finally:
+        ray.shutdown()
     expect_printed(printed, folder)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_lines_for_spark_have_the_numbers_of_the_whole(folder: Path) -> None:
+def test_the_lines_for_spark_have_the_numbers_of_the_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     try:
         import pyspark  # type: ignore[import-not-found]
 
@@ -124,8 +135,33 @@ def test_the_lines_for_spark_have_the_numbers_of_the_whole(folder: Path) -> None
     except ImportError:
         sc = Rows([])
     printed: list[Any] = []
-    exec(lines_with("treeReduce"), {"sc": sc, "vt": vt, "pairs": pairs_of(folder), "print": printed.append})
+    try:
+        exec(lines_with("treeReduce"), {"sc": sc, "vt": vt, "pairs": pairs_of(folder), "print": printed.append})
+    finally:
+        sc.stop()
     expect_printed(printed, folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["distributed", "ray", "pyspark"])
+def test_a_killed_worker_of_an_engine_loses_nothing(engine: str, folder: Path) -> None:
+    """The program of the benchmark: the first task kills the process that runs it."""
+    pytest.importorskip(engine, reason=f"{engine} is not installed")
+    if engine == "pyspark" and shutil.which("java") is None:
+        pytest.skip("Spark needs Java")
+    benchmark = runpy.run_path(str(PAGE.parents[2] / "benchmarks" / "scale.py"))
+    for i in range(4):  # the last shard is empty
+        truth, pred = json.loads((folder / f"gt/{i % 3}.json").read_text()), folder / f"pred/{i % 3}.json"
+        (folder / f"gt-{i:03}.json").write_text(
+            json.dumps(truth if i < 3 else truth | {"images": [], "annotations": []})
+        )
+        (folder / f"dt-{i:03}.json").write_text(pred.read_text() if i < 3 else "[]")
+    program, flag = folder / "program.py", folder / "killed"
+    program.write_text(benchmark["LOSING"] + benchmark["ENGINES"][engine])
+    done = subprocess.run([sys.executable, program, folder, flag], capture_output=True, text=True, check=True)
+    assert flag.exists()
+    whole = vt.coco(folder / "truth.json", folder / "hawk.json", checks="off")
+    assert done.stdout.split()[-1] == repr(whole.scores["AP"].value)
 
 
 @pytest.mark.slow
