@@ -90,6 +90,20 @@ def test_pycocotools_objects(truth):
     assert vt.coco(theirs, loaded).scores["AP"].value == pytest.approx(1)
 
 
+def test_dictionaries_without_image_ids_are_in_the_order_of_the_ground_truth():
+    """As in an evaluation loop of Hugging Face: labels have image ids, post-processed predictions have none."""
+    labels = [
+        {"image_id": np.array([9]), "boxes": np.array([[10.0, 10, 40, 40]]), "labels": np.array([1])},
+        {"image_id": np.array([2]), "boxes": np.array([[60.0, 60, 80, 80]]), "labels": np.array([1])},
+    ]
+    found = [{"boxes": one["boxes"], "labels": one["labels"], "scores": np.array([0.9])} for one in labels]
+    results = vt.coco(labels, found)
+    assert results["AP"].value == pytest.approx(1)
+    assert any("no image_id" in note for note in results.pred.source.notes)
+    with pytest.raises(vt.DataError, match="images that the ground truth does not have"):
+        vt.coco(labels, found[:1])  # which image is it?
+
+
 def test_torchvision_dictionaries(truth):
     def tensor(values):
         return SimpleNamespace(detach=lambda: SimpleNamespace(cpu=lambda: np.array(values)), tolist=None)

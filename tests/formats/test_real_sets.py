@@ -71,13 +71,18 @@ ROWS = [
      "coco", 4, 46, []),
     ("formats/via_ntp", "via_region_data.json", {}, "via", 1, 307, [(0, 310, 665, 26, 123)]),
     ("pairs/detectron2_blood_cells", "images/test", {}, "coco-folder", 99, 235, [(0, 283, 926, 170.4, 176)]),
-    ("pairs/detectron2_blood_cells", "images", {"split": "valid"}, "coco-folder", 803, 4_124, []),
-    ("pairs/detectron2_blood_cells", "output/coco_instances_results.json", {}, "coco-results", 98, 249, []),
+    ("pairs/detectron2_blood_cells", "images", {"split": "valid"}, "coco-folder", 803, 4_124,
+     [(0, 1094, 529, 158.4, 148.8)]),
+    ("pairs/detectron2_blood_cells", "output/coco_instances_results.json", {}, "coco-results", 98, 249,
+     [(0, 292.3773, 925, 169.6702, 178.9785)]),
     ("pairs/detectron2_blood_cells", "output/inference_results.json", {}, "coco-results", 23, 36,
      [(0, 780, 1126, 181, 144)]),
     ("pairs/detectron2_medical_waste", "data/test", {}, "coco-folder", 25, 140, [(0, 509, 499, 19.852, 45.111)]),
-    ("pairs/detectron2_medical_waste", "output/coco_instances_results.json", {}, "coco-results", 25, 1_922, []),
-    ("pairs/mmdet_tables", "results.bbox.json", {}, "coco-results", 298, 431, []),
+    ("pairs/detectron2_medical_waste", "output/coco_instances_results.json", {}, "coco-results", 25, 1_922,
+     [(0, 334.4423, 116.9350, 46.6573, 91.6853)]),
+    ("formats/labelbox", "coco/rle.json", {}, "coco", 10, 231, [(0, 3, 199, 594, 225)]),
+    ("pairs/mmdet_tables", "results.bbox.json", {}, "coco-results", 298, 431,
+     [(0, 115.8774, 282.2570, 353.2685, 41.9944)]),
 ]  # fmt: skip
 
 # Archive, path in it, and what the one line must say: what it is, or what to export.

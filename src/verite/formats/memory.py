@@ -47,13 +47,18 @@ def to_array(values: Any) -> NDArray[Any]:
     return np.asarray(values)
 
 
+BY_IMAGE_ID = "images are numbered by image_id"
+IN_ORDER = "no image_id: the images are those of the ground truth, in its order"
+
+
 def from_torchvision(given: Any, options: Options) -> Annotations:
     """Convert torchvision dictionaries, one per image: boxes (corners), labels, and scores for predictions.
 
     Parameters
     ----------
     given : sequence or mapping of str to mapping
-        A list, whose images are numbered by `image_id`, else from 0; or a dictionary by image name. Masks, keypoints,
+        A list, whose images are numbered by `image_id`, else from 0, or in the order of a ground truth of as many
+        dictionaries that have an `image_id`; or a dictionary by image name. Masks, keypoints,
         areas and `iscrowd` are read where they exist; without boxes, those around the masks are taken. The labels of
         Hugging Face's image processors (DETR and the like) have `class_labels`, and boxes as centre and size in
         fractions of `orig_size` (height, width).
@@ -67,6 +72,10 @@ def from_torchvision(given: Any, options: Options) -> Annotations:
         else [item.get("image_id", i) for i, item in enumerate(items)]
     )
     ids = [to_array(id).reshape(-1)[0].item() if hasattr(id, "tolist") else id for id in ids]  # tensors of one number
+    like, note = options.like, ""
+    is_numbered = not isinstance(given, Mapping) and not any("image_id" in item for item in items)
+    if is_numbered and like is not None and BY_IMAGE_ID in like.source.why and len(like.images) == len(items):
+        ids, note = np.asarray(like.images.ids).tolist(), IN_ORDER
     keys = {"scores": "scores", "masks": "masks", "crowds": "iscrowd", "keypoints": "keypoints", "areas": "area"}
     parts = []
     for id, item in zip(ids, items, strict=True):
@@ -87,7 +96,9 @@ def from_torchvision(given: Any, options: Options) -> Annotations:
         for id in ids:
             if not -(2**63) <= id < 2**63:
                 raise BadParameter(f"image_id: expected integers from -2^63 to 2^63 - 1, or names, found {id}")
-        return join_parts(parts, images_by_number(ids, options), options, "torchvision dictionaries")
+        found = join_parts(parts, images_by_number(ids, options), options, "torchvision dictionaries")
+        why, notes = "" if is_numbered else BY_IMAGE_ID, (*found.source.notes, *([note] if note else []))
+        return found.with_source(replace(found.source, why=why, notes=notes))
     return join_parts(parts, Images([str(id) for id in ids]), options, "torchvision dictionaries")
 
 
