@@ -223,9 +223,14 @@ def test_legend_explains_the_scores(typed):
 def test_wide_tables_and_lines_fit_the_terminal(typed, monkeypatch):
     demo = Path(str(files("verite") / "data" / "demo"))
     monkeypatch.setenv("COLUMNS", "80")
-    out = typed("analyse", str(demo / "truth.json"), str(demo / "hawk.json"), "--quiet")[1]
-    wide = [line for line in out.splitlines() if len(line) > 80 and not line.startswith("settings: ")]
-    assert wide == []
+    signed = ("settings: ", "  signature ")
+    for words in (
+        ("analyse", str(demo / "truth.json"), str(demo / "hawk.json"), "--quiet"),
+        ("metrics",),
+        ("metrics", "gce"),
+    ):
+        wide = [line for line in typed(*words)[1].splitlines() if len(line) > 80 and not line.startswith(signed)]
+        assert wide == []
 
 
 def test_formats_are_listed_and_described(typed):

@@ -75,12 +75,18 @@ class Card(Display):
         }
         return {key: text for key, text in facts.items() if text}
 
-    def __str__(self) -> str:
-        lines = [f"{self.name}: {self.summary}"]
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
+        """Return the card as text of at most so many columns; the signature stays one word."""
+        width = min(width or WIDTH, WIDTH)
+        first, *rest = wrap(f"{self.name}: {self.summary}", width)
+        lines = [first, *(f"  {line}" for line in rest)]
         for key, text in self.facts.items():
-            first, *rest = [text] if key == "signature" else wrap(text, WIDTH - 18)
+            first, *rest = [text] if key == "signature" else wrap(text, max(20, width - 18))
             lines += [f"  {key:<15} {first}", *(f"  {'':<15} {line}" for line in rest)]
         return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def contents(self) -> list[Part]:
         return [self.summary, Table((self.name, ""), tuple(self.facts.items()))]
@@ -174,16 +180,25 @@ class Catalogue(Display):
         """Return the cards of the metrics that compare boxes, contours, regions or detectors."""
         return [card for card in self.cards.values() if card.on == on]
 
-    def __str__(self) -> str:
+    def to_text(self, width: int | None = None, *, legend: bool = False) -> str:
+        """Return the list as text; what a metric measures is wrapped within its column."""
         wide = max(map(len, self.cards))
+        start = wide + 22  # the column of what is measured
+        room = 1000 if width is None else max(20, width - start)
         lines = []
         for on, title in SECTIONS.items():
             chosen = self.section(on)
             if not chosen:
                 continue
             lines += ["", title, f"  {'metric':<{wide}}  {'better':<10}  unit  measures"]
-            lines += [f"  {c.name:<{wide}}  {c.better:<10}  {c.unit:<4}  {c.summary}" for c in chosen]
+            for card in chosen:
+                first, *more = wrap(card.summary, room, break_on_hyphens=False)
+                lines.append(f"  {card.name:<{wide}}  {card.better:<10}  {card.unit:<4}  {first}")
+                lines += [" " * start + line for line in more]
         return "\n".join([*lines[1:], "", "verite metrics NAME shows one card with formula, parameters and source."])
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def contents(self) -> list[Part]:
         return [self.list_metrics(self.section(on), title) for on, title in SECTIONS.items()]
