@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import replace
+from importlib.resources import files
 from types import SimpleNamespace
 
 import numpy as np
@@ -404,3 +405,13 @@ def test_a_file_is_named_by_its_path():
     assert str(vt.inspect(given)).startswith("truth: (not from a file)\n")
     assert str(vt.inspect(given.with_source(Source("gt.json", "coco", "")))).startswith("truth: gt.json\n")
     assert Reading("xyxy", "padded", (640.0, 480.0)).words.endswith("padded to 640 x 480")
+
+
+def test_what_follows_from_misread_corners_is_not_listed_as_well():
+    """Clipping these boxes, or changing their areas, would be the wrong advice: only their format is wrong."""
+    truth = json.loads((files("verite") / "data" / "demo" / "truth.json").read_text("utf-8"))
+    for one in truth["annotations"]:
+        x, y, w, h = one["bbox"]
+        one["bbox"] = [x, y, x + w, y + h]
+        del one["segmentation"]
+    assert [f.code for f in vt.inspect(truth).findings if f.severity != "note"] == ["V114"]

@@ -36,7 +36,8 @@ __all__ = [
 ODD_BOXES, NO_PREDICTIONS = {"V106", "V108", "V109", "V110", "V113", "V114", "V306", "V406"}, {"V214", "V219"}
 CONSEQUENCES = dict.fromkeys(("V101", "V102", "V104", "V105", "V118"), ODD_BOXES)
 CONSEQUENCES["V103"] = ODD_BOXES | {"V116"}
-CONSEQUENCES |= dict.fromkeys(("V211", "V212", "V213"), NO_PREDICTIONS) | {"V108": {"V109"}, "V114": {"V109", "V108"}}
+CONSEQUENCES |= dict.fromkeys(("V211", "V212", "V213"), NO_PREDICTIONS)
+CONSEQUENCES |= {"V108": {"V109"}, "V114": {"V108", "V109", "V113"}}
 CONSEQUENCES["V407"] = {"V112"}
 EXPLANATORY_WARNINGS = {"V108", "V407"}  # warnings that have consequences; otherwise only errors have
 SWAPPED_SIDES = "V221"
@@ -63,7 +64,8 @@ def examine(
     list[Finding]
         Errors first, then warnings, then notes.
     """
-    return run_checks(Side(annotations, is_truth), "truth" if is_truth else "pred", notes=notes, unasked=unasked)
+    what: Subject = "truth" if is_truth else "pred"
+    return without_consequences(run_checks(Side(annotations, is_truth), what, notes=notes, unasked=unasked))
 
 
 def examine_pair(
