@@ -18,7 +18,7 @@ from verite.formats import voc as voc_segmentation
 from verite.formats.format import Options, PathProbe
 from verite.formats.label_images import Pixels, check_range, is_soft, mean_stretches, read_colours, split
 from verite.formats.label_studio import Bits, decode_brush
-from verite.formats.mask_images import Picture, choose_kind, is_curve, label_table
+from verite.formats.mask_images import Picture, choose_kind, label_table
 
 HERE = Path("a.png")
 
@@ -117,10 +117,13 @@ def ring(height, width, thick=1):
 
 
 def test_a_curve_is_its_own_outline_and_encloses_as_much_again():
-    assert is_curve(picture(ring(6, 8)))  # 24 pixels around 24
-    assert not is_curve(picture(ring(6, 7)))  # 22 around 20
-    assert not is_curve(picture(ring(30, 30, thick=3)))  # 324 pixels around 576, and not all of them an outline
-    assert not is_curve(picture([[0, 0, 0], [1, 1, 1]]))
+    def kind(pixels):
+        return choose_kind([picture(pixels)], has_names=False)
+
+    assert kind(ring(6, 8)) == "contour"  # 24 pixels around 24
+    assert kind(ring(6, 7)) == "binary"  # 22 around 20
+    assert kind(ring(30, 30, thick=3)) == "binary"  # 324 pixels around 576, and not all of them an outline
+    assert kind([[0, 0, 0], [1, 1, 1]]) == "binary"
 
 
 def test_pixels_are_a_curve_black_and_white_objects_or_classes():

@@ -16,7 +16,7 @@ from verite.formats import table_files
 from verite.formats import tables as column_names
 from verite.formats.format import Options, PathProbe
 from verite.formats.table_files import columns_of_arrow
-from verite.formats.tables import ColumnRows, distinct, is_numeric, is_whole_float
+from verite.formats.tables import ColumnRows, distinct, is_numeric
 from verite.model.regions import MASK
 
 pandas = pytest.importorskip("pandas")
@@ -467,10 +467,9 @@ def test_cells_are_numbers_or_not():
         assert is_numeric(yes)
     for no in ("x", [1], b"1"):
         assert not is_numeric(no)
-    assert is_whole_float(2.0)
-    assert is_whole_float(float("nan"))
-    assert not is_whole_float(2.5)
-    assert not is_whole_float(2)
+    rows = ColumnRows("table", {"yes": [2.0, float("nan"), 2, None], "no": [2.0, 2.5, 2, "2"]}, Options(), None)
+    assert rows.is_whole("yes")
+    assert not rows.is_whole("no")
 
 
 def test_keys_are_told_apart_by_id_or_by_name():

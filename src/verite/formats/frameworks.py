@@ -458,20 +458,15 @@ def from_hugging_face(given: Any, options: Options) -> Annotations:
             )
 
     read = replace(options, boxes=None) if options.boxes in (None, "xywh", "xyxy") else options
-    return join_pictures(pictures(), class_names_of(given), read, title)
-
-
-def class_names_of(dataset: Any) -> list[str] | None:
-    """Return the names of the classes of a Hugging Face dataset, where its features state them."""
-    found = (getattr(dataset, "features", None) or {}).get("objects")
-    found = getattr(found, "feature", found)
-    found = found[0] if isinstance(found, list) and found else found
+    # The names of the classes, where the features of the dataset state them.
+    features = (getattr(given, "features", None) or {}).get("objects")
+    features = getattr(features, "feature", features)
+    features = features[0] if isinstance(features, list) and features else features
+    names = None
     for key in ("category", "category_id", "label", "labels"):
-        inner = found.get(key) if isinstance(found, Mapping) else None
-        names = getattr(getattr(inner, "feature", inner), "names", None)
-        if names:
-            return list(names)
-    return None
+        inner = features.get(key) if isinstance(features, Mapping) else None
+        names = names or getattr(getattr(inner, "feature", inner), "names", None)
+    return join_pictures(pictures(), list(names) if names else None, read, title)
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,14 @@ def decode_bytes(path: Path, data: bytes, kind: Any = Any, *, nan_in: frozenset[
             return document
         raise explain_syntax(path, data, error) from None
     except UnicodeDecodeError as error:
-        raise explain_encoding(path, data, error) from None
+        odd = error
+        try:
+            data.decode()
+        except UnicodeDecodeError as whole:  # with the position in the file; msgspec's is that in a string
+            odd = whole
+        line, byte = data.count(b"\n", 0, odd.start) + 1, odd.object[odd.start]
+        found = f"byte 0x{byte:02x} at position {odd.start}"
+        raise ReadError(f"{path}:{line}", expected="UTF-8 text", found=found, remedy="save the file as UTF-8") from None
     except RecursionError:
         raise explain_depth(path) from None
 
@@ -155,17 +162,6 @@ def explain_syntax(path: Path, data: bytes, error: msgspec.DecodeError) -> ReadE
     line = data.count(b"\n", 0, byte) + 1
     near = data[max(0, byte - 10) : byte + 20].decode("utf-8", errors="replace")
     return ReadError(f"{path}:{line}", expected="JSON", found=f"{excerpt(near)} around byte {byte}")
-
-
-def explain_encoding(path: Path, data: bytes, error: UnicodeDecodeError) -> ReadError:
-    """Return the error of bytes that are not UTF-8, with their position in the file (msgspec's is that in a string)."""
-    try:
-        data.decode()
-    except UnicodeDecodeError as whole:
-        error = whole
-    line = data.count(b"\n", 0, error.start) + 1
-    found = f"byte 0x{error.object[error.start]:02x} at position {error.start}"
-    return ReadError(f"{path}:{line}", expected="UTF-8 text", found=found, remedy="save the file as UTF-8")
 
 
 def check_depth(path: Path, data: bytes) -> None:

@@ -236,15 +236,13 @@ def choose_kind(pictures: Sequence[Picture], *, has_names: bool) -> str:
     values = np.unique(np.concatenate([np.empty(0, np.int64), *(p.values for p in pictures)]))
     if (values != 0).sum() > 1:
         return "classes" if has_names else "objects"
-    filled = [is_curve(p) for p in pictures if (p.values > 0).any()]
-    return "contour" if filled and all(filled) else "binary"
-
-
-def is_curve(picture: Picture) -> bool:
-    """Whether the mask is a closed contour, which encloses far more pixels than it has."""
-    runs = picture.segments.take(picture.values > 0).runs
-    area = count(runs)
-    return count(outlines_of(runs)) == area and count(fill(runs)) >= SPARE * area
+    are_curves = []  # closed contours, which enclose far more pixels than they have
+    for picture in pictures:
+        if (picture.values > 0).any():
+            runs = picture.segments.take(picture.values > 0).runs
+            area = count(runs)
+            are_curves.append(count(outlines_of(runs)) == area and count(fill(runs)) >= SPARE * area)
+    return "contour" if are_curves and all(are_curves) else "binary"
 
 
 def count(runs: RLEMasks) -> int:

@@ -495,7 +495,9 @@ class ColumnRows:
         dtype = getattr(values, "dtype", None)
         if dtype is not None and dtype.kind in "iu":
             return True
-        return all(isinstance(v, (int, np.integer)) or v is None or is_whole_float(v) for v in values)
+        odd = [value for value in values if value is not None and not isinstance(value, (int, np.integer))]
+        # Floats without a fraction, or NaN.
+        return all(isinstance(v, (float, np.floating)) and (v != v or float(v).is_integer()) for v in odd)
 
     def whole(self, key: str) -> NDArray[np.int64]:
         """Return a column of 64-bit integers."""
@@ -751,11 +753,6 @@ def is_numeric(value: Any) -> bool:
     if isinstance(value, int):
         return abs(value) <= float_info.max
     return value is None or isinstance(value, (float, np.integer, np.floating, np.bool_))
-
-
-def is_whole_float(value: Any) -> bool:
-    """Tell whether a value is a float without fraction, or NaN."""
-    return isinstance(value, (float, np.floating)) and (value != value or float(value).is_integer())
 
 
 def distinct(

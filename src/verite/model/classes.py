@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt
-from verite.model.images import is_dense
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from verite.model.keypoints import Skeleton
+
+# A direct look-up table is used as long as it is not much longer than what is looked up.
+SPREAD = 16
+
+SMALL = 1 << 20
 
 
 def whole_id(value: Any) -> int:
@@ -282,7 +286,7 @@ def is_in(cells: NDArray[np.int64], image: NDArray[Any], label: NDArray[Any], la
     if not len(cells):
         return np.zeros(len(mine), dtype=np.bool_)
     span = int(max(cells[-1], mine.max(initial=0))) + 1
-    if is_dense(span, len(mine)):
+    if span < max(SMALL, SPREAD * len(mine)):
         table = np.zeros(span, dtype=np.bool_)
         table[cells] = True
         return np.asarray(table[mine])

@@ -23,11 +23,6 @@ Ids: TypeAlias = "NDArray[np.int64]"
 
 Positions: TypeAlias = "NDArray[np.int32]"  # -1: not in the table
 
-# A direct look-up table is used as long as it is not much longer than what is looked up.
-SPREAD = 16
-
-SMALL = 1 << 20
-
 
 def positions_in(table: Ids, ids: Ids) -> Positions:
     """Return the position of each id in a table of distinct ids; -1 where it is not there.
@@ -45,10 +40,6 @@ def positions_in(table: Ids, ids: Ids) -> Positions:
     array([ 1,  0, -1], dtype=int32)
     """
     return _core.find_positions(ids, table)[0]
-
-
-def is_dense(span: int, count: int) -> bool:
-    return span < max(SMALL, SPREAD * count)
 
 
 IMAGE_SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})

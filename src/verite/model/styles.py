@@ -275,7 +275,18 @@ def csv_table(table: Table, *, safe: bool = False) -> str:
     """
     texts = [csv_text([[csv_cell(value, safe) for value in table.head]])]
     for columns in column_blocks(table.all_rows):
-        texts += [",".join(row) + "\n" for row in zip(*(csv_column(values, safe) for values in columns), strict=True)]
+        cells: list[list[str]] = []
+        for values in columns:
+            kinds = set(map(type, values))
+            if kinds == {str}:
+                known = {value: quote_csv(csv_cell(value, safe)) for value in set(values)}
+                cells.append([known[value] for value in values])
+            elif kinds <= {int, float}:
+                numbers = list(map(repr, values))
+                cells.append(["" if text == "nan" else text for text in numbers] if "nan" in numbers else numbers)
+            else:
+                cells.append([quote_csv(csv_cell(value, safe)) for value in values])
+        texts += [",".join(row) + "\n" for row in zip(*cells, strict=True)]
     return "".join(texts)
 
 
@@ -283,18 +294,6 @@ def column_blocks(rows: Sequence[tuple[Any, ...]], size: int = 10_000) -> Iterat
     """Yield the columns of every `size` rows."""
     for first in range(0, len(rows), size):
         yield list(zip(*rows[first : first + size], strict=True))
-
-
-def csv_column(values: Sequence[Any], safe: bool) -> list[str]:
-    """Return the cells of a column as text, between quotes where they must be."""
-    kinds = set(map(type, values))
-    if kinds == {str}:
-        known = {value: quote_csv(csv_cell(value, safe)) for value in set(values)}
-        return [known[value] for value in values]
-    if kinds <= {int, float}:
-        texts = list(map(repr, values))
-        return ["" if text == "nan" else text for text in texts] if "nan" in texts else texts
-    return [quote_csv(csv_cell(value, safe)) for value in values]
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:

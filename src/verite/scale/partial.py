@@ -216,22 +216,18 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
         sides = read_pair(truth, pred)
         asked = asked if settings.get("ignored") is not None else asked.for_truth(sides[0])
         if chosen.kept is None:
-            return partial_of((chosen.of_shard or chosen.evaluate)(*sides, asked))
+            results = (chosen.of_shard or chosen.evaluate)(*sides, asked)
+            own, given = protocol_of(results.protocol), results.given_settings  # completed by the ground truth
+            part: Part = results.part(lambda labels: describe_rules(own, given, labels))
+            if part.kept.moved:
+                raise DataError(
+                    f"{results.pred.source.path or 'predictions'}: expected equal confidences in the order of images, "
+                    f"found {part.kept.moved} that are not; {IN_ORDER}: give {spell_option('ties', 'image')}, also in "
+                    "one piece"
+                )
+            return PartialResult(part.add(results.findings))
         evaluation, findings = chosen.kept(*sides, asked)
     return PartialResult(evaluation.part(describe_rules(chosen, asked, evaluation.truth.labels)).add(findings))
-
-
-def partial_of(results: Results) -> PartialResult:
-    """Return the partial result of the results of some images."""
-    chosen = protocol_of(results.protocol)
-    asked = results.given_settings  # completed by what the truth says
-    part: Part = results.part(lambda labels: describe_rules(chosen, asked, labels))
-    if part.kept.moved:
-        raise DataError(
-            f"{results.pred.source.path or 'predictions'}: expected equal confidences in the order of images, found "
-            f"{part.kept.moved} that are not; {IN_ORDER}: give {spell_option('ties', 'image')}, also in one piece"
-        )
-    return PartialResult(part.add(results.findings))
 
 
 def compute(
