@@ -41,6 +41,20 @@ def test_any_two_detectors_are_compared_class_by_class(browser, pages):
         assert shown.faults == []
 
 
+def test_a_part_that_is_shown_again_has_its_buttons_once(browser, pages):
+    with Shown(browser, pages["three"]) as shown:
+        for chosen in ("0", "1", "0"):
+            shown.page.locator("#a").select_option(chosen)
+            shown.page.wait_for_function("a => document.querySelector(`#classes-${a}`)", arg=chosen)
+        for section in ("look", "classes", "sides"):
+            assert shown.page.locator(f"#{section} .finding .share").count() == 1
+        assert shown.page.locator("#classes-0 thead button button").count() == 0
+        assert (
+            shown.page.locator("#classes .out").count() == shown.page.locator("#classes :is(table, svg.chart)").count()
+        )
+        assert shown.faults == []
+
+
 def test_objects_that_only_one_detects_are_shown_as_crops(browser, pages):
     hawk, magpie = detected("hawk"), detected("magpie")
     expected = {"only A": int((hawk & ~magpie).sum()), "only B": int((magpie & ~hawk).sum())}

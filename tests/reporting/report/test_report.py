@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import verite as vt
+from tests.panoptic_files import write_side
 from tests.reporting.report.pages import DEMO, HOSTILE, SYSTEMS, TRUTH, Text, hostile_pair, random_pair
 from verite.annotation_errors import Detection
 from verite.reporting.report.document import REVISION
@@ -359,6 +360,22 @@ def test_protocols_without_matched_objects_are_refused(protocol, tmp_path):
 def test_instances_have_a_report_without_curves(tmp_path):
     path = vt.report(TRUTH, SYSTEMS["hawk"], tmp_path / "a.html", protocol="instances", pictures="none")
     assert vt.read_report(path)["systems"][0]["curves"]["count"] == 0
+
+
+def test_a_panoptic_report_lists_classes_by_quality_and_states_no_confidence(tmp_path):
+    """Of 16 pixels the upper half is sky, the lower a cat; two pixels of the cat are called sky: IoU 0.8 and 0.75."""
+    upper, lower, mixed = [1] * 4, [2] * 4, [2, 2, 1, 1]
+    segments = {1: (1, False), 2: (2, False)}
+    truth = write_side(tmp_path, "gt", {1: ([upper, upper, lower, lower], segments)})
+    pred = write_side(tmp_path, "pred", {1: ([upper, upper, lower, mixed], segments)}, is_truth=False)
+    path = vt.report(truth, pred, tmp_path / "a.html", protocol="panoptic", pictures="none", checks="off")
+    rows = vt.read_report(path)["systems"][0]["classes"]["rows"]
+    assert [row[:3] for row in rows] == [["cat", 0.75, "thing"], ["sky", 0.8, "stuff"],
+                                           ["road", None, "stuff"], ["dog", None, "thing"]]  # fmt: skip
+    shown = Text(path.read_text(encoding="utf-8")).text
+    assert "PQ from 0.750" in shown
+    assert "confidence ≥" not in shown
+    assert "best-F1 threshold" not in shown
 
 
 def test_shares_of_resamples_are_not_called_probabilities():

@@ -169,6 +169,11 @@ class ThresholdCounts:
             2 * right / (right + wrong + objects) if right + wrong + objects else nan,
         )
 
+    @property
+    def is_constant(self) -> bool:
+        """Whether every threshold keeps the same predictions, as where they have no confidences."""
+        return len({*self.true_positives}) <= 1 and len({*self.false_positives}) <= 1
+
     def nearest(self, confidence: float) -> int:
         """Return the position of the threshold nearest to a confidence."""
         return min(range(len(self.confidences)), key=lambda k: abs(self.confidences[k] - confidence))
@@ -314,7 +319,7 @@ class RankedDetector:
 
 @dataclass(frozen=True)
 class DecisiveAnnotation:
-    """An annotation that would change the lead most if it were wrong; `truth` or `pred` is its outline."""
+    """An annotation that matters most for the order of neighbours, if it is wrong; `truth` or `pred` is its outline."""
 
     image: int
     label: str

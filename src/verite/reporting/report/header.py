@@ -123,8 +123,8 @@ def describe_leader(document: ReportDocument) -> Markup:
         counts = (
             f"{count_of(best.true_positives, 'true positive')} and {count_of(best.false_positives, 'false positive')}"
         )
-        at, missed = f"At confidence ≥ {number(best.confidence, 2)} it", count_of(best.missed, "object")
-        subject = "It" if document.protocol == "f1" else at
+        missed = count_of(best.missed, "object")
+        subject = "It" if first.steps.is_constant else f"At confidence ≥ {number(best.confidence, 2)} it"
         return join_elements(*parts, sentence(f"{subject} has {counts}, and misses {missed}."))
     words = document.words
     for key, iou, where in (
@@ -220,7 +220,8 @@ def card_figures(document: ReportDocument, one: Detector) -> list[tuple[str, str
     keys = [key for key, value in one.scores.items() if is_known(value)][1 : MOST_SCORES + 1]
     found = [(key, number(one.scores[key]), "") for key in keys]
     if is_known(one.best.f1) and document.protocol != "f1":
-        found.append(("best F1", number(one.best.f1), f"confidence ≥ {number(one.best.confidence, 2)}"))
+        best = ("F1", "") if one.steps.is_constant else ("best F1", f"confidence ≥ {number(one.best.confidence, 2)}")
+        found.append((best[0], number(one.best.f1), best[1]))
     row = document.ranking.of_detector(one.name) if document.ranking else None
     if row is None:
         return found

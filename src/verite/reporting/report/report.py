@@ -59,8 +59,9 @@ NOT_STATED = ("name", "threads")  # settings that change no number
 MOST_DECISIVE = 12  # decisive annotations
 RANKED_SCORES = 6  # the first scores of the protocol, which the bootstrap of the ranking computes
 PROTOCOL_NAMES = {
-    "coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images", "f1": "F1", "track": "Tracking",
-    "miss-rate": "Miss rate", "kitti": "KITTI", "wider": "WIDER FACE", "oc-cost": "OC-cost", "instances": "Instances",
+    "coco": "COCO", "voc": "Pascal VOC", "lvis": "LVIS", "openimages": "Open Images", "panoptic": "Panoptic",
+    "f1": "F1", "track": "Tracking", "miss-rate": "Miss rate", "kitti": "KITTI", "wider": "WIDER FACE",
+    "oc-cost": "OC-cost", "instances": "Instances",
 }  # fmt: skip
 NUMBER = re.compile(r"(\d+(?:\.\d+)?)")  # in encoded JSON
 OPTIONS = {"labels": "--class"}  # settings whose option has another name

@@ -3,7 +3,8 @@ const steps = systems[0]?.steps.steps.length, state = {a: 0, b: 1, at: systems.m
 const stepOf = (i, value) => nearest([...Array(steps).keys()], k => Math.abs(valueAt(i, k) - value));
 const valueAt = (i, at) => systems[i].steps.steps[at] ?? systems[i].best.confidence;
 const thresholdText = (i, at = state.at[i]) => systems[i].choices[at - steps] || fixed(valueAt(i, at), 2);
-const atThreshold = (i, at = state.at[i]) => `At ${at > steps ? thresholdText(i, at) + " of each class" : "confidence ≥ " + thresholdText(i, at)}`;
+const isFlat = ({right, wrong}) => right[0] + wrong[0] === right.at(-1) + wrong.at(-1);
+const atThreshold = (i, at = state.at[i]) => isFlat(systems[i].steps) ? "All predictions" : `At ${at > steps ? thresholdText(i, at) + " of each class" : "confidence ≥ " + thresholdText(i, at)}`;
 async function count(i) {
 	const data = await load(i), {choices, types, steps: {truths: all, images: many}} = systems[i], at = state.at[i], my = part => `[data-${part}="${i}"]`;
 	const from = (name, k) => at < steps ? sum(data[name].subarray(k * steps + at, k * steps + steps)) : data[name + "+"][k * choices.length + at - steps];

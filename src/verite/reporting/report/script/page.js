@@ -168,20 +168,14 @@ if (truths) {
 	each("[data-part]", box => box.dataset.key = box.dataset.pair ?? 0);
 	PAIRED = $$("[data-part][data-pair]").map(box => box.dataset.part);
 	connect(document);
-	for (const side of ["a", "b"]) each("#" + side, select => on(select, "change", async () => {
-		const chosen = +select.value, other = state[side === "a" ? "b" : "a"];
-		await (side === "a" ? choose(chosen, other === chosen ? state.a : other) : choose(other === chosen ? state.b : other, chosen));
-		remember();
-		say(await count(state.a));
-		sheet.refresh();
+	const compare = async (a, b) => {
+		await choose(a, b);
+		await set(a, state.at[a]);
 		whatif.show();
-	}));
-	listen("#swap", "click", async () => {
-		await choose(state.b, state.a);
-		remember();
-		await count(state.a);
-		sheet.refresh();
-	});
+	};
+	listen("#a", "change", one => compare(+one.value, state.b));
+	listen("#b", "change", one => compare(+one.value === state.a ? state.b : state.a, +one.value));
+	listen("#swap", "click", () => compare(state.b, state.a));
 	on(window, "popstate", recall);
 	sheet.start();
 	whatif.start();

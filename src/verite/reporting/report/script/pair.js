@@ -23,11 +23,11 @@ async function put(key) {
 		if (isPair !== String(key).includes("-") || box.dataset.key === String(key)) return;
 		if (!found[id]) return isPair && box.replaceChildren(make("h2", {class: "finding"}, "This pair is not in the report: create it with fewer detectors."));
 		pieces[box.dataset.key] ??= {};
-		pieces[box.dataset.key][id] = [...box.childNodes];
+		pieces[box.dataset.key][id] = Object.assign([...box.childNodes], {isWired: true});
 		each("table[data-rows]", classRows, make("div", {}, ...found[id]));
 		box.replaceChildren(...found[id]);
 		box.dataset.key = key;
-		connect(box);
+		if (!found[id].isWired) connect(box);
 	});
 }
 // Scores of both detectors by class, as in the first pair: label, colour, thousandths of both, difference and interval

@@ -51,7 +51,13 @@ MOST_CURVES = 24  # classes with a curve of their own, the worst
 SIZES = ("APs", "APm", "APl")  # scores of COCO by area of the objects
 FEW = 8  # rows up to which no filter is needed
 WHOLE = 10_000  # characters of a name where it is the subject
-COUNTS = {"truths": "GT", "preds": "predictions", "TP": "TP", "FP": "FP"}  # columns of counts and their heads
+COUNTS = {
+    "truths": "GT",
+    "preds": "predictions",
+    "TP": "TP",
+    "FP": "FP",
+    "FN": "FN",
+}  # columns of counts and their heads
 
 Points: TypeAlias = list[list[float]]  # [recall, precision]
 
@@ -111,9 +117,17 @@ def build(inputs: ReportInputs, detector: EvaluatedDetector) -> ClassesData:
     """Return the table of classes and the curves of the worst ones."""
     results, iou, analysis = detector.results, detector.overlay.iou, detector.analysis
     data = with_sizes(results.class_table(), results)
+    # The class, the first score, and what else the protocol lists, such as the kind of a class before its score.
+    first = next(
+        (i for i, value in enumerate(data.rows[0] if data.rows else ()) if i and not isinstance(value, str)), 1
+    )
     keep = [i for i, word in enumerate(data.head) if word not in ("best F1", "at confidence")]
+    keep = [0, first, *(i for i in keep if i not in (0, first))]
     # Six decimals but for the first score: more would take the room of predictions on a large page.
-    rows = [[*row[:2], *(round(v, 6) if isinstance(v := row[i], float) else v for i in keep[2:])] for row in data.rows]
+    rows = [
+        [row[0], row[first], *(round(v, 6) if isinstance(v := row[i], float) else v for i in keep[2:])]
+        for row in data.rows
+    ]
     sign = -1.0 if results.is_error(next(iter(results.scores))) else 1.0
     rows.sort(key=lambda row: (not is_known(row[1]), sign * row[1] if is_known(row[1]) else 0.0))
     shown = rows[: rows_per_detector(inputs)]
@@ -212,14 +226,15 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Classes
     known = [row for row in classes.rows if is_known(row[1])]
     box = element("input", type="search", class_="filter", data_rows=f"#classes-{i} tbody tr")
     filter_box = element("p", element("label", "Filter classes ", box), class_="row js", hidden="")
+    chosen = "" if one.steps.is_constant else "; best-F1 threshold: the confidence with the best F1 of the class"
     if not known:
         about = "Predictions of each class."
     elif document.is_error:
-        about = "Highest first; best-F1 threshold: the confidence with the best F1 of the class."
+        about = f"Highest first{chosen}."
     elif (low := sum(row[1] < 0.5 * (one.headline or 0) for row in known)) > 1:
         about = f"{count_of(low, 'class', 'classes')} of {len(known)} are below half of the mean."
     else:
-        about = "Lowest first; best-F1 threshold: the confidence with the best F1 of the class."
+        about = f"Lowest first{chosen}."
     if len(classes.rows) < classes.count:
         about += f" The {len(classes.rows):,} worst of {classes.count:,} classes; all are listed below."
     return join_elements(
@@ -270,8 +285,12 @@ def class_table(document: ReportDocument, i: int, data: ClassesData) -> Markup:
         )
         for k, word in enumerate(words)
     ]
-    heads += [column(word, "at js", hidden="") for word in ("TP", "FP")]
-    heads += [column("best-F1 threshold"), *([column("oLRP")] if classes.oLRP else [])]
+    is_constant = document.detectors[i].steps.is_constant
+    # Counts at the chosen threshold, for the script; not shown where the protocol's own are the same.
+    at = "at" if is_constant and "TP" in words else "at js"
+    heads += [column(word, at, hidden="") for word in ("TP", "FP")]
+    heads += [] if is_constant else [column("best-F1 threshold")]
+    heads += [column("oLRP")] if classes.oLRP else []
     places = {label: k for k, label in enumerate(document.truth.class_names)}
     rows = []
     for k, row in enumerate(classes.rows):
@@ -280,14 +299,15 @@ def class_table(document: ReportDocument, i: int, data: ClassesData) -> Markup:
             cost = dict(zip(kinds, costs[k] or (), strict=False))
             cells.append(td(thin_bar(cost_pieces(row[1], cost), row[0]) if cost else Markup(), kind="wide"))
         cells += [td(show(word, v), kind="q" if word in COUNTS else "") for word, v in zip(words, row[1:], strict=True)]
-        cells += [td(kind="at q js", hidden="") for _ in range(2)]
-        cells.append(td(number(classes.best_at[k], 2), kind="q"))
+        cells += [td(kind=f"{at} q", hidden="") for _ in range(2)]
+        cells += [] if is_constant else [td(number(classes.best_at[k], 2), kind="q")]
         cells += [td(number(classes.oLRP[k], 2), kind="q")] if classes.oLRP else []
         rows.append(element("tr", *cells, data_label=places.get(row[0], "")))
     foot = [th("all"), *([element("td")] if costs else [])]
     foot += [td(show(word, value)) for word, value in zip(words, classes.mean[1:], strict=True)]
-    foot += [td(kind="at js", hidden="") for _ in range(2)]
-    foot += [td(), *([td(number((data.lrp or {}).get("oLRP"), 2))] if classes.oLRP else [])]
+    foot += [td(kind=at, hidden="") for _ in range(2)]
+    foot += [] if is_constant else [td()]
+    foot += [td(number((data.lrp or {}).get("oLRP"), 2))] if classes.oLRP else []
     first = "Highest" if document.is_error else "Lowest"
     caption: list[str] = [f"{first} first."]
     if kinds:

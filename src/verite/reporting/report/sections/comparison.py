@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 COMPARED_SCORES = 6
 LEVEL = 0.95
 MOST_CLASSES = 300  # classes whose differences are resampled and listed
-DIGITS = 5  # decimals of stored differences
+DIGITS = 5  # decimals of stored differences of classes: they are many
+EXACT = 12  # of scores: shown with three decimals, they are rounded once, as in the header
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def build(inputs: ReportInputs) -> ComparisonData:
                 second=b,
                 detections=Detections(detectors[0].overlay.iou, both, mine, theirs, neither, p),
                 outcomes=cross(outcomes[a], outcomes[b]),
-                differences=with_intervals(values, samples, a, b),
+                differences=with_intervals(values, samples, a, b, EXACT),
                 classes=classes,
                 class_intervals=[[one.low, one.high] for one in classes.values()] if class_samples is not None else [],
             )
@@ -184,7 +185,7 @@ def subtract(mine: float | None, other: float | None) -> float | None:
 
 
 def with_intervals(
-    values: Mapping[str, float | None], samples: NDArray[Any] | None, a: int, b: int
+    values: Mapping[str, float | None], samples: NDArray[Any] | None, a: int, b: int, digits: int = DIGITS
 ) -> dict[str, Difference]:
     """Return differences with their confidence intervals; `samples` has one column for each, in their order."""
     found = {}
@@ -192,9 +193,9 @@ def with_intervals(
         ends: list[float | None] = [None, None]
         if samples is not None and value is not None:
             differences = samples[a, :, k] - samples[b, :, k]
-            ends = [round(end, DIGITS) if is_known(end) else None
+            ends = [round(end, digits) if is_known(end) else None
                     for end in difference_interval(value, differences, LEVEL)]  # fmt: skip
-        found[key] = Difference(None if value is None else round(value, DIGITS), *ends)
+        found[key] = Difference(None if value is None else round(value, digits), *ends)
     return found
 
 
@@ -301,7 +302,8 @@ def render_detections(document: ReportDocument, pair: Pair, first: Detector, sec
         element("tr", th(element("span", class_=f"sw {kind}"), label), td(f"{count:,}"))
         for label, (_, count, kind) in zip(spelled, shares, strict=True)
     ]
-    at = f"{total:,} objects at {document.words.at(one.iou)}, each detector at the confidence of its best F1."
+    at = f"{total:,} objects at {document.words.at(one.iou)}"
+    at += "." if first.steps.is_constant else ", each detector at the confidence of its best F1."
     p = "p < 0.001" if one.p < 0.001 else f"p = {one.p:.3f}"
     word = "The difference is significant" if one.p < 0.05 else "The difference is not significant"
     return join_elements(

@@ -180,11 +180,11 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Confusi
     if confusion is None or not (count := len(confusion.labels)):
         return finding("No classes to compare.")
     (off, missed, background), at = confusion.totals, confusion.confidence
-    threshold = (
-        f"At confidence ≥ {number(at, 2)}" if not isinstance(at, Mapping) and is_known(at) else "All predictions"
-    )
+    threshold = "All predictions"
     if isinstance(at, Mapping):
         threshold = "At the confidence threshold of each class"
+    elif is_known(at) and not one.steps.is_constant:
+        threshold = f"At confidence ≥ {number(at, 2)}"
     result = [detector_name(one.name), " confuses no classes; ", count_of(missed, "object"), " missed."]
     if off:
         word = "rarely" if off * 4 < missed + background else "often"
@@ -205,7 +205,7 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Confusi
         )
     ]
     shares = element("fieldset", element("legend", "Cells show", class_="hide"), *choices, class_="shares")
-    moved = slider(i, one, "in the matrix")
+    moved = Markup() if one.steps.is_constant else slider(i, one, "in the matrix")
     if confusion.matrix is None:
         shade = f"The matrix of {count:,} classes is not shown."
         at_iou = f", at {document.words.at(confusion.iou)}. {shade}"

@@ -53,6 +53,8 @@ def render(document: ReportDocument, images: ReportImages, data: None) -> Markup
     parts.append(element("div", chart, by_size, class_="two") if chart and by_size else join_elements(chart, by_size))
     heads, rows = [f"{iou:g}" for iou in ious], [[at.ap for at in one.thresholds] for one in detectors]
     caption = f"{score} by {overlap} threshold."
+    if not chart:
+        parts.append(element("h3", f"{score} by {overlap} threshold"))
     parts.append(scroll("Table of thresholds", best_table(document, caption, heads, rows)))
     return join_elements(*parts)
 

@@ -107,7 +107,8 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: ImagesD
     heads += [column(word, **({"aria_sort": "descending"} if word == "cost in AP" else {})) for word in words]
     most = max(row.objects + row.false_positives for row in rows)
     body = [image_row(document, images, i, k, row, most, has_cost) for k, row in enumerate(rows)]
-    threshold = element("span", f"At confidence ≥ {number(one.best.confidence, 2)}", data_floor=i)
+    at = "All predictions" if one.steps.is_constant else f"At confidence ≥ {number(one.best.confidence, 2)}"
+    threshold = element("span", at, data_floor=i)
     caption = join_elements(f"{'Highest cost' if has_cost else 'Most errors'} first. ", threshold, ".")
     drawn = table(caption, heads, body, class_="images", id=f"images-{i}")
     # Typing filters the rows by name; Enter opens the first image of that name, listed or not.

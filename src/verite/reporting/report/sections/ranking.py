@@ -5,7 +5,7 @@ annotation errors are simulated where rates are given. The table has the gap of 
 confidence interval, how often it is first and keeps its rank by source of uncertainty, the probability of being first
 on all images, and the ranks that cannot be excluded. Under annotation errors alone the shares of simulations are
 probabilities, given the errors; over resampled images they are not, because the leader was probably lucky. Below it are
-statistically tied detectors, and the annotations that would change the lead most if they were wrong.
+statistically tied detectors, and the annotations that matter most for the order of neighbours, if wrong.
 
 The numbers are those of `vt.leaderboard`.
 """
@@ -143,7 +143,7 @@ def detector_table(ranking: Ranking, known: list[str]) -> Markup:
 
 
 def decisive_annotations(document: ReportDocument, images: ReportImages, ranking: Ranking) -> Markup:
-    """Render the annotations with the largest influence on the first rank as image crops."""
+    """Render the annotations with the largest influence on the ranking as image crops."""
     if not ranking.decisive:
         return Markup()
     drawn = []
@@ -171,7 +171,7 @@ def decisive_annotations(document: ReportDocument, images: ReportImages, ranking
         shown = scroll("Table of annotations", table("Annotations to check.", heads, rows, is_captioned=False))
     return join_elements(
         element("h3", "Check these annotations before you trust the ranking"),
-        element("p", f"The {count} that would change the lead most if wrong."),
+        element("p", f"The {count} that matter most for the order of neighbours, if they are wrong."),
         shown,
     )
 
