@@ -140,9 +140,8 @@ def slice_table(i: int, rows: Sequence[Slice], base: float) -> Markup:
         bar = interval(one.recall - base, one.low - base, one.high - base, (-base, 1 - base), colour)
         property_name, bin = one.name.split(": ", 1)
         spelled = bin.replace(">=", "≥").replace("<=", "≤")
-        head = element(
-            "bdi", element("span", plain(property_name), class_="sl"), f" {plain(spelled)}", class_="nm whole"
-        )
+        parts = element("span", plain(property_name), class_="sl"), " ", element("span", plain(spelled), class_="bin")
+        head = element("bdi", *parts, class_="nm whole")
         cells = [th(head), td(whole(one.objects), kind="q"), td(bar, kind="wide")]
         cells += [td(number(one.recall)), td(f"{number(one.low, 2)} to {number(one.high, 2)}", kind="q")]
         cells.append(td(number(one.ap), kind="q"))
