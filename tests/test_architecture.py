@@ -114,6 +114,113 @@ def test_json_of_others_is_read_with_a_guard_against_deep_nesting():
     assert unguarded(ast.parse("try:\n    json.loads(x)\nexcept ValueError:\n    pass"))
 
 
+# Calls that open a file. What is ours by such a name (`coco.open`) or is written is told apart below.
+OPENERS = re.compile(
+    r"open|(.*\.)?(open|read_bytes|read_text|(Zip|Tar|Gzip|LZMA|BZ2|Zstd|Parquet)File|read_schema|memmap|mmap)"
+    r"|np\.(load|fromfile|loadtxt|genfromtxt)|nibabel\.load|(.*\.)?(parquet|csv|feather)\.(read_table|read_csv)"
+    r"|(pandas|pd)\.read_\w+|(json|tomllib|pickle|marshal|yaml)\.load|(.*\.)?(ElementTree|minidom)\.(parse|iterparse)"
+    r"|csv\.(reader|DictReader)|(.*\.)?(imread|loadmat)"
+)
+OWN_RESOURCES = re.compile(r"__file__|RESOURCES|files\('verite'\)|os\.devnull")
+# Whoever opens files of users, and why not by `files.read_bytes`, `read_text` and `read_lines` or `csv_files`.
+DOORS = {
+    "files.py: find_path": "the door itself: may it be read?",
+    "files.py: read_bytes": "the door itself",
+    "files.py: unpack_bytes": "the door itself",
+    "formats/__init__.py: read_path": "a pipe, which is saved to a file first",
+    "formats/archives.py: start_of": "the first bytes of what was unpacked",
+    "formats/archives.py: unpack_gzip": "archives, which are unpacked into a folder under limits",
+    "formats/archives.py: unpack_zstd": "as above",
+    "formats/archives.py: unpack_zip": "as above",
+    "formats/archives.py: unpack_tar": "as above",
+    "formats/format.py: head_of": "the first 64 KiB, for recognition",
+    "formats/format.py: tail_of": "the last 64 KiB, for recognition",
+    "formats/registry.py: unknown_format": "may it be read?",
+    "formats/sizes.py: open_image": "the one opener of pictures",
+    "formats/supervisely.py: runs_of_bitmap": "a picture inside a JSON document",
+    "formats/volumes.py: read_nifti": "checked by the door and read whole; unpacked under the limit of voxels",
+    "judge/page.py: do_POST": "votes that it has just written itself",
+    "reproductions/advice.py: main_table": "a table of a paper, which verite ships with",
+    "reproductions/comparison.py: read_table": "as above",
+    "ranking/tables.py: is_table": "the names of the columns at the end of a Parquet file",
+    "compat/pycocotools/coco.py: open_for": "a method of ours",
+}
+
+
+def opened_files(tree: ast.AST, name: str = "") -> Iterator[tuple[str, str]]:
+    """Calls that open a file to read it, with the function around them; what verite ships with does not count."""
+    for node in ast.iter_child_nodes(tree):
+        is_named = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
+        if isinstance(node, ast.Call) and OPENERS.fullmatch(called := ast.unparse(node.func)):
+            # What is read from memory, that is through a door, opens nothing, and what is written is not read.
+            words = [ast.unparse(one) for one in (*node.args, *(word.value for word in node.keywords))]
+            is_written = any(re.fullmatch(r"'[wax]b?'|.*O_WRONLY.*", word) for word in words)
+            is_in_memory = called.endswith("read_table") and any("BufferReader" in word for word in words)
+            is_door = called in ("read_bytes", "read_text")
+            if not (is_written or is_in_memory or is_door or OWN_RESOURCES.search(ast.unparse(node))):
+                yield name, called
+        yield from opened_files(node, node.name if is_named else name)
+
+
+def test_files_of_users_are_opened_by_the_common_doors_alone():
+    """They refuse what is no file or too large, unpack under a limit, and name the file whatever goes wrong.
+
+    Nobody keeps a memory map, which follows later writes to the file and ends the process if it becomes shorter.
+    """
+    found = {}
+    for path in FILES:
+        for function, called in opened_files(ast.parse(path.read_text())):
+            found[f"{path.relative_to(SOURCE)}: {function}"] = called
+    assert found.keys() == DOORS.keys()
+    assert not [place for place, called in found.items() if "mmap" in called or called.endswith((".load", "memmap"))]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["np.load(path)", "np.load(path, mmap_mode='r')", "open(path)", "path.open('rb')", "Path(x).read_bytes()",
+     "csv.reader(file)", "mmap.mmap(f, 0)", "pandas.read_csv(path)", "pyarrow.parquet.read_table(path)", "json.load(f)",
+     "nibabel.load(path)", "Image.open(path)", "zipfile.ZipFile(path)", "path.read_text('utf-8')"],
+)  # fmt: skip
+def test_a_reader_beside_the_doors_is_found(line):
+    assert [name for name, _ in opened_files(ast.parse(f"def read(path):\n    return {line}"))] == ["read"]
+
+
+@pytest.mark.parametrize("line", ["read_bytes(path)", "path.open('w')", "parquet.read_table(BufferReader(data))"])
+def test_what_is_written_or_was_read_is_no_door(line):
+    assert not list(opened_files(ast.parse(f"def read(path):\n    return {line}")))
+
+
+def test_pythons_csv_module_reads_the_papers_tables_and_writes():
+    """Its limit of a cell's length is the process's, and its errors are foreign: `csv_files` reads what users give."""
+    users = {str(path.relative_to(SOURCE)) for path in FILES for module, _ in imports(path) if module == "csv"}
+    writers = {"reporting/report/sections/suspicious.py"}
+    assert users == {"reproductions/advice.py", "reproductions/comparison.py", *writers}
+    assert not [name for name in writers if "reader" in (SOURCE / name).read_text().lower()]
+
+
+# Texts that are cut into lines by `str.splitlines`, which also cuts at form feeds and U+2028: starts of files that are
+# looked at to recognise them, bytes (which it cuts at line ends alone), and texts that are no files.
+CUT_INTO_LINES = {
+    "analysis/parts.py: part.json",
+    "formats/coco_results.py: read_bytes(path).removeprefix(b'\\xef\\xbb\\xbf')",
+    "formats/exports.py: data",
+    "formats/labelbox.py: record.url",
+    "protocols/protocol.py: self.__doc__.strip()",
+    "reporting/report/layout.py: source",
+}
+
+
+def test_files_are_cut_at_line_ends_alone():
+    found = {
+        f"{path.relative_to(SOURCE)}: {ast.unparse(node.func.value)}"
+        for path in FILES
+        if path.parent.name != "reproductions"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "splitlines"
+    }
+    assert {one for one in found if not re.search(r": (head_of\(.*\)|.*\.head)$", one)} == CUT_INTO_LINES
+
+
 def test_only_the_study_command_imports_the_reproductions():
     users = {
         str(path.relative_to(SOURCE))

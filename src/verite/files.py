@@ -157,8 +157,13 @@ def read_text(path: Path) -> str:
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file, which end at LF, CRLF or CR and nowhere else: a name may have a U+2028 in it."""
-    lines = read_text(path).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    """The lines of a UTF-8 file."""
+    return split_lines(read_text(path))
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text, which end at LF, CRLF or CR and nowhere else: a name may have a U+2028 in it."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return lines if lines[-1] else lines[:-1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from pathlib import Path
 
@@ -157,3 +158,13 @@ def test_findings_of_the_checks_are_printed(home: Path, capsys: pytest.CaptureFi
     assert "V308" in said.err
     assert "first-one.csv" in said.err
     assert "first: V308 one: no prediction has a confidence below 0.3" in said.out
+
+
+def test_a_suite_is_read_as_every_other_file(home: Path, tmp_path: Path) -> None:
+    """A mark of byte order is none of its characters, and a pipe, which might never end, is refused at once."""
+    path = home / "suite.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert "second" in str(vt.suite(path))
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(ReadError, match="expected a file, found a pipe"):
+        vt.suite(tmp_path / "pipe.toml")

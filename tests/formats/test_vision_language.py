@@ -97,6 +97,14 @@ def test_an_answer_without_boxes_is_an_image_without_predictions(tmp_path: Path)
     assert pred.image.tolist() == [1]
 
 
+def test_a_line_separator_within_a_name_ends_no_line(tmp_path: Path) -> None:
+    """U+2028 may stand in JSON as it is."""
+    lines = [{"image": name, "answer": [{"bbox_2d": [1, 2, 1030, 4], "label": "sea\u2028gull"}]} for name in "ab"]
+    path = write(tmp_path / "answers.jsonl", "\n".join(json.dumps(line, ensure_ascii=False) for line in lines))
+    pred = vt.read(path, like=truth_of(1280, 720, "sea\u2028gull"), format="vision-language")
+    assert (len(pred), pred.labels.all_names) == (2, ("sea\u2028gull",))
+
+
 def test_one_file_per_image(tmp_path: Path) -> None:
     folder = tmp_path / "answers"
     folder.mkdir()

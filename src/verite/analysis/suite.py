@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from verite import _core
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
-from verite.files import find_path
+from verite.files import find_path, read_text
 from verite.formats import read
 from verite.model.results import Results, describe_cuts, to_json
 from verite.model.tables import Display, Part, Table
@@ -81,13 +81,13 @@ class SuiteFile:
         """
         path = find_path(given)
         try:
-            document = tomllib.loads(path.read_text("utf-8"))
+            document = tomllib.loads(read_text(path))
         except RecursionError:
             raise ReadError(path, expected="a suite in TOML", found="values nested too deeply") from None
-        except ValueError as error:  # no TOML, no UTF-8, numbers of too many digits
+        except ReadError:
+            raise
+        except ValueError as error:  # no TOML, numbers of too many digits
             raise ReadError(path, expected="a suite in TOML", found=str(error)) from None
-        except OSError as error:
-            raise ReadError(path, expected="a suite in TOML", found=error.strerror or "no file") from None
         check_keys(path, "", document, SUITE_KEYS, ("datasets",))
         listed = document["datasets"]
         if not listed:

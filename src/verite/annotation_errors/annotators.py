@@ -22,11 +22,11 @@ import numpy as np
 
 from verite.csv_files import CsvFile, check_width, lines_of
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean
-from verite.files import PACKED, find_path
+from verite.files import PACKED, find_path, read_bytes
 from verite.formats import read, read_archive
 from verite.formats.annotators import COLUMN
 from verite.formats.archives import Archive, temporary_folder, unpack
-from verite.formats.format import Options
+from verite.formats.format import Options, head_of
 from verite.formats.tables import BOX, BOX_SIDES, IMAGE
 from verite.model.annotations import Annotations
 from verite.model.comparison import distinct_names
@@ -211,11 +211,7 @@ def split_file(
             raise ReadError(
                 path, expected="one file that names annotators, or one file per annotator", found="a folder"
             )
-        try:
-            is_json = plain.read_bytes()[:4096].lstrip()[:1] in (b"{", b"[")
-        except OSError as error:
-            raise ReadError(path, expected="something readable", found=str(error.strerror).lower()) from None
-        if is_json:
+        if head_of(plain).lstrip()[:1] in ("{", "["):
             parts = split_json(plain, path, annotator, complete=complete)
         else:
             parts = split_table(plain, path, annotator, object_key, how.columns or {})
@@ -246,7 +242,7 @@ class AnnotatorPart:
 def split_json(plain: Path, path: Path, annotator: str | None, *, complete: bool) -> dict[str, AnnotatorPart]:
     """Split COCO's annotations, or Label Studio's tasks, by annotator."""
     try:
-        document = json.loads(plain.read_bytes())
+        document = json.loads(read_bytes(plain))
     except (ValueError, RecursionError):
         raise ReadError(path, expected="a JSON document", found="something else") from None
     if isinstance(document, list) and any(isinstance(t, dict) and isinstance(t.get("data"), dict) for t in document):

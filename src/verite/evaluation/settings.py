@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from verite import _core
 from verite.arrays import np
 from verite.errors import IS_COMMAND_LINE, BadParameter, DataError, ReadError, did_you_mean, excerpt
+from verite.files import read_bytes
 from verite.settings import Choice, Count, FileOrContent, Names, Number, Option, Setting, Settings, Text
 
 if TYPE_CHECKING:
@@ -337,7 +338,7 @@ class Weights(FileOrContent[Any, Any]):
             return f"{_core.digest(repr(value).encode()):016x}"[:8]
         path = Path(value)
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        content = [part for file in files if file.is_file() for part in (file.name.encode(), file.read_bytes())]
+        content = [part for file in files if file.is_file() for part in (file.name.encode(), read_bytes(file))]
         return f"{_core.digest(repr([_core.digest(part) for part in content]).encode()):016x}"[:8]
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from verite.errors import BadParameter, did_you_mean
+from verite.files import read_bytes
 from verite.formats.json_documents import decode
 from verite.model.annotations import Annotations, Annotators
 
@@ -141,7 +142,7 @@ def annotators_of_file(path: Path, keys: Iterable[str]) -> Annotators | None:
     import json
 
     try:
-        return annotators_of_records(json.loads(path.read_bytes()).get("annotations"))
+        return annotators_of_records(json.loads(read_bytes(path)).get("annotations"))
     except (OSError, ValueError, AttributeError, RecursionError):
         return None  # what is wrong with the file is for its reader to say
 

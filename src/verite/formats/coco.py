@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing, spell_option
-from verite.files import PACKED, JsonObject, check_file, is_many, read_text, translate_core_errors
+from verite.files import PACKED, JsonObject, check_file, is_many, read_bytes, read_text, translate_core_errors
 from verite.formats.annotators import annotations_of_one, annotators_of_file, with_annotators
 from verite.formats.coco_video import with_tracks_of_file
 from verite.formats.format import Format, Options, PathProbe, are_plain, check_name, check_names, too_many_classes
@@ -215,7 +215,7 @@ def documents_of(path: Path, table: type[Table], keys: Sequence[str] = ()) -> It
 
 def mentions_key(path: Path, keys: Sequence[str]) -> bool:
     """Return whether one of these keys occurs in a JSON file; True if it may be written with escapes."""
-    content = path.read_bytes()
+    content = read_bytes(path)
     has_escapes = b"\\" in content and b"\\u" in content  # a single byte is searched for much faster
     # One pass for all keys; Latin-1 reads any bytes, and keys are ASCII.
     return has_escapes or bool(_core.find_words(content.decode("latin-1"), [f'"{key}"' for key in keys]))

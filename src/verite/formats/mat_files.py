@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite.errors import ReadError
+from verite.files import read_bytes
 from verite.limits import limit, remedy
 
 HEADER = 128
@@ -87,7 +88,7 @@ def read_mat(path: Path) -> dict[str, NDArray[Any]]:
     ReadError
         If it is no such file, or is cut off.
     """
-    data = path.read_bytes()
+    data = read_bytes(path)
     if len(data) < HEADER or data[126:128] != b"IM":
         hint = "an HDF5 file of MATLAB 7.3; save it with -v7" if data[:8] == b"\x89HDF\r\n\x1a\n" else "another file"
         raise ReadError(path, expected="a MATLAB 5 file", found=hint)

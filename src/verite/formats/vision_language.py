@@ -20,7 +20,7 @@ from typing import Any
 from verite.arrays import np
 from verite.csv_files import read_csv
 from verite.errors import ReadError, excerpt
-from verite.files import read_text
+from verite.files import read_text, split_lines
 from verite.formats.format import Format, Options, PathProbe
 from verite.formats.rows import Rows, size_images
 from verite.model.annotations import Annotations
@@ -181,10 +181,11 @@ def answers_of(path: Path) -> Iterator[tuple[str, str, Any]]:
         yield from answers_of_table(path)
         return
     text = read_text(path)
-    starts = [line for line in text.splitlines()[:3] if line.strip()]
+    lines = split_lines(text)
+    starts = [line for line in lines[:3] if line.strip()]
     are_objects = all(line.lstrip().startswith("{") and line.rstrip().endswith("}") for line in starts)
     if suffix in (".jsonl", ".ndjson") or (len(starts) > 1 and are_objects):
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(lines, 1):
             if line.strip():
                 where = f"{path}:{number}"
                 yield from answers_of_record(where, load_json(line, where))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NIFTI = (".nii", ".nii.gz")
 TIFF = (".tif", ".tiff")
+SUFFIXES = (".npy", ".nii.gz", ".nii", *TIFF)  # the longer of two that a name may end in comes first
 
 
 def is_volume(path: Any) -> bool:
@@ -65,14 +66,14 @@ def list_cases(folder: Any) -> dict[str, Path]:
     if not place.is_dir():
         return {}
     files = (path for path in sorted(place.rglob("*")) if path.is_file() and not path.name.startswith("."))
-    likely = [path for path in files if path.name.lower().endswith((".npy", *NIFTI, *TIFF))]
+    likely = [path for path in files if path.name.lower().endswith(SUFFIXES)]
     if not likely or not is_volume(likely[0]):
         return {}
     found: dict[str, Path] = {}
     for path in likely:
         # Name of a case: its path without the suffix of a volume.
         name = str(path.relative_to(place))
-        ending = next((end for end in (".nii.gz", ".nii", ".npy", *TIFF) if name.lower().endswith(end)), "")
+        ending = next((end for end in SUFFIXES if name.lower().endswith(end)), "")
         name = name[: len(name) - len(ending)]
         if name in found:
             raise ReadError(path, expected="one file of each case", found=f"{found[name].name} and {path.name}")

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 
 from verite import __version__
-from verite.csv_files import read_csv
+from verite.csv_files import header_of, read_csv
 from verite.errors import BadParameter, DataError, ReadError, did_you_mean, excerpt, spell_option
 from verite.files import find_path
+from verite.formats.format import head_of
 from verite.leaderboards.result import Board
 from verite.model.comparison import check_comparable, distinct_names
 from verite.model.results import Results, to_json
@@ -499,11 +500,7 @@ def is_score_table(path: Path) -> bool:
     """
     if path.suffix.lower() not in (".csv", ".tsv") or not path.is_file():
         return False
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
-            head = {name.strip().strip('"').casefold() for name in re.split("[,;\t]", file.readline(10_000))}
-    except OSError:
-        return False
+    head = {name.strip().strip('"').casefold() for name in re.split("[,;\t]", header_of(head_of(path)))}
     has = [any(name.casefold() in head for name in names) for names in (CASE_COLUMNS, SCORE_COLUMNS, BOX_COLUMNS)]
     return has[0] and has[1] and not has[2]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean, excerpt
+from verite.files import read_bytes
 from verite.settings import Setting
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class AskedSetting(Setting[Any, Any]):
             data = repr(sorted(value)).encode()
         else:
             path = Path(value)
-            data = path.read_bytes() if path.is_file() else value.encode()
+            data = read_bytes(path) if path.is_file() else value.encode()
         return f"{_core.digest(data):016x}"[:8]
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from verite.annotation_errors.confusion import check_confusion, parse_confusion
 from verite.csv_files import check_width, lines_of
 from verite.errors import ReadError, excerpt
-from verite.files import find_path
+from verite.files import find_path, read_bytes
+from verite.formats.format import head_of
 
 HEADER = "a header item[,interpretation],truth,NAME… or item,label,truth,NAME…"
 
@@ -59,8 +60,7 @@ class Sheet:
 
 def is_parquet(path: Path) -> bool:
     """Return whether a file begins like a Parquet file."""
-    with path.open("rb") as file:
-        return file.read(4) == b"PAR1"
+    return head_of(path).startswith("PAR1")
 
 
 def read_sheet(path: Path) -> Sheet:
@@ -101,7 +101,7 @@ def read_parquet(path: Path) -> Sheet:
             remedy="pip install 'verite[parquet]', or save it as CSV",
         ) from None
     try:
-        table = pyarrow.parquet.read_table(path)
+        table = pyarrow.parquet.read_table(pyarrow.BufferReader(read_bytes(path)))
     except (pyarrow.ArrowException, OSError) as error:
         raise ReadError(path, expected="a Parquet file", found=excerpt(str(error))) from None
     columns = [write_texts(column.to_pylist()) for column in table.columns]

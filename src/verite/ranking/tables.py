@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from verite.csv_files import header_of, parse_csv, separator_of
 from verite.errors import BadParameter, ReadError, did_you_mean, excerpt
 from verite.files import find_path
+from verite.formats.format import head_of
 from verite.ranking.answers import AnswerTable, Where, encode_answers
 from verite.ranking.confidence import ScoreTable, check_soft_truth
 from verite.ranking.detectors import DetectionTable
@@ -122,8 +123,7 @@ def is_table(path: str | Path) -> bool:
             return "truth" in read_schema(place).names
         except (ImportError, ArrowException, OSError):
             return True  # reading it says what is wrong
-    with place.open("rb") as file:
-        first = file.readline(65_536).decode("utf-8-sig", errors="replace")
+    first = head_of(place)
     try:
         _, names = next(parse_csv(header_of(first), separator_of(header_of(first))), (1, []))
     except ReadError:  # no CSV
