@@ -259,7 +259,7 @@ def excerpt(value: object, limit: int = 60) -> str:
     "'0 0.5 0.5'"
     """
     try:
-        text = repr(value) if isinstance(value, str) else str(value)
+        text = repr(str(value)) if isinstance(value, str) else str(value)  # np.str_ has a repr of its own
     except Exception:  # a number of thousands of digits, an object that cannot show itself
         text = type(value).__name__
     return one_line(text if len(text) <= limit else text[: limit - 1] + "…")

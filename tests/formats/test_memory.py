@@ -406,6 +406,60 @@ def test_labels_of_hugging_face_are_fractions_of_the_original_image():
     assert "orig_size" in refused(vt.read, [label])
 
 
+def nested(levels, *, is_dict=False):
+    value = 1.0
+    for _ in range(levels):
+        value = {"a": value} if is_dict else [value]
+    return value
+
+
+@pytest.mark.parametrize("is_dict", [False, True])
+def test_cells_that_are_nested_without_end_are_refused_and_end_no_process(is_dict):
+    """pyarrow follows the levels of a cell until the stack is full, and the process ends with a segmentation fault."""
+    pandas = pytest.importorskip("pandas")
+    columns = {"image": ["a", "b"], "label": ["cat", "cat"], "bbox": [[0, 0, 9, 9], nested(100_000, is_dict=is_dict)]}
+    said = refused(vt.read, pandas.DataFrame(columns))
+    assert "at most 64 levels in the column 'bbox'" in said
+    assert "VERITE_LIMIT_JSON_DEPTH" in said
+    shared = [1.0]
+    for _ in range(100):  # 2 to the power of 100 paths, all through 100 lists
+        shared = [shared, shared]
+    columns["bbox"][1] = shared
+    assert "at most 64 levels" in refused(vt.read, pandas.DataFrame(columns))
+
+
+@pytest.mark.parametrize("is_dict", [False, True])
+def test_values_that_are_nested_without_end_are_refused_in_every_form(is_dict):
+    deep = nested(20_000, is_dict=is_dict)
+    results = [{"image_id": 1, "category_id": 1, "bbox": deep, "score": 0.5}]
+    columns = {"image": ["a"], "label": ["cat"], "bbox": [deep], "score": [0.5]}
+    tensors = [{"boxes": deep, "labels": np.array([1]), "scores": np.array([0.5])}]
+    for given in (results, columns, tensors, deep):
+        assert refused(vt.read, given)
+    item = {"boxes": np.zeros((1, 4)), "labels": np.array([1])}
+    said = refused(vt.CocoEvaluator().update, [item | {"scores": deep}], [item])
+    assert said.startswith("predictions[0].scores: expected ")
+
+
+@pytest.mark.parametrize("boxes", [[[1, 2], [3]], [{}], "ab", [[1, 2, 3, 4], None]])
+def test_what_numpy_makes_no_array_of_is_refused_with_the_form_that_it_was_taken_for(boxes):
+    said = refused(vt.read, [{"boxes": boxes, "labels": [1, 2]}])
+    assert "torchvision dictionaries" in said or "expected boxes as numbers" in said
+
+
+def test_every_object_that_is_read_from_memory_is_spoiled_in_the_campaign():
+    from tests.campaign.memory import OBJECTS
+    from verite.formats.memory import IN_MEMORY_FORMATS
+
+    named = {kind.title: [own for own in OBJECTS if kind.title.startswith(own)] for kind in IN_MEMORY_FORMATS}
+    assert [title for title, own in named.items() if len(own) != 1] == ["annotations"]
+
+
+def test_a_column_that_is_no_list_is_named():
+    columns = {"image": ["a"], "label": {"cat": 1}, "xmin": [0.0], "ymin": [0.0], "xmax": [9.0], "ymax": [9.0]}
+    assert refused(vt.read, columns) == "columns: expected a list or an array in 'label', found dict"
+
+
 def test_arrays_are_evaluated_with_numpy_alone():
     code = """
 import sys

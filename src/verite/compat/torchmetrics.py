@@ -265,7 +265,7 @@ class MeanAveragePrecision(Base):
         """Return the contents of a dictionary as arrays with one row per object."""
         for key in keys:
             if not isinstance(item, Mapping) or key not in item:
-                raise BadParameter(f"{where}: expected a dictionary with {key!r}, found {excerpt(str(item))}")
+                raise BadParameter(f"{where}: expected a dictionary with {key!r}, found {excerpt(item)}")
         given = {key: to_numpy(value) for key, value in item.items() if key in {*keys, "boxes", "iscrowd", "area"}}
         count = len(given["labels"].reshape(-1))
         found = {"counts": np.array([count]), "labels": whole_numbers(given["labels"], f"{where}['labels']")}

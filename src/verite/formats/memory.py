@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from verite import _core
-from verite.errors import BadParameter, excerpt, is_listing
+from verite.errors import BadParameter, VeriteError, excerpt, is_listing
 from verite.files import translate_core_errors
 from verite.formats import coco, coco_results, lvis, tables
 from verite.formats import mask_images as mask_pictures
@@ -29,7 +29,7 @@ from verite.formats.frameworks import FRAMEWORKS
 from verite.formats.mask_images import are_arrays, from_arrays
 from verite.formats.rows import build, name_class_numbers, size_images
 from verite.formats.tables import IMAGE, LABEL, Columns, read_columns
-from verite.limits import limit
+from verite.limits import limit, remedy
 from verite.model.annotations import Annotations, Source
 from verite.model.images import Images
 from verite.model.keypoints import Keypoints
@@ -240,7 +240,7 @@ def whole_numbers(values: NDArray[Any], where: str) -> NDArray[np.int64]:
     if not flat.size:
         return np.empty(0, np.int64)
     if flat.dtype.kind not in "biuf":
-        raise BadParameter(f"{where}: expected integers, found {excerpt(str(flat[0]))} ({flat.dtype})")
+        raise BadParameter(f"{where}: expected integers, found {excerpt(flat[0])} ({flat.dtype})")
     is_fitting = (flat >= -(2.0**63)) & (flat < 2.0**63) if flat.dtype.kind == "f" else flat <= np.int64(2**63 - 1)
     if flat.dtype.kind == "f":
         is_fitting &= flat == np.floor(flat)
@@ -307,6 +307,9 @@ class InMemoryFormat:
     options: frozenset[str] = frozenset()
 
 
+FOREIGN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+
 def read_object(given: object, options: Options) -> Annotations:
     """Convert any supported object to annotations.
 
@@ -315,15 +318,25 @@ def read_object(given: object, options: Options) -> Annotations:
     BadParameter
         If the object is of no kind in `IN_MEMORY_FORMATS`; the message lists them.
     """
-    for kind in IN_MEMORY_FORMATS:
-        if kind.matches(given):
-            annotations = kind.convert(given, options)
-            source = annotations.source
-            why = "; ".join(w for w in (kind.title, source.why) if w)
-            notes = (*source.notes, *notes_on_unused_options(annotations, kind, options))
-            return annotations.with_source(replace(source, why=why, notes=notes))
-    listed = ", ".join(kind.title for kind in IN_MEMORY_FORMATS)
-    raise BadParameter(f"annotations: expected a path or {listed}; found {describe_object(given)}")
+    title = "a path or data"
+    try:
+        for kind in IN_MEMORY_FORMATS:
+            if kind.matches(given):
+                title = kind.title
+                annotations = kind.convert(given, options)
+                source = annotations.source
+                why = "; ".join(w for w in (kind.title, source.why) if w)
+                notes = (*source.notes, *notes_on_unused_options(annotations, kind, options))
+                return annotations.with_source(replace(source, why=why, notes=notes))
+        listed = ", ".join(kind.title for kind in IN_MEMORY_FORMATS)
+        raise BadParameter(f"annotations: expected a path or {listed}; found {describe_object(given)}")
+    except VeriteError:
+        raise
+    except RecursionError:
+        raise BadParameter(f"annotations: expected {title}, found values nested too deeply") from None
+    except FOREIGN as error:  # whatever numpy, a tensor or an object of a framework makes of a broken value
+        found = excerpt(f"{type(error).__name__}: {error}", 120)
+        raise BadParameter(f"annotations: expected {title}, found what cannot be converted ({found})") from error
 
 
 def are_detectors(given: object) -> bool:
@@ -465,6 +478,8 @@ def from_arrow_stream(given: Any, options: Options) -> Annotations:
     """Convert a table with `__arrow_c_stream__` by pyarrow; data frames are read by their columns without it."""
     from verite.formats.table_files import columns_of_arrow
 
+    if is_frame(given):
+        check_levels(given)
     try:
         columns = columns_of_arrow(given)
     except Exception:  # no pyarrow, or a frame with rings and runs in one column, which no Arrow type holds
@@ -472,6 +487,31 @@ def from_arrow_stream(given: Any, options: Options) -> Annotations:
             raise
         return from_data_frame(given, options)
     return read_columns("table", columns, options)
+
+
+NESTS = (list, tuple, dict, np.ndarray)
+
+
+def check_levels(frame: Any) -> None:
+    """Refuse cells of a data frame that are nested too deeply: pyarrow follows them until the process ends."""
+    for name in frame.columns:
+        cells = frame[name]
+        if str(cells.dtype) != "object":
+            continue
+        nests = [cell for cell in cells if isinstance(cell, NESTS)]
+        for _ in range(limit("json_depth")):
+            if not nests:
+                break
+            rows = [
+                one.values() if isinstance(one, dict) else one.flat if isinstance(one, np.ndarray) else one
+                for one in nests
+                if not isinstance(one, np.ndarray) or one.dtype == object
+            ]
+            inner = {id(value): value for row in rows for value in row if isinstance(value, NESTS)}
+            nests = list(inner.values())  # each once: lists may be shared
+        else:
+            most = f"cells of at most {limit('json_depth')} levels in the column {excerpt(str(name))}"
+            raise BadParameter(f"table: expected {most}, found more; {remedy('json_depth')}")
 
 
 def from_structured_array(given: Any, options: Options) -> Annotations:
@@ -512,6 +552,8 @@ def from_columns(given: Mapping[str, Any], options: Options) -> Annotations:
         columns[name] = values
         with suppress(ValueError):  # cells of several shapes
             columns[name] = to_array(values)
+        if not getattr(columns[name], "shape", True):
+            raise BadParameter(f"columns: expected a list or an array in {name!r}, found {type(values).__name__}")
     return read_columns("columns", columns, options)
 
 

@@ -227,10 +227,12 @@ def array_of(values: Any, what: str) -> NDArray[Any]:
         values = values.float() if "bfloat16" in str(values.dtype) else values
     try:
         array = np.asarray(values)
+    except RecursionError:
+        raise BadParameter(f"{what}: expected an array of numbers, found values nested too deeply") from None
     except (TypeError, ValueError) as error:
         raise BadParameter(f"{what}: expected an array of numbers, found {error}") from None
     if array.dtype.kind not in "biuf":
-        found = excerpt(str(array.flat[0])) if array.size else str(array.dtype)
+        found = excerpt(array.flat[0]) if array.size else str(array.dtype)
         raise BadParameter(f"{what}: expected numbers, found {found} ({array.dtype})")
     return array
 
