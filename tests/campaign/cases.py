@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import tempfile
 import threading
 from collections.abc import Callable
@@ -17,7 +18,13 @@ import numpy as np
 from PIL import Image
 
 import verite as vt
-from tests.campaign.memory import spoil_a_constructor, spoil_a_function, spoil_an_evaluator, spoil_the_drop_in
+from tests.campaign.memory import (
+    spoil_a_constructor,
+    spoil_a_function,
+    spoil_an_evaluator,
+    spoil_an_object,
+    spoil_the_drop_in,
+)
 from tests.campaign.targets import (
     Outcome,
     Target,
@@ -29,6 +36,8 @@ from tests.campaign.targets import (
 )
 from tests.formats.test_fuzz import mutated
 from verite import _core
+from verite.protocols import REGISTRY
+from verite.scale.partial import IN_ONE_PIECE
 
 # A case ends in a word: number, refused (by a documented error), undocumented (what else was raised), silent (another
 # number from a file that was cut off, without a word), lost (what was taken before) or memory (out of proportion).
@@ -73,13 +82,32 @@ DELIMITED = (
 ALLOWED = 200 * 2**20  # bytes of memory, beside a hundred times the file
 
 
+LEVELS = (100, 1000, 10_000, 100_000)  # of JSON, YAML and XML: the second is beyond Python's own readers
+VALUE = re.compile(rb'(?<=[:=\[,\n-])[ ]*("[^"\n]*"|[\w.+-]+)(?=[\s,\]}]|$)')
+TAG = re.compile(rb"<[\w:]+[^<>]*>")
+
+
+def nested(data: bytes, chance: random.Random) -> bytes:
+    """The document with a value, an element or itself below thousands of levels, which end as they should or do not."""
+    levels = chance.choice(LEVELS)
+    if data.lstrip()[:1] == b"<":
+        places = [match.end() for match in TAG.finditer(data)] or [0]
+        opened, closed, at = b"<object>", b"</object>", chance.choice(places)
+        until = at
+    else:
+        opened, closed = chance.choice([(b"[", b"]"), (b'{"a":', b"}"), (b"- ", b""), (b"[[a]]\n", b"")])
+        spans = [match.span(1) for match in VALUE.finditer(data[:100_000])]
+        at, until = chance.choice([(0, len(data)), chance.choice(spans or [(0, 0)]), (0, 0)])
+    is_whole = chance.random() < 0.8
+    return data[:at] + opened * levels + data[at:until] + closed * levels * is_whole + data[until:]
+
+
 def worse(data: bytes, path: Path, chance: random.Random) -> bytes:
     """The bytes of a file spoiled: cut off, another picture, or some of them changed."""
     if chance.random() < 0.2:
         return data[: chance.randrange(len(data) + 1)]
-    if chance.random() < 0.02:  # more levels than Python's own reader of JSON has
-        at = chance.choice([0, 0, chance.randrange(len(data) + 1)])
-        return data[:at] + b"[" * 100_000 + data[at:]
+    if chance.random() < 0.03:
+        return nested(data, chance)
     if path.suffix in (".png", ".tif", ".tiff") and chance.random() < 0.5:
         with suppress(OSError, ValueError):  # what cannot be saved so
             return repaint(data, chance)
@@ -174,22 +202,35 @@ def race(chance: random.Random) -> str:
     return "number"
 
 
+# What protocols are given whose ground truth is of their own kind; any other is given the demo.
+OF_PROTOCOL = {
+    "lvis": ("competitions/lvis/truth.json", "demo/hawk.json"),
+    "panoptic": ("competitions/panoptic/truth.json", "competitions/panoptic/hawk.json"),
+}
+
+
 @cache
 def whole_parts() -> list[tuple[bytes, bytes]]:
-    """Parts of the demo's images by two protocols, each with a part of the others."""
-    demo = Path(str(files("verite") / "data" / "demo"))
-    truth = vt.read(demo / "truth.json")
-    pred = vt.read(demo / "hawk.json", like=truth)
-    halves = [(truth.image % 2 == i, pred.image % 2 == i) for i in range(2)]
-    sides = [(truth.where(mine), pred.where(theirs)) for mine, theirs in halves]
-    return [
-        tuple(vt.partial(*side, protocol, checks="off").to_bytes() for side in sides)  # type: ignore[misc]
-        for protocol in ("coco", "voc")
-    ]
+    """Parts of half of the images by every protocol that is evaluated in parts, each with a part of the others."""
+    found = []
+    for protocol in (verb for verb in REGISTRY if verb not in IN_ONE_PIECE):
+        names = OF_PROTOCOL.get(protocol, ("demo/truth.json", "demo/hawk.json"))
+        paths = [Path(str(files("verite") / "data" / name)) for name in names]
+        truth = vt.read(paths[0])
+        pred = vt.read(paths[1], like=truth)
+        one, two = (
+            vt.partial(truth.where(truth.image % 2 == i), pred.where(pred.image % 2 == i), protocol, checks="off")
+            for i in range(2)
+        )
+        found.append((one.to_bytes(), two.to_bytes()))
+    return found
 
 
 def spoil_a_part(chance: random.Random) -> str:
-    """A spoiled part of an evaluation, most often with the digest that it should have, merged with a good one."""
+    """A spoiled part of an evaluation, most often with the digest that it should have, merged with a good one.
+
+    Scores from 0 to 1, as of any images, are numbers that somebody could have: others are wrong without a word.
+    """
     part, other = chance.choice(whole_parts())
     data = mutated(part, chance)
     if chance.random() < 0.75:
@@ -197,11 +238,13 @@ def spoil_a_part(chance: random.Random) -> str:
         data = inner + _core.digest(inner).to_bytes(8, "little")
     try:
         merged = vt.PartialResult.from_bytes(data).merge(vt.PartialResult.from_bytes(other), duplicates="first")
-        assert str(merged.compute())
+        results = merged.compute()
+        assert str(results)
         assert merged.to_bytes()
     except DOCUMENTED:
         return "refused"
-    return "number"
+    odd = {name: score.value for name, score in results.scores.items() if score.value < 0 or score.value > 1}
+    return f"silent {merged.protocol}: {odd}" if odd else "number"
 
 
 def spoil_a_coco_file(chance: random.Random) -> str:
@@ -334,6 +377,7 @@ KINDS: dict[str, Case] = {
     "COCO files": spoil_a_coco_file,
     "COCO files of pycocotools": spoil_a_coco_file_of_the_reference,
     "functions": spoil_a_function,
+    "objects": spoil_an_object,
     "constructors": spoil_a_constructor,
     "evaluators": spoil_an_evaluator,
     "drop-in": spoil_the_drop_in,

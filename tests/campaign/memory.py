@@ -10,33 +10,56 @@ import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 import verite as vt
 from tests.formats.in_memory import COLUMNS, RESULTS, TRUTH
+from tests.formats.test_frameworks import PREDICTIONS, HuggingFace, Tensor, ultralytics
 
 DEMO = Path(str(files("verite") / "data" / "demo"))
+
+
+def deep(levels: int, *, is_dict: bool) -> Any:
+    """A list in a list, or a dictionary in a dictionary, so many times."""
+    value: Any = 1
+    for _ in range(levels):
+        value = {"a": value} if is_dict else [value]
+    return value
+
+
 VALUES: list[Any] = [None, "", "x", -1, 0, 0.5, 1e308, 2**31, 2**63, -(2**63) - 1, 10**400, float("nan"), float("inf"),
-                     True, [], [[]], {}, b"\xff", "\ud800", [1, 2], np.zeros(3), np.zeros((2, 0))]  # fmt: skip
+                     True, [], [[]], {}, b"\xff", "\ud800", [1, 2], np.zeros(3), np.zeros((2, 0)),
+                     deep(20_000, is_dict=False), deep(20_000, is_dict=True)]  # fmt: skip
 
 
 def worse_value(value: Any, chance: random.Random) -> Any:
     """A copy of nested data in which one value, at any depth, is another one, missing or there twice."""
     if isinstance(value, Mapping) and value and chance.random() < 0.9:
-        changed = dict(value)
-        key = chance.choice(list(changed))
+        changed_dict = dict(value)
+        key = chance.choice(list(changed_dict))
         if chance.random() < 0.1:
-            del changed[key]
+            del changed_dict[key]
         else:
-            changed[key] = worse_value(changed[key], chance)
-        return changed
+            changed_dict[key] = worse_value(changed_dict[key], chance)
+        return changed_dict
+    if isinstance(value, SimpleNamespace) and chance.random() < 0.9:
+        changed = worse_value(vars(value), chance)
+        return type(value)(**changed) if isinstance(changed, dict) else changed
+    if isinstance(value, Tensor):
+        changed_tensor = worse_value(value.values, chance)
+        return Tensor(changed_tensor) if isinstance(changed_tensor, np.ndarray) else changed_tensor
+    if callable(value) and chance.random() < 0.9:
+        result = worse_value(value(), chance)
+        return lambda: result
     if isinstance(value, list) and value and chance.random() < 0.9:
-        changed_list = list(value)
+        changed_list = type(value)(value)
         at = chance.randrange(len(value))
         if chance.random() < 0.1:
             changed_list.insert(at, value[at])
@@ -67,6 +90,8 @@ DATA: dict[str, list[Any]] = {
 # Parameters that are no data: objects of ours, names, files (which the commands read), settings.
 OTHERS = {"results", "analyses", "trace", "distances", "pairs", "metrics", "images", "image", "name", "path", "facts",
           "parameters", "settings", "others", "numbers"}  # fmt: skip
+BOXES = [[10.0, 10.0, 30.0, 30.0], [50.0, 5.0, 60.0, 15.0]]
+MASK = np.pad(np.ones((4, 5), bool), 2)
 PAIRS_OF_BOXES = {"plot_pair"}  # whose truth and pred are one object each
 
 
@@ -110,6 +135,100 @@ def spoil_a_function(chance: random.Random) -> str:
     return "number"
 
 
+class Sample(SimpleNamespace):
+    """A sample of FiftyOne: its fields are items, too."""
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+
+TENSORS = {"image_id": np.array([7]), "boxes": Tensor([[10.0, 10, 30, 30], [50, 5, 60, 15]]), "labels": Tensor([3, 5]),
+           "scores": Tensor([0.9, 0.5]), "masks": np.ones((2, 1, 4, 5)), "keypoints": np.ones((2, 3, 3)),
+           "area": Tensor([400.0, 100.0]), "iscrowd": np.zeros(2, int)}  # fmt: skip
+LABELS = {"image_id": np.array([7]), "class_labels": np.array([2]), "boxes": np.array([[0.5, 0.25, 0.5, 0.5]]),
+          "orig_size": np.array([100, 200])}  # fmt: skip
+DETECTIONS = [SimpleNamespace(label="dog", bounding_box=[0.1, 0.25, 0.3, 0.5], confidence=0.9, mask=None)]
+ROWS = [{"image_id": "a", "width": 100, "height": 80, "objects": {"bbox": [[10, 20, 30, 40]], "category": [1],
+         "area": [900.0], "iscrowd": [0]}}]  # fmt: skip
+# Objects in memory by what `vt.read` calls them, with the options that they need.
+OBJECTS: dict[str, list[tuple[Callable[[], Any], dict[str, Any]]]] = {
+    "a COCO dictionary": [(lambda: TRUTH, {})],
+    "a list of COCO results": [(lambda: RESULTS, {})],
+    "a pycocotools COCO object": [(lambda: SimpleNamespace(dataset=TRUTH, imgs={}, cats={}), {})],
+    "torchvision dictionaries": [(lambda: [TENSORS], {}), (lambda: {"a": TENSORS}, {}), (lambda: [LABELS], {})],
+    "supervision.Detections": [
+        (
+            lambda: SimpleNamespace(
+                xyxy=np.array(BOXES), class_id=np.array([3, 5]), confidence=np.array([0.9, 0.5]), mask=None
+            ),
+            {},
+        )
+    ],
+    "Ultralytics Results": [
+        PREDICTIONS["ultralytics"],
+        PREDICTIONS["ultralytics-one"],
+        (
+            lambda: [
+                ultralytics(
+                    keypoints=SimpleNamespace(data=Tensor(np.ones((2, 5, 3)))),
+                    masks=SimpleNamespace(xy=[np.array(BOXES).reshape(-1, 2)] * 2),
+                )
+            ],
+            {},
+        ),
+    ],
+    "detectron2 Instances": [PREDICTIONS["detectron2"], PREDICTIONS["detectron2-output"]],
+    "mmdetection DetDataSamples": [PREDICTIONS["mmdet"], PREDICTIONS["mmdet-dumped"]],
+    "SAHI predictions": [PREDICTIONS["sahi"]],
+    "a FiftyOne dataset": [
+        (
+            lambda: SimpleNamespace(
+                get_field_schema=lambda: {"filepath": 0, "metadata": 0, "predictions": 0},
+                iter_samples=lambda: [
+                    Sample(
+                        filepath="/data/a.jpg",
+                        metadata=SimpleNamespace(width=100, height=80),
+                        predictions=SimpleNamespace(detections=DETECTIONS),
+                    )
+                ],
+            ),
+            {"field": "predictions"},
+        )
+    ],
+    "a Hugging Face dataset": [(lambda: HuggingFace(ROWS), {})],
+    "a table with __arrow_c_stream__": [(lambda: COLUMNS, {})],  # as the frame that pandas makes of it
+    "a pandas table": [],  # what pyarrow cannot hold, see above
+    "masks or label images": [(lambda: {"a": MASK, "b": np.array([[1, 2], [3, 4]])}, {})],
+    "a numpy structured array": [(lambda: COLUMNS, {})],
+    "a dictionary of columns": [(lambda: COLUMNS, {})],
+}
+
+
+def spoil_an_object(chance: random.Random) -> str:
+    """An object of another package, of which one value is spoiled, read and evaluated against itself."""
+    title = chance.choice([title for title, examples in OBJECTS.items() if examples])
+    make, options = chance.choice(OBJECTS[title])
+    given = worse_value(make(), chance)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            if title == "a numpy structured array":
+                given = np.rec.fromarrays(list(given.values()), names=list(given)).view(np.ndarray)
+            elif title == "a table with __arrow_c_stream__":
+                given = as_frame(given)
+        except Exception:  # whatever numpy makes of it: there is no object
+            return "refused"
+        try:
+            found = vt.read(given, **options)
+            pred = found if found.confidence is not None else replace(found, confidence=np.linspace(0, 1, len(found)))
+            vt.coco(found, pred, checks="warn")
+        except vt.VeriteError:
+            return "refused"
+        except Exception as error:
+            return f"undocumented {type(error).__name__}: {error}: {title}"
+    return "number"
+
+
 def all_lists(value: Any) -> bool:
     return isinstance(value, dict) and all(isinstance(one, list) for one in value.values())
 
@@ -141,8 +260,6 @@ def call(function: Callable[..., Any], given: dict[str, Any]) -> None:
         function(*first, *metrics, *numbers, **needed)
 
 
-BOXES = [[10.0, 10.0, 30.0, 30.0], [50.0, 5.0, 60.0, 15.0]]
-MASK = np.pad(np.ones((4, 5), bool), 2)
 # Data that the constructors of public classes are given, by the names of their parameters; where they differ, by class.
 VALUES_OF: dict[str, list[Any]] = {
     "boxes": [BOXES, np.array(BOXES)],
@@ -256,8 +373,8 @@ def spoil_a_constructor(chance: random.Random) -> str:
     return "number"
 
 
-# What Python and numpy raise themselves where an argument of a constructor has another type.
-OF_TYPES = (TypeError, ValueError, AttributeError, OverflowError, IndexError, KeyError)
+# What Python and numpy raise themselves where an argument of a constructor has another type, or too many levels.
+OF_TYPES = (TypeError, ValueError, AttributeError, OverflowError, IndexError, KeyError, RecursionError)
 
 
 def use(one: Any, chance: random.Random) -> None:
@@ -298,7 +415,8 @@ def batch(name: str) -> tuple[Any, Any]:
 def spoil_an_evaluator(chance: random.Random) -> str:
     """Batches of which one value is spoiled; what was taken must not be lost when the numbers are asked for."""
     name = chance.choice(sorted(evaluators()))
-    evaluator = evaluators()[name](**({"labels": 3} if name == "SemanticEvaluator" else {}))
+    made = evaluators()[name]
+    evaluator = made(**{key: {"labels": 3}[key] for key in needed_by(made)})
     refusals = (vt.VeriteError, ValueError, TypeError) if name == "MeanAveragePrecision" else (vt.VeriteError,)
     pred, target = batch(name)
     is_refused = False
@@ -322,8 +440,8 @@ def spoil_an_evaluator(chance: random.Random) -> str:
     return "refused" if is_refused else "number"
 
 
-# What the drop-in raises beside our own errors: what pycocotools raises where a key, type or value is wrong.
-AS_PYTHON = (ValueError, TypeError, KeyError, AssertionError)
+# What the drop-in raises beside our own errors: what pycocotools raises where a key, type or value is wrong or nested.
+AS_PYTHON = (ValueError, TypeError, KeyError, AssertionError, RecursionError)
 
 
 def spoil_the_drop_in(chance: random.Random) -> str:

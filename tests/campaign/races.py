@@ -22,11 +22,11 @@ from PIL import Image
 
 import verite as vt
 from tests.campaign.processes import Ran, cases
-from tests.campaign.targets import PACKERS, files_below, save_volume
+from tests.campaign.targets import PACKERS, files_below, pack_zip, save_volume
 from tests.cli.examples import DEMO
 from verite.formats import all_formats
 from verite.formats.archives import UNPACKERS
-from verite.formats.volumes import NIFTI, TIFF
+from verite.formats.volumes import SUFFIXES
 from verite.model.images import IMAGE_SUFFIXES
 
 SAME, REFUSED, FOREIGN, OTHER = range(4)  # what a reader's process says by its exit status
@@ -73,11 +73,11 @@ def write_files(home: Path) -> Iterator[tuple[str, Path, Read]]:
             break
     for name in ("coco.json", "table.csv"):
         for suffix in sorted(UNPACKERS):
-            PACKERS[suffix](home / name, home / f"{name}{suffix}")
+            PACKERS.get(suffix, pack_zip)(home / name, home / f"{name}{suffix}")
             yield f"{name}{suffix}", home / f"{name}{suffix}", partial(digest_of_annotations, home / f"{name}{suffix}")
     values = np.zeros((24, 128, 128), np.uint8)
     values[4:20, 10:100, 20:110] = 1
-    for suffix in (".npy", *NIFTI, *TIFF):
+    for suffix in SUFFIXES:
         place = home / f"volume{suffix}"
         save_volume(values, place)
         yield f"volume {suffix}", place, partial(digest_of_volume, place)

@@ -36,7 +36,7 @@ from verite.cli import follow, run
 from verite.cli.options import InputPath
 from verite.formats import all_formats, format_named
 from verite.formats.archives import UNPACKERS
-from verite.formats.volumes import NIFTI, TIFF
+from verite.formats.volumes import NIFTI, SUFFIXES, TIFF
 
 HOME = "VERITE_CAMPAIGN_HOME"
 READ_NOTHING = ("demo", "completion")
@@ -45,6 +45,10 @@ QUICK = {
     "draw": ("draw truth.json pred.json --images photos/ -o drawn/ --image harbour-1018.png --confidence 0.3",),
     "study": ("study -m iou --truth mask.png --quick", "study interpretation small.json --distance distances.csv"),
 }
+
+
+# Lines that give an argument a file of another kind than the examples do.
+OTHER_KINDS = ("class-distance vectors.npy --from features",)
 
 
 @dataclass(frozen=True)
@@ -197,7 +201,7 @@ def archive_targets() -> list[Target]:
                 path = home() / "archives" / format.name / f"{whole.name}{suffix}"
                 if not path.exists():
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    PACKERS[suffix](whole, path)
+                    PACKERS.get(suffix, pack_zip)(whole, path)  # of a kind that nobody here can pack: another one
                 found.append(Target(f"archive of {format.name}: {path.name}", path, partial(evaluate, path)))
     return found
 
@@ -214,7 +218,8 @@ def save_volume(values: np.ndarray, path: Path) -> None:
         first, *others = (Image.fromarray(page) for page in values)
         first.save(path, save_all=True, append_images=others)
     else:
-        np.save(path, values)
+        with path.open("wb") as file:
+            np.save(file, values)
 
 
 def measure_volume(path: Path, other: Path) -> Outcome:
@@ -229,7 +234,7 @@ def volume_targets() -> list[Target]:
     folder, found = home() / "volumes", []
     folder.mkdir(exist_ok=True)
     np.save(folder / "other.npy", values)
-    for suffix in (".npy", *NIFTI, *TIFF):
+    for suffix in SUFFIXES:
         path = folder / f"volume{suffix}"
         if not path.exists():
             save_volume(values, path)
@@ -375,6 +380,8 @@ def write_auxiliary(folder: Path) -> None:
     shutil.copy(COMPETITIONS / "openimages" / "boxes.csv", folder / "oi-truth.csv")
     rows = (COMPETITIONS / "openimages" / "hawk.csv").read_text().splitlines(keepends=True)
     (folder / "oi-pred.csv").write_text("".join(row for row in rows if "beach-4126" not in row))
+    np.save(folder / "vectors.npy", np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 4.0]]))
+    (folder / "vectors.txt").write_text("cat\ndog\ncar\n")
     columns = [row.split(",") for row in (folder / "table.csv").read_text().splitlines()]
     at = columns[0].index("truth")
     (folder / "better.csv").write_text("\n".join(",".join(row[: at + 1]) for row in columns) + "\n")
@@ -436,6 +443,7 @@ def command_lines() -> list[list[str]]:
     lines = [words for example in examples() if (words := shlex.split(example)[1:]) and words[0] not in READ_NOTHING]
     lines = [words for words in lines if "--all" not in words and "--open" not in words and words[0] not in QUICK]
     lines += [shlex.split(line) for quick in QUICK.values() for line in quick]
+    lines += [shlex.split(line) for line in OTHER_KINDS]
     lines += partial_lines(lines)
     reached, known = reached_parameters(lines), files_of_options(lines)
     first = {find_command(words)[0]: words for words in reversed(lines)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -18,6 +19,9 @@ from tests.campaign.races import race_files
 from tests.campaign.soak import LEFT_OUT, leftovers, list_calls
 from tests.cli.examples import commands
 from verite.cli.options import INPUT
+from verite.files import PACKED
+from verite.protocols import REGISTRY
+from verite.scale.partial import IN_ONE_PIECE
 
 OURS = [kind for kind in KINDS if "pycocotools" not in kind]
 # Kinds whose good files take minutes to make, or whose cases depend on the clock: `make fuzz` runs them.
@@ -69,8 +73,132 @@ def test_every_archive_and_volume_is_a_target():
     assert set(UNPACKERS) <= set(targets.PACKERS)
     suffixes = {"".join(target.path.suffixes) for target in targets.volume_targets()}
     assert suffixes == {".npy", ".nii", ".nii.gz", ".tif", ".tiff"}
+    assert any(words[-3:] == ["vectors.npy", "--from", "features"] for words in targets.command_lines())
     for target in targets.volume_targets():
         assert '"protocol":"localize"' in target.run().text
+
+
+def test_a_new_archive_is_fuzzed_without_being_listed(monkeypatch):
+    """The toy unpacks nothing and says so in Python's words, which the one reader of archives makes its own."""
+    from verite.formats import archives
+
+    given = []
+
+    def unpack(path, folder):
+        given.append(path.read_bytes())
+        raise LookupError("no members")
+
+    monkeypatch.setitem(archives.UNPACKERS, ".toy", unpack)
+    monkeypatch.setattr("verite.formats.PACKED", (*PACKED, ".toy"))
+    targets.archive_targets.cache_clear()
+    toys = [target for target in targets.archive_targets() if target.path.suffix == ".toy"]
+    targets.archive_targets.cache_clear()
+    assert len({target.name.split(":")[0] for target in toys}) > 30  # of every format
+    said = {cases.spoil(toys[0], random.Random(number)) for number in range(20)}
+    assert said == {"refused"}
+    assert len(set(given)) > 10
+
+
+def test_a_new_kind_of_volume_is_fuzzed_without_being_listed(monkeypatch):
+    """Its toy reader takes the first byte for a name and lets Python's own error out."""
+    from verite.formats import volumes
+
+    def read(path):
+        return {0x93: "numpy"}[path.read_bytes()[0]]
+
+    monkeypatch.setattr(volumes, "SUFFIXES", (*volumes.SUFFIXES, ".toy"))
+    monkeypatch.setattr(targets, "SUFFIXES", volumes.SUFFIXES)
+    monkeypatch.setattr(targets.vt, "read_volume", read)
+    monkeypatch.setattr(targets, "measure_volume", lambda path, other: targets.Outcome(read(path), 0))
+    targets.volume_targets.cache_clear()
+    toys = [target for target in targets.volume_targets() if target.path.suffix == ".toy"]
+    targets.volume_targets.cache_clear()
+    found = {cases.spoil_one_of(lambda: toys, random.Random(number)).split(":")[0] for number in range(60)}
+    assert {"number", "undocumented KeyError"} <= found
+
+
+class ToyEvaluator:
+    """Counts what it is given, and what is no array only when somebody asks for the sum."""
+
+    def __init__(self):
+        self.taken = []
+
+    def update(self, preds, targets):
+        self.taken += [item["scores"] for item in preds]
+
+    def compute(self):
+        return sum(float(len(one)) for one in self.taken)
+
+
+def test_a_new_evaluator_is_fuzzed_without_being_listed(monkeypatch):
+    monkeypatch.setitem(vt.PUBLIC, "ToyEvaluator", __name__)
+    monkeypatch.setattr(vt, "ToyEvaluator", ToyEvaluator, raising=False)
+    assert "ToyEvaluator" in evaluators()
+    monkeypatch.setattr("tests.campaign.memory.evaluators", lambda: {"ToyEvaluator": ToyEvaluator})
+    found = {run_case("evaluators", 7, number) for number in range(60)}
+    assert any(said.startswith("undocumented") and "ToyEvaluator.update" in said for said in found)
+    assert any(said.startswith("lost TypeError") and "ToyEvaluator.compute" in said for said in found)
+
+
+def test_parts_are_of_every_protocol_and_a_new_one_without_being_listed(monkeypatch):
+    def protocols():
+        cases.whole_parts.cache_clear()
+        parts = [vt.PartialResult.from_bytes(part) for pair in cases.whole_parts() for part in pair]
+        cases.whole_parts.cache_clear()
+        return {part.protocol for part in parts}
+
+    assert protocols() == set(REGISTRY) - set(IN_ONE_PIECE)
+    monkeypatch.setitem(REGISTRY, "toy", "verite.protocols.coco")
+    with pytest.raises(AttributeError, match="has no attribute 'toy'"):
+        protocols()  # the toy is asked for parts, and is not there
+
+
+def test_a_part_with_impossible_scores_is_silent(monkeypatch):
+    part = cases.whole_parts()[0]
+    monkeypatch.setattr(cases, "whole_parts", lambda: [part])
+    monkeypatch.setattr(cases, "mutated", lambda data, chance: data)
+    assert {run_case("parts", 7, number) for number in range(5)} == {"number"}
+    broken = SimpleNamespace(scores={"APm": SimpleNamespace(value=6e13)})
+    monkeypatch.setattr(vt.PartialResult, "compute", lambda part: broken)
+    assert run_case("parts", 7, 1).startswith("silent voc: {'APm': 60000000000000.0}")
+
+
+@pytest.mark.parametrize(
+    ("name", "good", "wanted"),
+    [
+        ("a.json", b'{"a": [1, 2], "b": "x"}', {b"[" * 10_000, b'{"a":' * 10_000}),
+        ("a.yaml", b"names: [cat, dog]\nval: images\n", {b"[" * 10_000, b"- " * 10_000}),
+        ("a.xml", b"<a><b>1</b></a>", {b"<object>" * 10_000}),
+    ],
+)
+def test_documents_are_nested_deeply_and_most_of_them_as_their_language_has_it(name, good, wanted):
+    from xml.parsers import expat
+
+    made = [cases.nested(good, random.Random(number)) for number in range(200)]
+    assert all(any(deep in one for one in made) for deep in wanted)
+    if name == "a.xml":
+        whole = 0
+        for one in made:
+            try:
+                expat.ParserCreate().Parse(one, True)
+            except expat.ExpatError:
+                continue
+            whole += 1
+        assert whole > 80
+    if name == "a.json":
+        import msgspec
+
+        said = []
+        for one in made:
+            try:
+                msgspec.json.decode(one)
+                said.append("whole")
+            except RecursionError:
+                said.append("deep")
+            except msgspec.DecodeError:
+                said.append("broken")
+        assert said.count("deep") > 30
+    assert {cases.worse(good, Path(name), random.Random(number)) for number in range(500)} & set(made)
 
 
 def unreached() -> set[str]:

@@ -344,7 +344,7 @@ def spoil(data: bytes, rng: np.random.Generator) -> bytes:
     return bytes(body) + _core.digest(bytes(body)).to_bytes(8, "little")
 
 
-OWN_ROWS = ("miss-rate", "kitti", "wider", "instances", "oc-cost")
+OWN_ROWS = ("f1", "miss-rate", "kitti", "wider", "instances", "oc-cost")
 
 
 @pytest.mark.parametrize("protocol", [*KINDS, "panoptic", *OWN_ROWS])

@@ -894,6 +894,8 @@ def merged_counts(numbers: MergedNumbers, thresholds: int) -> OutcomeCounts:
     sums: dict[str, list[int]] = {key: [] for key in ("truths", "preds", "error", "absolute_error", "squared_error")}
     for k in range(classes):
         rows = numbers.gather(k)
+        if not ((rows.confidence >= 0) & (rows.confidence <= 1)).all():
+            raise DataError("part: expected IoUs from 0 to 1, found others; make it again")
         error = np.zeros(images, np.int64)
         truths = rows.counts[:, 0].astype(np.int64)
         np.add.at(image_truths, rows.cell_image, truths)

@@ -353,6 +353,8 @@ class InstanceResults(Results):
         iou = kept.value[is_pair]
         if (found > np.minimum(truths, counts[:, 0])).any() or ((iou < 0) | (iou > 1)).any():
             raise unlike("no more matches than objects and predictions, with IoUs from 0 to 1")
+        if (truths + counts[:, 0] == 0).any():
+            raise unlike("an object or a prediction of each class that it counts in an image")
         if (pixels[:, ::2] > pixels[:, 1::2]).any() or (pixels[:, 1::2] == 0).any():
             raise unlike("intersections within unions of pixels")
         by_group = np.argsort(of_pairs, kind="stable")
