@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pickle
 from math import isnan
@@ -106,6 +107,41 @@ def test_label_files_have_truncation_and_occlusion(tmp_path: Path, capsys: pytes
     document = json.loads(capsys.readouterr().out)
     assert document["classes"]["Car"]["truths"] == {"moderate": 48, "easy": 48, "hard": 50}
     assert document["AP_hard"] == 1
+
+
+@pytest.mark.parametrize("kind", ["plain", "escaped", "packed", "shards"])
+def test_coco_annotations_have_truncation_and_occlusion(tmp_path: Path, kind: str) -> None:
+    """As above: one of 50 cars is too truncated for easy and moderate, one too occluded; no key where it is 0."""
+    images = [{"id": i, "file_name": f"{i:06d}.png", "width": 400, "height": 200} for i in range(50)]
+    objects = [{"id": i, "image_id": i, "category_id": 1, "bbox": [10, 10, 80, 60]} for i in range(50)]
+    objects = [{**one, "truncation": 0.0, "occluded": 0} for one in objects]
+    objects[3]["truncation"], objects[4]["occluded"] = 0.4, 2
+    categories = [{"id": 1, "name": "Car"}]
+    place = tmp_path / "truth.json"
+    text = json.dumps({"images": images, "annotations": objects, "categories": categories})
+    if kind == "escaped":
+        text = text.replace("truncation", "truncati\\u006fn").replace("occluded", "occl\\u0075ded")
+    place.write_text(text)
+    if kind == "packed":
+        place = place.with_suffix(".json.gz")
+        place.write_bytes(gzip.compress(text.encode()))
+    if kind == "shards":  # only the second one has the keys
+        place = tmp_path / "shards"
+        place.mkdir()
+        plain = [{key: one[key] for key in one if key not in ("truncation", "occluded")} for one in objects]
+        for name, of_file in (("a", plain[5:]), ("b", objects[:5])):
+            own = {"images": images, "annotations": of_file, "categories": categories}
+            (place / f"{name}.json").write_text(json.dumps(own))
+    truth = vt.read(place)
+    _, pred = many_cars()
+    found = vt.kitti(truth, vt.Annotations.of(
+        [f"{i:06d}.png" for i in range(50)], ["Car"] * 50, pred.regions.boxes, confidence=pred.confidence
+    ))  # fmt: skip
+    counts = {key: curve.truths for key, curve in found.curves["Car"].items()}
+    # Shards without a key have an unknown truncation: ignored, as one that is not stated.
+    assert counts == (
+        {"moderate": 3, "easy": 3, "hard": 5} if kind == "shards" else {"moderate": 48, "easy": 48, "hard": 50}
+    )
 
 
 def test_files_without_truncation_get_a_note() -> None:

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, ReadError, excerpt, is_listing, spell_option
-from verite.files import PACKED, JsonObject, check_file, is_many, read_bytes, read_text, translate_core_errors
+from verite.files import PACKED, JsonObject, check_file, is_many, read_text, translate_core_errors
 from verite.formats.annotators import annotations_of_one, annotators_of_file, with_annotators
 from verite.formats.coco_video import with_tracks_of_file
 from verite.formats.format import Format, Options, PathProbe, are_plain, check_name, check_names, too_many_classes
@@ -36,6 +36,7 @@ from verite.model.regions import BOX, MASK, POLYGON, Regions
 from verite.threads import thread_count
 
 TABLES = {"image_id": "images", "category_id": "categories"}
+MOST_OTHER_KEYS = 1000  # that the native reader keeps
 
 
 def open_coco(path: Path) -> _core.CocoFile:
@@ -176,14 +177,14 @@ def read_image_records(source: Source) -> dict[Any, JsonObject]:
 def read_annotation_records(source: Source, keys: Sequence[str] = ()) -> dict[Any, JsonObject]:
     """Return the records of `annotations` by id, with all their keys; empty if the source is no COCO file.
 
-    Files without any of `keys`, if there are some, are not parsed again.
+    Where no record was seen to have one of `keys`, if there are some, nothing is read again.
     """
-    if source.format not in FORMATS:
+    if source.format not in FORMATS or (keys and source.other_keys is not None and source.other_keys.isdisjoint(keys)):
         return {}
     return {
         record["id"]: record
         for path in find_files(source.path)
-        for document in documents_of(path, AnnotationTable, keys)
+        for document in documents_of(path, AnnotationTable)
         for record in document.annotations
         if isinstance(record.get("id"), (int, str))
     }
@@ -197,28 +198,18 @@ def find_files(path: str) -> list[Path]:
     return sorted(p for p in place.rglob("*.json*") if p.is_file()) if place.is_dir() else [place]
 
 
-def documents_of(path: Path, table: type[Table], keys: Sequence[str] = ()) -> Iterator[Table]:
-    """Yield one table of each document of a file, packed or not; of `keys`, if given, a document must have one."""
+def documents_of(path: Path, table: type[Table]) -> Iterator[Table]:
+    """Yield one table of each document of a file, packed or not."""
     from verite.formats.archives import temporary_folder, unpack
 
     if not path.is_file():
         return
     if path.suffix.lower() not in PACKED:
-        if not keys or mentions_key(path, keys):
-            yield decode(path, table, nan_in=ANYWHERE)
+        yield decode(path, table, nan_in=ANYWHERE)
         return
     with temporary_folder() as folder:
         for inside in find_files(str(unpack(path, folder).place)):
-            if not keys or mentions_key(inside, keys):
-                yield decode(inside, table, nan_in=ANYWHERE)
-
-
-def mentions_key(path: Path, keys: Sequence[str]) -> bool:
-    """Return whether one of these keys occurs in a JSON file; True if it may be written with escapes."""
-    content = read_bytes(path)
-    has_escapes = b"\\" in content and b"\\u" in content  # a single byte is searched for much faster
-    # One pass for all keys; Latin-1 reads any bytes, and keys are ASCII.
-    return has_escapes or bool(_core.find_words(content.decode("latin-1"), [f'"{key}"' for key in keys]))
+            yield decode(inside, table, nan_in=ANYWHERE)
 
 
 def document_of(annotations: Annotations, path: Path) -> JsonObject:
@@ -544,7 +535,9 @@ def objects(
     """
     if missing := file.missing_ids():
         notes = [*notes, f"object ids left out: {missing} of {file.object_count} are texts or missing"]
-    source = Source(str(path), format, notes=tuple(notes))
+    others = file.other_keys
+    are_all = len(others) < MOST_OTHER_KEYS
+    source = Source(str(path), format, notes=tuple(notes), other_keys=frozenset(others) if are_all else None)
     layout, unit = layout_name(options.boxes) if options.boxes is not None else "xywh", "px"
     regions = columns.regions
     if file.has_angles:

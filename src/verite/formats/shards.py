@@ -210,6 +210,9 @@ def join(shards: Sequence[Annotations], name: str) -> Annotations:
         verdicts = ImageLevelLabels(*map(np.concatenate, parts))
     why = f"{len(shards)} files, {shards[0].source.why}"
     source = replace(shards[0].source, path=name, why=why, notes=tuple(notes), flaws=errors.flaws)
+    keys = [shard.source.other_keys for shard in shards]
+    known = [own for own in keys if own is not None]
+    source = replace(source, other_keys=frozenset().union(*known) if len(known) == len(keys) else None)
     return Annotations(
         images=last.images,
         labels=last.labels,

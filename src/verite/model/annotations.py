@@ -98,6 +98,7 @@ class Source:
     class_map: str = ""  # digest of the map of class names, if one was applied
     unmapped_labels: Labels | None = None  # classes of the ground truth before it was
     volumes: Mapping[str, Any] = field(default_factory=dict)  # shape and affine matrix, by image
+    other_keys: frozenset[str] | None = None  # of COCO records, beside COCO's; None if not known
 
     @property
     def has_angles(self) -> bool:
