@@ -249,7 +249,23 @@ def run_words(words: list[str]) -> int:
         if os.environ.get("VERITE_DEBUG") and not isinstance(error, (click.UsageError, VeriteError, OSError)):
             raise
         message, status = describe_error(error, words)
-        return complain(error, message, status, words)
+        # Print one line to standard error, with `--json` a document to standard output, and return the exit status.
+        from verite.cli.output import HAS_PRINTED, print_error
+
+        print_error(f"verite: {one_line(message)}")
+        options = words[: words.index("--")] if "--" in words else words
+        if "--json" in options and not HAS_PRINTED.get():
+            from verite.model.results import to_small_json
+
+            kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
+            details: JsonObject = {"status": status, "type": kind, "message": one_line(message)}
+            if isinstance(error, ReadError):
+                details |= {name: getattr(error, name) for name in ("where", "expected", "found", "remedy")}
+            if isinstance(error, DataError):
+                details["findings"] = [finding.to_dict() for finding in error.findings]
+            with suppress(BrokenPipeError):  # who reads no more still gets the status
+                click.echo(to_small_json({"error": details}))
+        return status
 
 
 def describe_error(error: Exception, words: Sequence[str]) -> tuple[str, int]:
@@ -286,23 +302,3 @@ def follow(words: Sequence[str]) -> None:
             verite.invoke(context)
     finally:
         IS_COMMAND_LINE.reset(token)
-
-
-def complain(error: Exception, message: str, status: int, words: Sequence[str]) -> int:
-    """Print one line to standard error, with `--json` a document to standard output, and return the exit status."""
-    from verite.cli.output import HAS_PRINTED, print_error
-
-    print_error(f"verite: {one_line(message)}")
-    options = words[: words.index("--")] if "--" in words else words
-    if "--json" in options and not HAS_PRINTED.get():
-        from verite.model.results import to_small_json
-
-        kind = "UsageError" if isinstance(error, click.UsageError) else type(error).__name__
-        details: JsonObject = {"status": status, "type": kind, "message": one_line(message)}
-        if isinstance(error, ReadError):
-            details |= {name: getattr(error, name) for name in ("where", "expected", "found", "remedy")}
-        if isinstance(error, DataError):
-            details["findings"] = [finding.to_dict() for finding in error.findings]
-        with suppress(BrokenPipeError):  # who reads no more still gets the status
-            click.echo(to_small_json({"error": details}))
-    return status

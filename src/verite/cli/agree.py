@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import click
 
@@ -13,7 +13,6 @@ from verite.cli.options import (
     INPUT,
     READING,
     FolderSettings,
-    Given,
     OutputSettings,
     PlotSettings,
     options_for,
@@ -22,9 +21,6 @@ from verite.cli.options import (
     side_reading,
 )
 from verite.settings import Flag, Names, Option, Setting, Settings, Texts, Whole
-
-if TYPE_CHECKING:
-    from verite.annotation_errors.agree import Agreement
 
 
 class AnnotatorSettings(Settings):
@@ -114,24 +110,20 @@ def agree(annotators: tuple[str, ...], **given: Any) -> None:
     detectors = [read_side(path, "pred", given, found.sides[0]) for path in given["detectors"]]
     agreement = Agreement.of(found, settings, detectors, given["adjudicated"])
     if given["output"]:
-        save_agreement(agreement, Path(given["output"]), given)
+        # Write the JSON document, every table, the consensus as COCO JSON, and the images with most disagreement.
+        from verite.cli.output import keep_table, wants_plots
+        from verite.files import fill_folder, write_atomically
+        from verite.model.results import encode_json
+
+        with fill_folder(Path(given["output"]), overwrite=given["overwrite"]) as home:
+            write_atomically(home / "agree.json", agreement.to_json(indent=1) + "\n")
+            write_atomically(home / "agree.md", agreement.to_markdown())
+            write_atomically(home / "consensus.json", encode_json(agreement.consensus_document()) + "\n")
+            for name, table in agreement.tables().items():
+                keep_table(home / f"{name}.csv", table, given)
+            if wants_plots(given):
+                from verite.reporting.agreement_plots import save_disagreement
+
+                save_disagreement(agreement, home, given["drawn"], given["images"], given["plot_format"])
         note(f"results in {given['output']}", quiet=quiet)
     emit(agreement, given)
-
-
-def save_agreement(agreement: Agreement, folder: Path, given: Given) -> None:
-    """Write the JSON document, every table, the consensus as COCO JSON, and the images with most disagreement."""
-    from verite.cli.output import keep_table, wants_plots
-    from verite.files import fill_folder, write_atomically
-    from verite.model.results import encode_json
-
-    with fill_folder(folder, overwrite=given["overwrite"]) as home:
-        write_atomically(home / "agree.json", agreement.to_json(indent=1) + "\n")
-        write_atomically(home / "agree.md", agreement.to_markdown())
-        write_atomically(home / "consensus.json", encode_json(agreement.consensus_document()) + "\n")
-        for name, table in agreement.tables().items():
-            keep_table(home / f"{name}.csv", table, given)
-        if wants_plots(given):
-            from verite.reporting.agreement_plots import save_disagreement
-
-            save_disagreement(agreement, home, given["drawn"], given["images"], given["plot_format"])

@@ -141,7 +141,21 @@ def bundle(truth: str, **given: Any) -> None:
         except (ValueError, RecursionError):
             chosen[name.strip().replace("-", "_")] = value
     protocol_named(settings.protocol).settings(**chosen)
-    scores = check_scores(settings, chosen, truth)
+    # The scores of the leaderboard, which the protocol must have on this ground truth.
+    from dataclasses import replace
+
+    from verite.arrays import np
+
+    protocol = protocol_named(settings.protocol)
+    known, _ = protocol.read(truth, truth)
+    nothing = known.where(np.zeros(len(known), dtype=np.bool_))
+    nothing = replace(nothing, confidence=np.empty(0), flags={}, verdicts=None)
+    results: Results = protocol(known, nothing, **{**chosen, "checks": "off"})
+    scores = list(settings.scores or [next(iter(results.scores))])
+    for name in scores:
+        if name not in results.scores:
+            near = did_you_mean(name, results.scores)
+            raise UnknownMetric(f"score: expected one of {', '.join(results.scores)}, found {excerpt(name)}{near}")
     from verite.files import fill_folder
 
     title = settings.title or Path(truth).stem
@@ -156,25 +170,6 @@ def bundle(truth: str, **given: Any) -> None:
         write(place, Path(truth), title, about)
     said = f"{settings.platform} bundle in {settings.output}: {settings.protocol}, ranked by {scores[0]}"
     note(said, quiet=settings.quiet)
-
-
-def check_scores(settings: BundleSettings, chosen: Mapping[str, Any], truth: str) -> list[str]:
-    """Return the scores of the leaderboard, which the protocol must have on this ground truth."""
-    from dataclasses import replace
-
-    from verite.arrays import np
-
-    protocol = protocol_named(settings.protocol)
-    known, _ = protocol.read(truth, truth)
-    nothing = known.where(np.zeros(len(known), dtype=np.bool_))
-    nothing = replace(nothing, confidence=np.empty(0), flags={}, verdicts=None)
-    results: Results = protocol(known, nothing, **{**chosen, "checks": "off"})
-    asked = list(settings.scores or [next(iter(results.scores))])
-    for name in asked:
-        if name not in results.scores:
-            near = did_you_mean(name, results.scores)
-            raise UnknownMetric(f"score: expected one of {', '.join(results.scores)}, found {excerpt(name)}{near}")
-    return asked
 
 
 def write_program(place: Path, about: Mapping[str, Any], entry: str) -> None:

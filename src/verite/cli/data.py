@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -21,9 +21,6 @@ from verite.cli.options import (
 )
 from verite.errors import list_faults
 from verite.settings import Flag, Option, Setting, Settings
-
-if TYPE_CHECKING:
-    from verite.model.annotations import Annotations
 
 
 class InspectSettings(Settings):
@@ -66,31 +63,28 @@ def inspect(context: click.Context, /, paths: tuple[str, ...], fix: str | None, 
     inspection = look(truth, *preds)
     emit(inspection, given)
     if fix:
-        write_fixed(truth, fix, quiet=given["quiet"] or given["as_json"])
+        # Write the file with what can be fixed automatically, and print a line per change.
+        quiet = given["quiet"] or given["as_json"]
+        from verite.checks.inspection import fix_annotations
+        from verite.cli.output import count_of, note
+        from verite.formats import format_named, write
+
+        if unread := sum(flaw.count for flaw in truth.source.flaws):
+            note(
+                f"{fix} not written: {count_of(unread, 'record')} cannot be read; fix or remove them first", quiet=False
+            )
+        else:
+            fixed, done = fix_annotations(truth)
+            title = format_named(truth.source.format).title
+            lost = write(fixed, Path(fix), truth.source.format)
+            for line in done or ["nothing to fix"]:
+                note(line, quiet=quiet)
+            note(f"out: {fix} as {title}", quiet=quiet)
+            if lost:
+                note(f"left out, because {title} cannot hold it: {', '.join(lost)}", quiet=False)
     stopping = ("error", "warning") if given["strict"] else ("error",)
     if any(finding.severity in stopping for finding in inspection.findings):
         context.exit(1)
-
-
-def write_fixed(annotations: Annotations, target: str, *, quiet: bool) -> None:
-    """Write the file with what can be fixed automatically, and print a line per change."""
-    from verite.checks.inspection import fix_annotations
-    from verite.cli.output import count_of, note
-    from verite.formats import format_named, write
-
-    if unread := sum(flaw.count for flaw in annotations.source.flaws):
-        note(
-            f"{target} not written: {count_of(unread, 'record')} cannot be read; fix or remove them first", quiet=False
-        )
-        return
-    fixed, done = fix_annotations(annotations)
-    title = format_named(annotations.source.format).title
-    lost = write(fixed, Path(target), annotations.source.format)
-    for line in done or ["nothing to fix"]:
-        note(line, quiet=quiet)
-    note(f"out: {target} as {title}", quiet=quiet)
-    if lost:
-        note(f"left out, because {title} cannot hold it: {', '.join(lost)}", quiet=False)
 
 
 class ConvertSettings(Settings):

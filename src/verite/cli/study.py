@@ -284,7 +284,27 @@ def study(context: click.Context, /, **given: Any) -> None:
     if given["output"]:
         save_results(outcome, changes, Path(given["output"]), given)
         note(f"results in {given['output']}", quiet=quiet)
-    print_outcome(outcome, changes, given)
+    # Print the outcome as text or JSON, with its sensitivity if there is one.
+    from verite.cli.output import emit, in_style
+    from verite.files import write_atomically
+    from verite.model.results import to_json
+
+    if changes is not None and (given["as_json"] or given["save"]):
+        document = to_json({**outcome.to_dict(), "sensitivity": changes.to_dict()})
+        if given["save"]:
+            write_atomically(given["save"], document + "\n")
+        if given["as_json"]:
+            click.echo(document)
+            return
+    if given["as_json"]:
+        emit(outcome, given)
+        return
+    if given["save"] and changes is None:
+        write_atomically(given["save"], outcome.to_json(indent=1) + "\n")
+    shown = outcome.tables[given["show"]] if given["show"] else outcome
+    click.echo(in_style(shown, given).rstrip("\n"))
+    if changes is not None:
+        click.echo(f"\n{in_style(changes, given)}".rstrip("\n"))
 
 
 def check(context: click.Context, given: Given) -> None:
@@ -351,57 +371,29 @@ def run_reproduction(given: Given) -> tuple[Any, Any]:
     return outcome, sensitivity(outcome.outcome, lambda other: count_agreement(compare_tables(other))["all"][0])
 
 
-def print_outcome(outcome: Any, changes: Any, given: Given) -> None:
-    """Print the outcome as text or JSON, with its sensitivity if there is one."""
-    from verite.cli.output import emit, in_style
-    from verite.files import write_atomically
-    from verite.model.results import to_json
-
-    if changes is not None and (given["as_json"] or given["save"]):
-        document = to_json({**outcome.to_dict(), "sensitivity": changes.to_dict()})
-        if given["save"]:
-            write_atomically(given["save"], document + "\n")
-        if given["as_json"]:
-            click.echo(document)
-            return
-    if given["as_json"]:
-        emit(outcome, given)
-        return
-    if given["save"] and changes is None:
-        write_atomically(given["save"], outcome.to_json(indent=1) + "\n")
-    shown = outcome.tables[given["show"]] if given["show"] else outcome
-    click.echo(in_style(shown, given).rstrip("\n"))
-    if changes is not None:
-        click.echo(f"\n{in_style(changes, given)}".rstrip("\n"))
-
-
 def save_results(outcome: Any, changes: Any, folder: Path, given: Given) -> None:
     """Save the JSON document, every table as CSV, Markdown and LaTeX, and the plots."""
     from verite.cli.output import wants_plots
     from verite.files import fill_folder
 
     with fill_folder(folder, overwrite=given["overwrite"]) as home:
-        save_tables(outcome, changes, home, given)
+        # Save the JSON document and the tables.
+        from verite.cli.output import keep_table
+        from verite.files import write_atomically
+        from verite.reporting.plots import file_names
+
+        write_atomically(home / "study.json", outcome.to_json(indent=1) + "\n")
+        write_atomically(home / "study.md", outcome.to_markdown())
+        write_atomically(home / "study.tex", outcome.to_latex())
+        if given["reproduce"]:
+            keep_table(home / "differences.csv", outcome.main_table(), given)
+        else:
+            for table, name in zip(outcome.tables, file_names(outcome.tables), strict=True):
+                keep_table(home / f"{name}.csv", outcome.tables[table].main_table(), given)
+        if changes is not None:
+            keep_table(home / "sensitivity.csv", changes.table, given)
         if wants_plots(given):
             save_plots(outcome, home, given)
-
-
-def save_tables(outcome: Any, changes: Any, home: Path, given: Given) -> None:
-    """Save the JSON document and the tables."""
-    from verite.cli.output import keep_table
-    from verite.files import write_atomically
-    from verite.reporting.plots import file_names
-
-    write_atomically(home / "study.json", outcome.to_json(indent=1) + "\n")
-    write_atomically(home / "study.md", outcome.to_markdown())
-    write_atomically(home / "study.tex", outcome.to_latex())
-    if given["reproduce"]:
-        keep_table(home / "differences.csv", outcome.main_table(), given)
-    else:
-        for table, name in zip(outcome.tables, file_names(outcome.tables), strict=True):
-            keep_table(home / f"{name}.csv", outcome.tables[table].main_table(), given)
-    if changes is not None:
-        keep_table(home / "sensitivity.csv", changes.table, given)
 
 
 def save_plots(outcome: Any, folder: Path, given: Given) -> None:

@@ -61,20 +61,16 @@ def install(name: str) -> Installed:
     for module, ours in (("", name), *MODULES[name].items()):
         own = import_module(f"verite.compat.{ours}")
         if places and hasattr(own, "__path__"):  # another object: its path leads to the installed package
-            own = copy_package(own, f"{name}.{module}".rstrip("."), [f"{one}/{module}" for one in places])
+            # A package with the same contents whose other modules are found in these folders.
+            made = ModuleType(f"{name}.{module}".rstrip("."), own.__doc__)
+            vars(made).update({key: value for key, value in vars(own).items() if not key.startswith("__")})
+            for key in ("__all__", "__author__", "__version__"):
+                if hasattr(own, key):
+                    setattr(made, key, getattr(own, key))
+            made.__path__ = [f"{one}/{module}" for one in places]
+            own = made
         sys.modules[f"{name}.{module}".rstrip(".")] = own
     return Installed(name, before)
-
-
-def copy_package(package: ModuleType, name: str, places: list[str]) -> ModuleType:
-    """Return a package with the same contents whose other modules are found in these folders."""
-    made = ModuleType(name, package.__doc__)
-    vars(made).update({key: value for key, value in vars(package).items() if not key.startswith("__")})
-    for key in ("__all__", "__author__", "__version__"):
-        if hasattr(package, key):
-            setattr(made, key, getattr(package, key))
-    made.__path__ = places
-    return made
 
 
 def install_as_pycocotools() -> Installed:

@@ -123,7 +123,15 @@ class Points:
         best = np.maximum.accumulate(best[:, ::-1], axis=1)[:, ::-1]
         positives = self.positives(weights)
         if recalls:
-            sums = read_at(found, best, find_needed(np.asarray(recalls), positives)) / len(recalls)
+            # The sum over recalls of the interpolated precision, in every sample.
+            needed = find_needed(np.asarray(recalls), positives)
+            draws, places = found.shape
+            stride = int(max(found.max(initial=0), needed.max(initial=0))) + 1
+            start = np.arange(draws, dtype=np.int64)[:, None]
+            at = np.searchsorted((found.astype(np.int64) + start * stride).ravel(), (needed + start * stride).ravel())
+            at = at.reshape(needed.shape) - start * places
+            padded = np.hstack([best, np.zeros((draws, 1))])
+            sums = np.asarray(np.take_along_axis(padded, np.clip(at, 0, places), axis=1).sum(axis=1)) / len(recalls)
         else:
             sums = np.divide((best * gained).sum(axis=1), positives, out=np.zeros(len(best)), where=positives > 0)
         return np.where(positives > 0, sums, np.nan)
@@ -156,17 +164,6 @@ def find_needed(recalls: Floats, positives: Floats) -> Ints:
     needed -= (needed > 0) & ((needed - 1) / total >= recalls)
     needed += needed / total < recalls
     return needed.astype(np.int64)
-
-
-def read_at(found: Floats, best: Floats, needed: Ints) -> Floats:
-    """Return the sum over recalls of the interpolated precision, in every sample."""
-    draws, places = found.shape
-    stride = int(max(found.max(initial=0), needed.max(initial=0))) + 1
-    start = np.arange(draws, dtype=np.int64)[:, None]
-    at = np.searchsorted((found.astype(np.int64) + start * stride).ravel(), (needed + start * stride).ravel())
-    at = at.reshape(needed.shape) - start * places
-    padded = np.hstack([best, np.zeros((draws, 1))])
-    return np.asarray(np.take_along_axis(padded, np.clip(at, 0, places), axis=1).sum(axis=1))
 
 
 def mean_over_classes(values: Sequence[Floats], draws: int) -> Floats:

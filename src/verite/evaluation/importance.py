@@ -129,11 +129,6 @@ class ImportanceScores:
         return f"recall weighted by importance: {shown}"
 
 
-def digest_weights(weights: Floats) -> str:
-    """Return a digest of weights, for signatures."""
-    return f"{_core.digest(weights.tobytes()):016x}"[:8]
-
-
 def weighted_average_precision(
     is_true: NDArray[np.bool_], weight: Floats, total: float, recalls: Sequence[float] | None, slack: float = 0.0
 ) -> float:
@@ -235,4 +230,6 @@ def importance_scores(
         for name, (kind, positions) in scores.items()
     }
     means = {name: _core.mean([value for value in column if not isnan(value)]) for name, column in classes.items()}
-    return ImportanceScores(means, classes, signature.replace(signature.name, importance=digest_weights(weights)))
+    return ImportanceScores(
+        means, classes, signature.replace(signature.name, importance=f"{_core.digest(weights.tobytes()):016x}"[:8])
+    )

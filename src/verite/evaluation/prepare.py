@@ -40,7 +40,36 @@ def explain_low_score(results: Results) -> list[str]:
         return [f"no {score.name}: {count} are crowds or ignored otherwise"]
     if not score < LOW_SCORE or not len(results.truth) or not len(results.pred):
         return []
-    cause = likeliest_cause(matches_by_half(results))
+    # The likeliest cause of a low score, from the recall with classes and the recall without them.
+    kept = matches_by_half(results)
+    recall, words = first_recall(kept), words_of(kept.rules.similarity)
+    # At most twice as many objects can be detected without classes then: classes are not the cause.
+    any_recall = recall if recall >= HALF else recall_without_classes(kept)
+    is_of_classes = any_recall >= SOME_RECALL and recall < any_recall / 4
+    if any_recall < LOW_RECALL and is_of_classes:
+        truths, preds = (len(set(side.label.tolist())) for side in (kept.truth, kept.pred))
+        cause = (
+            f"classes differ: {100 * any_recall:.0f} % of the objects are detected at {words.overlap} {HALF}, "
+            f"{100 * recall:.0f} % with their class; ground truth has {truths:,} classes, predictions have {preds:,}: "
+            f"do both number the same list of classes? ({ignore_classes()})"
+        )
+    elif any_recall < LOW_RECALL:
+        from verite.checks.images import match_no_better_than_other_images
+
+        share = f"{100 * (1 - any_recall):.0f} % of the objects"
+        mixed = ", as with the predictions of other images (are image ids or names mixed up?)"
+        cause = f"{words.many} do not match: no prediction reaches {words.overlap} {HALF} with {share}" + (
+            mixed if match_no_better_than_other_images(kept.truth, kept.pred) else ""
+        )
+    elif recall < any_recall / 2:
+        shares = f"{100 * any_recall:.0f} % of the objects are detected, {100 * recall:.0f} % with their class"
+        cause = f"{words.many} match, classes do not: {shares} ({ignore_classes()})"
+    else:
+        cause = (
+            f"{100 * recall:.0f} % of the objects are detected, but by "
+            f"{len(kept.pred) / max(len(kept.truth), 1):.1f} predictions per object, "
+            "whose confidences do not separate true from false positives"
+        )
     return [f"{score.name} is below {LOW_SCORE}: {cause}; see verite inspect TRUTH PRED"]
 
 
@@ -50,37 +79,6 @@ def matches_by_half(results: Results) -> Evaluation:
     if isinstance(kept, Evaluation) and kept.rules.thresholds[0] == HALF:
         return kept
     return Evaluation(results.truth, results.pred, Rules((HALF,), "corner_box", allow_unknown_classes=True))
-
-
-def likeliest_cause(kept: Evaluation) -> str:
-    """Return the likeliest cause of a low score, from the recall with classes and the recall without them."""
-    recall, words = first_recall(kept), words_of(kept.rules.similarity)
-    # At most twice as many objects can be detected without classes then: classes are not the cause.
-    any_recall = recall if recall >= HALF else recall_without_classes(kept)
-    is_of_classes = any_recall >= SOME_RECALL and recall < any_recall / 4
-    if any_recall < LOW_RECALL and is_of_classes:
-        truths, preds = (len(set(side.label.tolist())) for side in (kept.truth, kept.pred))
-        return (
-            f"classes differ: {100 * any_recall:.0f} % of the objects are detected at {words.overlap} {HALF}, "
-            f"{100 * recall:.0f} % with their class; ground truth has {truths:,} classes, predictions have {preds:,}: "
-            f"do both number the same list of classes? ({ignore_classes()})"
-        )
-    if any_recall < LOW_RECALL:
-        from verite.checks.images import match_no_better_than_other_images
-
-        share = f"{100 * (1 - any_recall):.0f} % of the objects"
-        mixed = ", as with the predictions of other images (are image ids or names mixed up?)"
-        return f"{words.many} do not match: no prediction reaches {words.overlap} {HALF} with {share}" + (
-            mixed if match_no_better_than_other_images(kept.truth, kept.pred) else ""
-        )
-    if recall < any_recall / 2:
-        shares = f"{100 * any_recall:.0f} % of the objects are detected, {100 * recall:.0f} % with their class"
-        return f"{words.many} match, classes do not: {shares} ({ignore_classes()})"
-    return (
-        f"{100 * recall:.0f} % of the objects are detected, but by "
-        f"{len(kept.pred) / max(len(kept.truth), 1):.1f} predictions per object, "
-        "whose confidences do not separate true from false positives"
-    )
 
 
 def first_recall(kept: Evaluation) -> float:

@@ -190,10 +190,32 @@ def count_sequence(sequence: TrackedSequence, threshold: float = 0.5) -> Sequenc
     known, pair_track = np.unique(keys, return_inverse=True)
     tracks = (known // count, known % count)
     truth_tracks, pred_tracks = len(sequence.truth_lengths), len(sequence.pred_lengths)
+    # IDTP, IDFN and IDFP: tracks are assigned one to one so that most of their objects match.
+    matches = np.bincount(pair_track[sequence.similarity >= threshold], minlength=len(tracks[0]))
+    sizes = (len(sequence.truth_lengths), len(sequence.pred_lengths))
+    chosen = _core.assign(*tracks, matches, np.zeros(len(matches), dtype=np.int64), *sizes)
+    idtp = float(matches[chosen].sum())
+    # TP, FN, FP, sum of similarities, identity switches, fragmentations, and tracks mostly tracked … lost.
+    truths, preds = len(sequence.truth_frame), len(sequence.pred_frame)
+    truth, pred, similarity, is_full = match_clear(sequence, threshold)
+    tp = float(len(truth))
+    track, found, frame = sequence.truth_track[truth], sequence.pred_track[pred], sequence.truth_frame[truth]
+    by_track = np.argsort(track, kind="stable")
+    track, found, frame = track[by_track], found[by_track], frame[by_track]
+    is_same = track[1:] == track[:-1]
+    switches = float((is_same & (found[1:] != found[:-1])).sum())
+    # Frames in which one side is empty neither continue nor interrupt a track.
+    step = np.cumsum(is_full)[frame]
+    fragments = float((is_same & (step[1:] != step[:-1] + 1)).sum())
+    share = np.bincount(track, minlength=len(sequence.truth_lengths)) / np.maximum(sequence.truth_lengths, 1)
+    mostly = float((share > MOSTLY_TRACKED).sum())
+    partly = float((share >= MOSTLY_LOST).sum()) - mostly
+    lost = len(share) - mostly - partly
+    total = float(similarity.sum())
     return SequenceCounts(
         count_hota(sequence, pair_track, tracks),
-        count_clear(sequence, threshold),
-        count_identity(sequence, pair_track, tracks, threshold),
+        ClearCounts(tp, truths - tp, preds - tp, total, switches, fragments, mostly, partly, lost),
+        IdentityCounts(idtp, len(sequence.truth_frame) - idtp, len(sequence.pred_frame) - idtp),
         SizeCounts(len(sequence.truth_frame), len(sequence.pred_frame), truth_tracks, pred_tracks, sequence.frames),
     )
 
@@ -298,38 +320,6 @@ def timeline_of(sequence: TrackedSequence, threshold: float) -> TrackTimeline:
     is_matched[pred] = True
     wrong = np.bincount(sequence.pred_frame[~is_matched], minlength=sequence.frames)
     return TrackTimeline(sequence.frames, sequence.truth_frame, sequence.truth_track, found, is_switch, wrong)
-
-
-def count_clear(sequence: TrackedSequence, threshold: float) -> ClearCounts:
-    """Return TP, FN, FP, sum of similarities, identity switches, fragmentations, and tracks mostly tracked … lost."""
-    truths, preds = len(sequence.truth_frame), len(sequence.pred_frame)
-    truth, pred, similarity, is_full = match_clear(sequence, threshold)
-    tp = float(len(truth))
-    track, found, frame = sequence.truth_track[truth], sequence.pred_track[pred], sequence.truth_frame[truth]
-    by_track = np.argsort(track, kind="stable")
-    track, found, frame = track[by_track], found[by_track], frame[by_track]
-    is_same = track[1:] == track[:-1]
-    switches = float((is_same & (found[1:] != found[:-1])).sum())
-    # Frames in which one side is empty neither continue nor interrupt a track.
-    step = np.cumsum(is_full)[frame]
-    fragments = float((is_same & (step[1:] != step[:-1] + 1)).sum())
-    share = np.bincount(track, minlength=len(sequence.truth_lengths)) / np.maximum(sequence.truth_lengths, 1)
-    mostly = float((share > MOSTLY_TRACKED).sum())
-    partly = float((share >= MOSTLY_LOST).sum()) - mostly
-    lost = len(share) - mostly - partly
-    total = float(similarity.sum())
-    return ClearCounts(tp, truths - tp, preds - tp, total, switches, fragments, mostly, partly, lost)
-
-
-def count_identity(
-    sequence: TrackedSequence, pair_track: Ints, tracks: tuple[Ints, Ints], threshold: float
-) -> IdentityCounts:
-    """Return IDTP, IDFN and IDFP: tracks are assigned one to one so that most of their objects match."""
-    matches = np.bincount(pair_track[sequence.similarity >= threshold], minlength=len(tracks[0]))
-    sizes = (len(sequence.truth_lengths), len(sequence.pred_lengths))
-    chosen = _core.assign(*tracks, matches, np.zeros(len(matches), dtype=np.int64), *sizes)
-    idtp = float(matches[chosen].sum())
-    return IdentityCounts(idtp, len(sequence.truth_frame) - idtp, len(sequence.pred_frame) - idtp)
 
 
 def hota_curves(counts: HotaCounts) -> dict[str, Floats]:

@@ -7,19 +7,16 @@ counted in their order. The file is parsed a second time only where some place o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from verite.arrays import np
 from verite.errors import ReadError, excerpt
 from verite.formats.json_documents import ANYWHERE, decode
 from verite.model.annotations import Annotations
 from verite.model.sequences import Sequences
-
-if TYPE_CHECKING:
-    pass
 
 TRACK = ("track_id", "instance_id")
 
@@ -54,7 +51,31 @@ def with_tracks(annotations: Annotations, document: Any, where: object) -> Annot
     is_document = isinstance(document, Mapping)
     records = document.get("annotations") if is_document else document
     if isinstance(records, list) and len(records) == len(annotations) and annotations.track is None:
-        track = track_column(records, where)
+        # The track id of each record, -1 where it has none; None if no record has one. Ids that are texts are
+        # numbered in the order in which they occur.
+        key = next(
+            (key for key in TRACK for one in records if isinstance(one, Mapping) and one.get(key) is not None), None
+        )
+        if key is None:
+            track = None
+        else:
+            numbers: dict[str, int] = {}
+            found = []
+            for i, one in enumerate(records):
+                value = one.get(key) if isinstance(one, Mapping) else None
+                if isinstance(value, str):
+                    value = numbers.setdefault(value, len(numbers))
+                if value is None:
+                    value = -1
+                if (
+                    isinstance(value, bool)
+                    or not isinstance(value, (int, float))
+                    or value != int(value)
+                    or abs(value) >= 2**63
+                ):
+                    raise ReadError(f"{where}: [{i}].{key}", expected="the id of a track", found=excerpt(value))
+                found.append(int(value))
+            track = np.array(found, dtype=np.int64)
         if track is not None:
             annotations = replace(annotations, track=track)
     if is_document and annotations.images.sequences is None:
@@ -64,28 +85,6 @@ def with_tracks(annotations: Annotations, document: Any, where: object) -> Annot
             sequences.check_unique(images, where)
             annotations = annotations.changed(images=images)
     return annotations
-
-
-def track_column(records: Sequence[Any], where: object) -> Any:
-    """Return the track id of each record, -1 where it has none; None if no record has one.
-
-    Ids that are texts are numbered in the order in which they occur.
-    """
-    key = next((key for key in TRACK for one in records if isinstance(one, Mapping) and one.get(key) is not None), None)
-    if key is None:
-        return None
-    numbers: dict[str, int] = {}
-    found = []
-    for i, one in enumerate(records):
-        value = one.get(key) if isinstance(one, Mapping) else None
-        if isinstance(value, str):
-            value = numbers.setdefault(value, len(numbers))
-        if value is None:
-            value = -1
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value) or abs(value) >= 2**63:
-            raise ReadError(f"{where}: [{i}].{key}", expected="the id of a track", found=excerpt(value))
-        found.append(int(value))
-    return np.array(found, dtype=np.int64)
 
 
 def sequences_of(images: Any, videos: Any, count: int) -> Sequences | None:

@@ -83,7 +83,23 @@ def from_torchvision(given: Any, options: Options) -> Annotations:
         facts = {name: item.get(key) for name, key in keys.items()}
         if "class_labels" in item:
             facts["areas"] = None  # of the resized image
-            parts.append(ImageObjects(where, corners_of_detr(where, item), item["class_labels"], **facts))
+            # The corners in pixels of boxes that are centre and size in fractions of the image.
+            size = to_array(item["orig_size"]).reshape(-1) if "orig_size" in item else np.empty(0)
+            if len(size) != 2:
+                raise BadParameter(
+                    f"{where}: expected orig_size (height, width) beside class_labels, found {len(size)} numbers"
+                )
+            centres = ImageObjects(where, item["boxes"], item["class_labels"]).corners()
+            half = centres[:, 2:] / 2
+            corners = np.concatenate([centres[:, :2] - half, centres[:, :2] + half], axis=1)
+            parts.append(
+                ImageObjects(
+                    where,
+                    np.asarray(corners * np.tile(size[::-1].astype(np.float64), 2)),
+                    item["class_labels"],
+                    **facts,
+                )
+            )
         else:
             boxes = item.get("boxes")
             if "boxes" not in item:  # as torchmetrics takes them: those around the masks
@@ -100,19 +116,6 @@ def from_torchvision(given: Any, options: Options) -> Annotations:
         why, notes = "" if is_numbered else BY_IMAGE_ID, (*found.source.notes, *([note] if note else []))
         return found.with_source(replace(found.source, why=why, notes=notes))
     return join_parts(parts, Images([str(id) for id in ids]), options, "torchvision dictionaries")
-
-
-def corners_of_detr(where: str, item: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Return the corners in pixels of boxes that are centre and size in fractions of the image."""
-    size = to_array(item["orig_size"]).reshape(-1) if "orig_size" in item else np.empty(0)
-    if len(size) != 2:
-        raise BadParameter(
-            f"{where}: expected orig_size (height, width) beside class_labels, found {len(size)} numbers"
-        )
-    centres = ImageObjects(where, item["boxes"], item["class_labels"]).corners()
-    half = centres[:, 2:] / 2
-    corners = np.concatenate([centres[:, :2] - half, centres[:, :2] + half], axis=1)
-    return np.asarray(corners * np.tile(size[::-1].astype(np.float64), 2))
 
 
 def from_supervision(given: Any, options: Options) -> Annotations:

@@ -52,16 +52,6 @@ def window_of(trial: Trial) -> tuple[float, float, float, float]:
     return float(left), float(top), float(max(1.0, right - left)), float(max(1.0, bottom - top))
 
 
-def outline_path(mask: Any) -> str:
-    """Return a mask as an SVG path of its runs, one rectangle per run of a row."""
-    parts = []
-    for y in np.flatnonzero(mask.any(axis=1)).tolist():
-        row = np.concatenate([[0], mask[y].astype(np.int8), [0]])
-        starts, ends = np.flatnonzero(np.diff(row) == 1), np.flatnonzero(np.diff(row) == -1)
-        parts += [f"M{a} {y}H{b}V{y + 1}H{a}z" for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    return "".join(parts)
-
-
 def crop_as_data(path: Any, window: tuple[float, float, float, float], size: tuple[float, float]) -> str:
     """Return a crop of an image as a data address (JPEG)."""
     with open_image(path) as opened:
@@ -111,7 +101,14 @@ def make_page(plan: Plan, images: str | PathLike[str] | None, *, serve: bool = F
         if trial.scenes:
             entry["scenes"] = [[[label, *box] for label, box in scene] for scene in trial.scenes]
         if images is None:
-            entry["outline"] = outline_path(silhouette_of(trial.image))
+            # A mask as an SVG path of its runs, one rectangle per run of a row.
+            mask = silhouette_of(trial.image)
+            parts = []
+            for y in np.flatnonzero(mask.any(axis=1)).tolist():
+                row = np.concatenate([[0], mask[y].astype(np.int8), [0]])
+                starts, ends = np.flatnonzero(np.diff(row) == 1), np.flatnonzero(np.diff(row) == -1)
+                parts += [f"M{a} {y}H{b}V{y + 1}H{a}z" for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+            entry["outline"] = "".join(parts)
         else:
             known = found.get(stem(trial.image), [])
             if not known:

@@ -396,7 +396,19 @@ def rank_scores(scores: CaseScores, settings: ScoreSettings) -> ScoreLeaderboard
     for number, name in enumerate(sorted(set(tasks))):
         rows = np.flatnonzero([task == name for task in tasks])
         points.append(oriented[rows].mean(axis=0))
-        samples.append(resample_task(oriented[rows], clusters[rows], settings, number))
+        # Mean scores on bootstrap resamples of the clusters of one task, [resample, system].
+        values = oriented[rows]
+        names, unit = np.unique(clusters[rows], return_inverse=True)
+        count = len(names)
+        sums = np.zeros((count, values.shape[1] + 1))
+        np.add.at(sums, unit, np.column_stack([values, np.ones(len(values))]))
+        if number == 0:
+            weights = SampledUnits(np.arange(count), count).bootstrap(settings.draws, settings.seed)
+        else:
+            rng = generator(settings.seed, number, TASK_STREAM)
+            weights = rng.multinomial(count, np.full(count, 1 / count), settings.draws).astype(np.float64)
+        drawn = weights @ sums
+        samples.append(np.asarray(drawn[:, :-1] / drawn[:, -1:]))
     sizes = np.unique(clusters, return_counts=True)[1]
     units = len(sizes)
     board = Board(
@@ -404,21 +416,6 @@ def rank_scores(scores: CaseScores, settings: ScoreSettings) -> ScoreLeaderboard
         is_grouped=True, effective_units=effective_number(sizes),
     )  # fmt: skip
     return ScoreLeaderboard(board, full, settings, units)
-
-
-def resample_task(values: Floats, clusters: Any, settings: ScoreSettings, task: int) -> Floats:
-    """Return mean scores on bootstrap resamples of the clusters of one task, [resample, system]."""
-    names, unit = np.unique(clusters, return_inverse=True)
-    count = len(names)
-    sums = np.zeros((count, values.shape[1] + 1))
-    np.add.at(sums, unit, np.column_stack([values, np.ones(len(values))]))
-    if task == 0:
-        weights = SampledUnits(np.arange(count), count).bootstrap(settings.draws, settings.seed)
-    else:
-        rng = generator(settings.seed, task, TASK_STREAM)
-        weights = rng.multinomial(count, np.full(count, 1 / count), settings.draws).astype(np.float64)
-    drawn = weights @ sums
-    return np.asarray(drawn[:, :-1] / drawn[:, -1:])
 
 
 def mean_ranks(values: Floats) -> Floats:
@@ -439,7 +436,18 @@ def read_scores(given: Any, settings: ScoreSettings) -> CaseScores:
     if isinstance(given, Mapping) and given and all(isinstance(one, Results) for one in given.values()):
         return scores_of_results(given, settings)
     if isinstance(given, Mapping):
-        return scores_of_columns(given, settings)
+        # Scores by system, all in the same order of cases.
+        try:
+            columns = [np.asarray(values, dtype=np.float64).reshape(-1) for values in given.values()]
+        except (TypeError, ValueError, OverflowError):
+            raise BadParameter(f"scores: expected a list of numbers for each system, found {excerpt(given)}") from None
+        if len({len(column) for column in columns}) > 1:
+            lengths = ", ".join(str(len(column)) for column in columns)
+            raise BadParameter(f"scores: expected as many scores of every system, found {lengths}")
+        values = np.stack(columns, axis=1) if columns else np.zeros((0, 0))
+        cases = [str(i) for i in range(len(values))]
+        score = settings.score or "score"
+        return CaseScores(tuple(map(str, given)), cases, values, score=score, is_error=is_error_score(score))
     several = list(given) if isinstance(given, Iterable) else []
     if several and all(isinstance(one, Results) for one in several):
         names = distinct_names([one.name for one in several])
@@ -447,21 +455,6 @@ def read_scores(given: Any, settings: ScoreSettings) -> CaseScores:
     if several and all(isinstance(one, (str, PathLike)) for one in several):
         return join_tables([Path(one) for one in several], settings)
     raise BadParameter(f"scores: expected a table, scores by system, or several results, found {excerpt(given)}")
-
-
-def scores_of_columns(given: Mapping[Any, Any], settings: ScoreSettings) -> CaseScores:
-    """Take scores by system, all in the same order of cases."""
-    try:
-        columns = [np.asarray(values, dtype=np.float64).reshape(-1) for values in given.values()]
-    except (TypeError, ValueError, OverflowError):
-        raise BadParameter(f"scores: expected a list of numbers for each system, found {excerpt(given)}") from None
-    if len({len(column) for column in columns}) > 1:
-        lengths = ", ".join(str(len(column)) for column in columns)
-        raise BadParameter(f"scores: expected as many scores of every system, found {lengths}")
-    values = np.stack(columns, axis=1) if columns else np.zeros((0, 0))
-    cases = [str(i) for i in range(len(values))]
-    score = settings.score or "score"
-    return CaseScores(tuple(map(str, given)), cases, values, score=score, is_error=is_error_score(score))
 
 
 def is_error_score(name: str, columns: Iterable[str] = ()) -> bool:

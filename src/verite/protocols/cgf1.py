@@ -144,7 +144,18 @@ def concept_gated_f1(
         found = count_items(one, pred.like(one), items, settings)
         best = found if best is None else best.better_of(found)
     assert best is not None
-    return gate(best, settings.iou)
+    # Positive micro F1 at each threshold, and the MCC of presence.
+    has_truth, has_pred = best.truths > 0, best.preds > 0
+    tp = best.tp.sum(axis=0)
+    fp = best.preds[has_truth].sum() - best.tp[has_truth].sum(axis=0)
+    precision = tp / (tp + fp + SLACK)
+    recall = tp / (best.truths.sum() + SLACK)
+    positive = 2 * precision * recall / (precision + recall + SLACK)
+    cells = [has_truth & has_pred, ~has_truth & has_pred, ~has_truth & ~has_pred, has_truth & ~has_pred]
+    right, extra, absent, missed = (int(cell.sum()) for cell in cells)
+    product = float(right + extra) * float(right + missed) * float(absent + extra) * float(absent + missed)
+    mcc = float(right * absent - extra * missed) / (product**0.5 + MCC_SLACK)
+    return ConceptGated(settings.iou, tuple(positive.tolist()), mcc, len(has_truth), (right, extra, absent, missed))
 
 
 def find_items(truths: Sequence[Annotations], pred: Annotations, asked: AskedClasses | None) -> Items:
@@ -195,18 +206,3 @@ def count_items(truth: Annotations, pred: Annotations, items: Items, settings: F
         np.bincount(of_truth, minlength=items.count),
         np.bincount(of_pred, minlength=items.count),
     )
-
-
-def gate(found: ItemCounts, thresholds: tuple[float, ...]) -> ConceptGated:
-    """Return positive micro F1 at each threshold, and the MCC of presence."""
-    has_truth, has_pred = found.truths > 0, found.preds > 0
-    tp = found.tp.sum(axis=0)
-    fp = found.preds[has_truth].sum() - found.tp[has_truth].sum(axis=0)
-    precision = tp / (tp + fp + SLACK)
-    recall = tp / (found.truths.sum() + SLACK)
-    positive = 2 * precision * recall / (precision + recall + SLACK)
-    cells = [has_truth & has_pred, ~has_truth & has_pred, ~has_truth & ~has_pred, has_truth & ~has_pred]
-    right, extra, absent, missed = (int(cell.sum()) for cell in cells)
-    product = float(right + extra) * float(right + missed) * float(absent + extra) * float(absent + missed)
-    mcc = float(right * absent - extra * missed) / (product**0.5 + MCC_SLACK)
-    return ConceptGated(thresholds, tuple(positive.tolist()), mcc, len(has_truth), (right, extra, absent, missed))

@@ -64,32 +64,29 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def outline_arrays_of(side: Annotations) -> tuple[Any, Any, Any, Any, Any, Any]:
-    """Return masks, polygons, boxes and image sizes of all objects, the arguments of `_core.draw_masks`."""
-    regions = side.regions
-    runs, polygons = regions.runs, regions.polygons
-    sizes = np.stack([side.images.heights, side.images.widths], axis=1)[side.image]
-    is_drawn = np.ones(len(side), np.bool_) if runs is None else runs.objects[1:] == runs.objects[:-1]
-    unsized = np.flatnonzero(is_drawn & (sizes <= 0).any(axis=1))
-    if len(unsized):
-        name = side.images.name(int(side.image[unsized[0]]))
-        raise DataError(
-            f"{side.source.path or 'annotations'}: expected the size of every image to draw masks, found none for "
-            f"{name!r}; {give_sizes()}"
-        )
-    no_runs = (np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty((0, 2), np.int32))
-    no_polygons = (np.empty((0, 2)), np.zeros(1, np.int64), np.empty(0, np.int64))
-    rings = (polygons.points, polygons.rings, polygons.objects) if polygons is not None else no_polygons
-    return (runs.arrays if runs is not None else no_runs, *rings, regions.sizes, sizes)
-
-
 def masks_of(side: Annotations, threads: int) -> RLEMasks:
     """Return the mask of every object; polygons and boxes are rasterised."""
     runs = side.regions.runs
     if runs is not None and bool(np.all(runs.objects[1:] > runs.objects[:-1])):
         return runs
     try:
-        return RLEMasks(*_core.draw_masks(*outline_arrays_of(side), threads))
+        # Masks, polygons, boxes and image sizes of all objects, the arguments of `_core.draw_masks`.
+        regions = side.regions
+        runs, polygons = regions.runs, regions.polygons
+        sizes = np.stack([side.images.heights, side.images.widths], axis=1)[side.image]
+        is_drawn = np.ones(len(side), np.bool_) if runs is None else runs.objects[1:] == runs.objects[:-1]
+        unsized = np.flatnonzero(is_drawn & (sizes <= 0).any(axis=1))
+        if len(unsized):
+            name = side.images.name(int(side.image[unsized[0]]))
+            raise DataError(
+                f"{side.source.path or 'annotations'}: expected the size of every image to draw masks, found none for "
+                f"{name!r}; {give_sizes()}"
+            )
+        no_runs = (np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty((0, 2), np.int32))
+        no_polygons = (np.empty((0, 2)), np.zeros(1, np.int64), np.empty(0, np.int64))
+        rings = (polygons.points, polygons.rings, polygons.objects) if polygons is not None else no_polygons
+        outline_arrays = runs.arrays if runs is not None else no_runs, *rings, regions.sizes, sizes
+        return RLEMasks(*_core.draw_masks(*outline_arrays, threads))
     except ValueError as error:
         raise DataError(f"{side.source.path or 'annotations'}: {error}") from None
 

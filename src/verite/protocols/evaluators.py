@@ -96,7 +96,18 @@ def join_side(parts: list[Columns], images: Images, labels: Labels, layout: str,
     """Return one side of many images as annotations."""
     counts = [len(c["labels"]) for c in parts]
     used = concatenate([c["labels"] for c in parts], np.int64)
-    masks = join_masks(parts, counts)
+    if not any("counts" in part for part in parts):
+        masks = None
+    else:
+        lengths = [
+            np.diff(part["objects"]) if "counts" in part else np.zeros(n, np.int64)
+            for part, n in zip(parts, counts, strict=True)
+        ]
+        sizes = [
+            np.tile(part.get("size", np.zeros(2, np.int32)), (n, 1)) for part, n in zip(parts, counts, strict=True)
+        ]
+        runs = concatenate([part["counts"] for part in parts if "counts" in part], np.uint32)
+        masks = RLEMasks(runs, offsets_of(concatenate(lengths, np.int64)), concatenate(sizes, np.int32).reshape(-1, 2))
     boxes = concatenate([c["boxes"] for c in parts], np.float64).reshape(-1, 4)
     boxed = np.repeat([bool(c["boxed"]) for c in parts], counts).astype(np.bool_)
     regions = Regions(boxes, layout, runs=masks, boxed=boxed, keypoints=join_keypoints(parts, counts))
@@ -261,18 +272,6 @@ def image_of(pred: Item, target: Item, i: int) -> int | None:
 
 def concatenate(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype=dtype)
-
-
-def join_masks(parts: list[Columns], counts: list[int]) -> RLEMasks | None:
-    if not any("counts" in part for part in parts):
-        return None
-    lengths = [
-        np.diff(part["objects"]) if "counts" in part else np.zeros(n, np.int64)
-        for part, n in zip(parts, counts, strict=True)
-    ]
-    sizes = [np.tile(part.get("size", np.zeros(2, np.int32)), (n, 1)) for part, n in zip(parts, counts, strict=True)]
-    runs = concatenate([part["counts"] for part in parts if "counts" in part], np.uint32)
-    return RLEMasks(runs, offsets_of(concatenate(lengths, np.int64)), concatenate(sizes, np.int32).reshape(-1, 2))
 
 
 def join_keypoints(parts: list[Columns], counts: list[int]) -> Keypoints | None:

@@ -695,7 +695,21 @@ class F1Results(MeanResults):
 
         weights = widen(weights, len(known_images(self.truth, self.pred)))
         if not isinstance(self.evaluation, Evaluation):
-            return bootstrap_merged(self.evaluation, queries, weights, len(self.settings.iou))
+            # Means of merged partial results on bootstrap samples, [sample, query]: those of one evaluation.
+            numbers = self.evaluation
+            thresholds = len(self.settings.iou)
+            classes = len(numbers.merger.labels)
+            tp, fp = np.zeros((2, classes, thresholds, len(weights)))
+            truths = np.zeros((classes, len(weights)))
+            for k in range(classes):
+                rows = numbers.gather(k)
+                truths[k] = weights[:, rows.cell_image] @ rows.counts[:, 0].astype(np.float64)
+                for t in range(thresholds):
+                    hit = rows.is_hit(t)
+                    tp[k, t] = weights[:, rows.image[hit]].sum(axis=1)
+                    fp[k, t] = weights[:, rows.image[~hit & ~rows.is_spared(t)]].sum(axis=1)
+            found = [mean_of_counts(query, tp, fp, truths) for query in queries]
+            return np.stack(found, axis=1)
         return self.evaluation.bootstrap_means(queries, weights)
 
     def part(self, about: Callable[[Labels], str]) -> Part:
@@ -708,7 +722,49 @@ class F1Results(MeanResults):
         own = numbers.merger.rules
         if len(own.thresholds) != len(settings.iou):
             raise DataError("part: expected the rules of its settings, found others; make it again")
-        return cls(settings, numbers, counts=merged_counts(numbers, len(settings.iou)))
+        # The counts of merged partial results: those of one evaluation of all images.
+        thresholds = len(settings.iou)
+        images, classes = len(numbers.images), len(numbers.merger.labels)
+        tp, ignored_preds, iou = (np.zeros((classes, thresholds), np.int64) for _ in range(3))
+        image_tp, image_spared = (np.zeros((images, thresholds), np.int64) for _ in range(2))
+        image_truths, image_preds = (np.zeros(images, np.int64) for _ in range(2))
+        sums: dict[str, list[int]] = {
+            key: [] for key in ("truths", "preds", "error", "absolute_error", "squared_error")
+        }
+        for k in range(classes):
+            rows = numbers.gather(k)
+            if not ((rows.confidence >= 0) & (rows.confidence <= 1)).all():
+                raise DataError("part: expected IoUs from 0 to 1, found others; make it again")
+            error = np.zeros(images, np.int64)
+            truths = rows.counts[:, 0].astype(np.int64)
+            np.add.at(image_truths, rows.cell_image, truths)
+            np.subtract.at(error, rows.cell_image, truths)
+            np.add.at(image_preds, rows.image, 1)
+            for t in range(thresholds):
+                hit, ignored = rows.is_hit(t), rows.is_spared(t)
+                tp[k, t], ignored_preds[k, t] = hit.sum(), ignored.sum()
+                iou[k, t] = int(np.round(rows.confidence[hit] / UNIT).astype(np.int64).sum())
+                np.add.at(image_tp[:, t], rows.image[hit], 1)
+                np.add.at(image_spared[:, t], rows.image[ignored], 1)
+                if t == 0:
+                    np.add.at(error, rows.image[~ignored], 1)
+            values = (truths.sum(), len(rows.image), error.sum(), np.abs(error).sum(), (error**2).sum())
+            for key, value in zip(sums, values, strict=True):
+                sums[key].append(int(value))
+        return cls(
+            settings,
+            numbers,
+            counts=OutcomeCounts(
+                **sums,
+                tp=tp.tolist(),
+                ignored=ignored_preds.tolist(),
+                iou=iou.tolist(),
+                image_truths=image_truths.tolist(),
+                image_preds=image_preds.tolist(),
+                image_tp=image_tp.tolist(),
+                image_ignored=image_spared.tolist(),
+            ),
+        )
 
 
 COUNT_HEADS = {"mae": "MAE", "rmse": "RMSE", "bias": "bias"}
@@ -883,63 +939,6 @@ def partial_state(evaluation: Evaluation, about: str, *, by_id: bool = False) ->
                 orders=tuple(orders),
             ),
         )
-
-
-def merged_counts(numbers: MergedNumbers, thresholds: int) -> OutcomeCounts:
-    """Return the counts of merged partial results: those of one evaluation of all images."""
-    images, classes = len(numbers.images), len(numbers.merger.labels)
-    tp, ignored_preds, iou = (np.zeros((classes, thresholds), np.int64) for _ in range(3))
-    image_tp, image_spared = (np.zeros((images, thresholds), np.int64) for _ in range(2))
-    image_truths, image_preds = (np.zeros(images, np.int64) for _ in range(2))
-    sums: dict[str, list[int]] = {key: [] for key in ("truths", "preds", "error", "absolute_error", "squared_error")}
-    for k in range(classes):
-        rows = numbers.gather(k)
-        if not ((rows.confidence >= 0) & (rows.confidence <= 1)).all():
-            raise DataError("part: expected IoUs from 0 to 1, found others; make it again")
-        error = np.zeros(images, np.int64)
-        truths = rows.counts[:, 0].astype(np.int64)
-        np.add.at(image_truths, rows.cell_image, truths)
-        np.subtract.at(error, rows.cell_image, truths)
-        np.add.at(image_preds, rows.image, 1)
-        for t in range(thresholds):
-            hit, ignored = rows.is_hit(t), rows.is_spared(t)
-            tp[k, t], ignored_preds[k, t] = hit.sum(), ignored.sum()
-            iou[k, t] = int(np.round(rows.confidence[hit] / UNIT).astype(np.int64).sum())
-            np.add.at(image_tp[:, t], rows.image[hit], 1)
-            np.add.at(image_spared[:, t], rows.image[ignored], 1)
-            if t == 0:
-                np.add.at(error, rows.image[~ignored], 1)
-        values = (truths.sum(), len(rows.image), error.sum(), np.abs(error).sum(), (error**2).sum())
-        for key, value in zip(sums, values, strict=True):
-            sums[key].append(int(value))
-    return OutcomeCounts(
-        **sums,
-        tp=tp.tolist(),
-        ignored=ignored_preds.tolist(),
-        iou=iou.tolist(),
-        image_truths=image_truths.tolist(),
-        image_preds=image_preds.tolist(),
-        image_tp=image_tp.tolist(),
-        image_ignored=image_spared.tolist(),
-    )
-
-
-def bootstrap_merged(
-    numbers: MergedNumbers, queries: Sequence[tuple[Any, ...]], weights: Floats, thresholds: int
-) -> Floats:
-    """Return means of merged partial results on bootstrap samples, [sample, query]: those of one evaluation."""
-    classes = len(numbers.merger.labels)
-    tp, fp = np.zeros((2, classes, thresholds, len(weights)))
-    truths = np.zeros((classes, len(weights)))
-    for k in range(classes):
-        rows = numbers.gather(k)
-        truths[k] = weights[:, rows.cell_image] @ rows.counts[:, 0].astype(np.float64)
-        for t in range(thresholds):
-            hit = rows.is_hit(t)
-            tp[k, t] = weights[:, rows.image[hit]].sum(axis=1)
-            fp[k, t] = weights[:, rows.image[~hit & ~rows.is_spared(t)]].sum(axis=1)
-    found = [mean_of_counts(query, tp, fp, truths) for query in queries]
-    return np.stack(found, axis=1)
 
 
 def mean_of_counts(query: tuple[Any, ...], tp: Floats, fp: Floats, truths: Floats) -> Floats:

@@ -249,7 +249,22 @@ def render(figure: Figure, format: str, dpi: int = DPI) -> bytes:
         align_title(axes)
     out = io.BytesIO()
     if format == "png":
-        render_png(figure, dpi, out)
+        # Write a figure as PNG with the pixels of `savefig`, in half its time. `savefig` draws everything twice, at
+        # first without pixels, to find the layout. The drawing itself finds the layout before it draws anything, so
+        # that one pass is enough.
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.image import imsave
+
+        canvas: Any = FigureCanvasAgg(figure)
+        metadata: Any = stamp(figure)["png"]
+        shown = figure.dpi
+        try:
+            figure.dpi = dpi
+            with without_glyph_warnings():
+                canvas.draw()
+            imsave(out, canvas.buffer_rgba(), format="png", origin="upper", dpi=dpi, metadata=metadata)
+        finally:
+            figure.dpi = shown
         return out.getvalue()
     with rc_context({"svg.hashsalt": "verite", "svg.fonttype": "none"}), without_glyph_warnings():
         figure.savefig(out, format=format, dpi=dpi, metadata=stamp(figure)[format])
@@ -282,27 +297,6 @@ def save_figures(
             saved.append(folder / f"{name}.{format}")
             write_atomically(saved[-1], render(figure, format))
     return saved
-
-
-def render_png(figure: Figure, dpi: int, out: io.BytesIO) -> None:
-    """Write a figure as PNG with the pixels of `savefig`, in half its time.
-
-    `savefig` draws everything twice, at first without pixels, to find the layout. The drawing itself finds the layout
-    before it draws anything, so that one pass is enough.
-    """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.image import imsave
-
-    canvas: Any = FigureCanvasAgg(figure)
-    metadata: Any = stamp(figure)["png"]
-    shown = figure.dpi
-    try:
-        figure.dpi = dpi
-        with without_glyph_warnings():
-            canvas.draw()
-        imsave(out, canvas.buffer_rgba(), format="png", origin="upper", dpi=dpi, metadata=metadata)
-    finally:
-        figure.dpi = shown
 
 
 def stamp(figure: Figure) -> dict[str, dict[str, str | None]]:

@@ -155,7 +155,25 @@ def plot_scene(trace: Trace, picture: str | PathLike[str] | NDArray[Any] | None 
         axes.set_title(f"{title}: {len(objects)} objects{apart}", fontsize=10)
         mark(axes, trace.scene[side], objects, shade, alone)
     plot_matches(scenes, left, right, trace, colours[0])
-    plot_matrices(matrices, trace)
+    # Plot every matrix of the trace as a small table; numbers only where they are legible.
+    axes = matrices.subplots(2, 4).ravel()
+    values = {name: getattr(trace, name) for name in STEPS}
+    for panel, (name, title) in zip(axes, STEPS.items(), strict=False):
+        plot_matrix(panel, np.asarray(values[name], dtype=np.float64), name in ("correspondence", "compensation"))
+        panel.set_title(title, fontsize=8)
+        panel.set_xlabel("pred", fontsize=6, labelpad=1)
+        panel.set_ylabel("truth", fontsize=6, labelpad=1)
+    last = axes[len(STEPS)]
+    last.axis("off")
+    found = int(trace.correspondence.sum())
+    added = max(len(trace.missed), len(trace.spurious))
+    total = float(np.nansum(trace.local))
+    lines = [
+        f"{found} matches, {len(trace.missed)} missed, {len(trace.spurious)} spurious",
+        f"({total:.3f} + {added}) / {found + added}" if found + added else "no objects on either side",
+        f"= {trace.score:.3f}",
+    ]
+    last.text(0.5, 0.5, "\n".join(lines), ha="center", va="center", fontsize=10, linespacing=1.8)
     figure.suptitle(f"{trace.image}: score {trace.score:.3f} (0 is perfect, 1 is worst)", fontsize=12, parse_math=False)
     return figure
 
@@ -246,28 +264,6 @@ def plot_matches(figure: Any, left: Axes, right: Axes, trace: Trace, colours: li
         )  # fmt: skip
         line.set_in_layout(False)
         figure.add_artist(line)
-
-
-def plot_matrices(figure: Any, trace: Trace) -> None:
-    """Plot every matrix of the trace as a small table; numbers only where they are legible."""
-    axes = figure.subplots(2, 4).ravel()
-    values = {name: getattr(trace, name) for name in STEPS}
-    for panel, (name, title) in zip(axes, STEPS.items(), strict=False):
-        plot_matrix(panel, np.asarray(values[name], dtype=np.float64), name in ("correspondence", "compensation"))
-        panel.set_title(title, fontsize=8)
-        panel.set_xlabel("pred", fontsize=6, labelpad=1)
-        panel.set_ylabel("truth", fontsize=6, labelpad=1)
-    last = axes[len(STEPS)]
-    last.axis("off")
-    found = int(trace.correspondence.sum())
-    added = max(len(trace.missed), len(trace.spurious))
-    total = float(np.nansum(trace.local))
-    lines = [
-        f"{found} matches, {len(trace.missed)} missed, {len(trace.spurious)} spurious",
-        f"({total:.3f} + {added}) / {found + added}" if found + added else "no objects on either side",
-        f"= {trace.score:.3f}",
-    ]
-    last.text(0.5, 0.5, "\n".join(lines), ha="center", va="center", fontsize=10, linespacing=1.8)
 
 
 def plot_matrix(axes: Axes, values: NDArray[np.float64], is_whole: bool) -> None:

@@ -263,7 +263,25 @@ def class_distances(given: Any, *, symmetric: bool = True) -> ClassDistances:
     if isinstance(given, Taxonomy):
         return ClassDistances.from_taxonomy(given)
     if isinstance(given, Mapping):
-        return from_mapping(given, symmetric)
+        # Make distances from {"cat": {"dog": 0.2, …}, …}.
+        names = list(given)
+        rows = []
+        for name in names:
+            row = given[name]
+            if not isinstance(row, Mapping):
+                found = f"{type(row).__name__} for {excerpt(str(name))}"
+                raise ReadError(
+                    "class distances", expected="a mapping from classes to numbers for each class", found=found
+                )
+            absent = [other for other in names if other not in row and other != name]
+            if absent:
+                raise ReadError(
+                    "class distances",
+                    expected="a number for every two classes",
+                    found=f"none for {name!r} and {absent[0]!r}",
+                )
+            rows.append([row.get(other, 0.0) for other in names])
+        return ClassDistances.of(names, rows, symmetric=symmetric)
     if not isinstance(given, (str, PathLike)):
         raise BadParameter(
             "distance: expected ClassDistances, a file, a mapping of mappings or 'voc', "
@@ -276,26 +294,6 @@ def class_distances(given: Any, *, symmetric: bool = True) -> ClassDistances:
     if path.suffix.lower() in (".csv", ".tsv"):
         return read_matrix(path, symmetric=symmetric)
     return ClassDistances.from_taxonomy(read_taxonomy(path), source=f"taxonomy-{path.stem}")
-
-
-def from_mapping(given: Mapping[str, Mapping[str, float]], symmetric: bool) -> ClassDistances:
-    """Make distances from {"cat": {"dog": 0.2, …}, …}."""
-    names = list(given)
-    rows = []
-    for name in names:
-        row = given[name]
-        if not isinstance(row, Mapping):
-            found = f"{type(row).__name__} for {excerpt(str(name))}"
-            raise ReadError("class distances", expected="a mapping from classes to numbers for each class", found=found)
-        absent = [other for other in names if other not in row and other != name]
-        if absent:
-            raise ReadError(
-                "class distances",
-                expected="a number for every two classes",
-                found=f"none for {name!r} and {absent[0]!r}",
-            )
-        rows.append([row.get(other, 0.0) for other in names])
-    return ClassDistances.of(names, rows, symmetric=symmetric)
 
 
 def read_matrix(path: Path, *, symmetric: bool = True) -> ClassDistances:

@@ -77,15 +77,9 @@ def largest_shift(series: Floats) -> tuple[NDArray[np.int64], Floats]:
     mean_right = (sums[:, -1:] - sums[:, left - 1]) / (count - left)
     shift = np.abs(mean_left - mean_right) * np.sqrt(left * (count - left) / count)
     best = np.argmax(shift, axis=1)
-    return left[best], shift[np.arange(len(shift)), best] / noise_of(series)
-
-
-def noise_of(series: Floats) -> Floats:
-    """Return for each row the square root of the long-run variance around its running median, at least 1e-9.
-
-    A score that alternates from frame to frame equals its running median, so that half of the mean squared difference
-    of neighbours, the variance of independent noise, is a lower bound.
-    """
+    # For each row the square root of the long-run variance around its running median, at least 1e-9. A score that
+    # alternates from frame to frame equals its running median, so that half of the mean squared difference of
+    # neighbours, the variance of independent noise, is a lower bound.
     padded = np.pad(series, ((0, 0), (LEAST, LEAST)), mode="reflect")
     windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * LEAST + 1, axis=1)
     rest = series - np.median(windows, axis=2)
@@ -96,7 +90,7 @@ def noise_of(series: Floats) -> Floats:
         total += 2 * (1 - lag / (LAGS + 1)) * (rest[:, lag:] * rest[:, :-lag]).sum(axis=1) / series.shape[1]
     alternating = (np.diff(series, axis=1) ** 2).mean(axis=1) / 2
     noise: Floats = np.maximum(np.sqrt(np.maximum(np.maximum(total, variance), alternating)), 1e-9)
-    return noise
+    return left[best], shift[np.arange(len(shift)), best] / noise
 
 
 @lru_cache(maxsize=256)

@@ -48,24 +48,7 @@ def save_card(document: ReportDocument, path: Path) -> Path:
         If the suffix is another one, or matplotlib is missing.
     """
     format = card_format(path)
-    figure = plot_card(document)
-    take_literally(figure)
-    figure.set_label(document.detectors[0].signature)
-    write_atomically(path, render(figure, format, dpi=DPI))
-    return path
-
-
-def card_format(path: Path) -> str:
-    """Return the format of a card by its file name; raise BadParameter for another one, or without matplotlib."""
-    need_matplotlib()
-    format = path.suffix.lstrip(".").lower()
-    if format not in FORMATS:
-        raise BadParameter(f"card: expected a file name ending in .{', .'.join(FORMATS)}, found {path.name!r}")
-    return format
-
-
-def plot_card(document: ReportDocument) -> Figure:
-    """Draw title, result, one bar of score and costs per detector, and where the numbers come from."""
+    # Draw title, result, one bar of score and costs per detector, and where the numbers come from.
     figure = new_figure(SIZE, layout=None, facecolor=PAPER)
     title = document.title
     if any(one.code == "V308" for one in document.findings):
@@ -84,7 +67,19 @@ def plot_card(document: ReportDocument) -> Figure:
         facts.insert(0, f"the best {MOST_BARS} of {len(document.detectors)} detectors")
     figure.text(0.05, 0.045, " · ".join(facts), fontsize=12, color=QUIET_INK)
     figure.text(0.95, 0.045, f"verite {document.version}", fontsize=12, color=QUIET_INK, ha="right")
-    return figure
+    take_literally(figure)
+    figure.set_label(document.detectors[0].signature)
+    write_atomically(path, render(figure, format, dpi=DPI))
+    return path
+
+
+def card_format(path: Path) -> str:
+    """Return the format of a card by its file name; raise BadParameter for another one, or without matplotlib."""
+    need_matplotlib()
+    format = path.suffix.lstrip(".").lower()
+    if format not in FORMATS:
+        raise BadParameter(f"card: expected a file name ending in .{', .'.join(FORMATS)}, found {path.name!r}")
+    return format
 
 
 def plot_costs(document: ReportDocument, axes: Axes) -> None:

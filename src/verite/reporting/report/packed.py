@@ -150,15 +150,6 @@ def zigzag(values: NDArray[Any]) -> NDArray[Any]:
     return smallest(np.where(values < 0, -2 * values - 1, 2 * values))
 
 
-def hundredths_of_iou(boxes: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the IoU of boxes and others, pair by pair, in hundredths rounded down, as the script computes it."""
-    low = np.maximum(boxes[:, :2], others[:, :2])
-    high = np.minimum(boxes[:, :2] + boxes[:, 2:], others[:, :2] + others[:, 2:])
-    shared = np.prod(np.maximum(high - low, 0), axis=1)
-    union = np.prod(boxes[:, 2:], axis=1) + np.prod(others[:, 2:], axis=1) - shared
-    return np.asarray(100 * shared // np.maximum(union, 1))
-
-
 def choose_outlined(shown: Sequence[int], objects: NDArray[Any]) -> list[int]:
     """Return the images whose objects get outlines: those shown in the report, then as many others as are soon traced.
 
@@ -265,7 +256,13 @@ class Packer:
         wanted = np.flatnonzero(counts.type >= 0)
         wanted = wanted[self.can_be_opened[counts.pred.image[wanted]]]
         confidence = counts.overlay.confidences
-        nearby = nearby_objects(counts)
+        # The object that each prediction matches, or that its error is attributed to; -1 for none.
+        matched = counts.overlay.matches.matched_pred
+        truths = np.flatnonzero(matched >= 0)
+        found = np.full(len(counts.pred), -1, dtype=np.int64)
+        found[matched[truths]] = truths
+        found = np.where(counts.type == 0, found, counts.target)
+        nearby = np.where(counts.type >= 0, found, -1)
         rank = np.where(nearby >= 0, 2, 3)
         if counts.has_confusion:
             rank[confusion_candidates(counts)[0]] = 1
@@ -352,7 +349,13 @@ class Packer:
             near = np.maximum(matches.nearest_same.overlap, matches.nearest_other.overlap)
             overlap = np.where(matches.is_tp, matches.outcomes.overlap, near)
             iou = np.rint(np.clip(np.nan_to_num(overlap), 0, 1)[rows] * 100).astype(np.int64)
-            iou[has_ref] -= hundredths_of_iou(mine, theirs)
+            # The IoU of boxes and others, pair by pair, in hundredths rounded down, as the script computes it.
+            low = np.maximum(mine[:, :2], theirs[:, :2])
+            high = np.minimum(mine[:, :2] + mine[:, 2:], theirs[:, :2] + theirs[:, 2:])
+            shared = np.prod(np.maximum(high - low, 0), axis=1)
+            union = np.prod(mine[:, 2:], axis=1) + np.prod(theirs[:, 2:], axis=1) - shared
+            hundredths = np.asarray(100 * shared // np.maximum(union, 1))
+            iou[has_ref] -= hundredths
             columns["iou"] = zigzag(iou)
         sides = np.hstack([mine[:, :2] - theirs[:, :2], mine[:, :2] + mine[:, 2:] - theirs[:, :2] - theirs[:, 2:]])
         columns |= {f"e{k}": zigzag(side) for k, side in enumerate(sides.T)}
@@ -369,16 +372,6 @@ class Packer:
         pred, truth = pred[is_kept], truth[is_kept]
         counted = np.bincount(place[pred], minlength=len(rows))
         return {"claims": smallest(counted), "to": smallest(at[truth] - self.first_of(self.truth.image[truth]))}
-
-
-def nearby_objects(counts: ConfidenceCounts) -> NDArray[np.int64]:
-    """Return the object that each prediction matches, or that its error is attributed to; -1 for none."""
-    matched = counts.overlay.matches.matched_pred
-    truths = np.flatnonzero(matched >= 0)
-    found = np.full(len(counts.pred), -1, dtype=np.int64)
-    found[matched[truths]] = truths
-    found = np.where(counts.type == 0, found, counts.target)
-    return np.where(counts.type >= 0, found, -1)
 
 
 def choice_bits(counts: ConfidenceCounts) -> NDArray[np.int64]:

@@ -123,13 +123,32 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: Calibra
     elif under > 0.3 * total:
         word = "underconfident"
     about = f"It is {word}. D-ECE (mean over classes) {number(found.ece)}, largest {number(found.mce)}."
+    # Render the bins: number of predictions, mean confidence, precision and its confidence interval.
+    rows = [
+        element(
+            "tr",
+            th(f"{number(bin.low, 1)}–{number(bin.high, 1)}"),
+            td(whole(bin.predictions)),
+            td(number(bin.confidence)),
+            td(number(bin.precision)),
+            td(f"{number(bin.precision_low, 2)} to {number(bin.precision_high, 2)}", kind="q"),
+        )
+        for bin in found.bins
+    ]
+    heads = [column(word) for word in ("bin", "n", "confidence", "precision", CI)]
     return join_elements(
         finding("At a mean confidence of ", number(most.confidence, 2), ", ", detector_name(one.name), f" has {right}"),
         element("p", about, class_="sub"),
         element(
             "div",
             element("div", element("h3", "Reliability diagram"), element("p", DOTS), diagram(one, found)),
-            element("div", scroll(f"Table of bins, {plain(one.name)}", bin_table(found))),
+            element(
+                "div",
+                scroll(
+                    f"Table of bins, {plain(one.name)}",
+                    table(f"All classes together; Brier score {number(found.brier)}.", heads, rows),
+                ),
+            ),
             class_="two",
         ),
     )
@@ -155,23 +174,6 @@ def diagram(one: Detector, found: Calibration) -> Markup:
     marks.append(text(f"{x:.1f}", f"{y - 10:.1f}", "perfect calibration", kind="f sm", anchor="end"))
     diagonal = Line("", [(0.0, 0.0), (1.0, 1.0)], "iso")
     return line_chart(axes, [diagonal], f"Confidence of {plain(one.name)} against precision", *marks, zone=zone)
-
-
-def bin_table(found: Calibration) -> Markup:
-    """Render the bins: number of predictions, mean confidence, precision and its confidence interval."""
-    rows = [
-        element(
-            "tr",
-            th(f"{number(bin.low, 1)}–{number(bin.high, 1)}"),
-            td(whole(bin.predictions)),
-            td(number(bin.confidence)),
-            td(number(bin.precision)),
-            td(f"{number(bin.precision_low, 2)} to {number(bin.precision_high, 2)}", kind="q"),
-        )
-        for bin in found.bins
-    ]
-    heads = [column(word) for word in ("bin", "n", "confidence", "precision", CI)]
-    return table(f"All classes together; Brier score {number(found.brier)}.", heads, rows)
 
 
 SECTION = DetectorSection(

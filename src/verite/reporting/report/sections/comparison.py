@@ -230,7 +230,35 @@ def render(document: ReportDocument, images: ReportImages, pair: tuple[int, int]
     listed = element(
         "p", "Differences are ", detector_name(first.name), " minus ", detector_name(second.name), ".", class_="sub"
     )
-    blocks = [threshold_chart(document, first, second), render_detections(document, mine, first, second)]
+    # Render which of the two detect an object, at the confidence of each one's best F1, with its test.
+    one, names = mine.detections, shorten_apart([first.name, second.name], 24)
+    shares = [
+        ("both", one.both, "c-two"),
+        (f"only {names[0]}", one.first_only, "c-ap"),
+        (f"only {names[1]}", one.second_only, "c-b"),
+        ("neither", one.neither, "c-none"),
+    ]
+    total = sum(count for _, count, _ in shares)
+    spelled: list[str] = ["both", sentence("only ", detector_name(first.name))]
+    spelled += [sentence("only ", detector_name(second.name)), "neither"]
+    rows = [
+        element("tr", th(element("span", class_=f"sw {kind}"), label), td(f"{count:,}"))
+        for label, (_, count, kind) in zip(spelled, shares, strict=True)
+    ]
+    at = f"{total:,} objects at {document.words.at(one.iou)}"
+    at += "." if first.steps.is_constant else ", each detector at the confidence of its best F1."
+    p = "p < 0.001" if one.p < 0.001 else f"p = {one.p:.3f}"
+    word = "The difference is significant" if one.p < 0.05 else "The difference is not significant"
+    blocks = [
+        threshold_chart(document, first, second),
+        join_elements(
+            element("h3", "Objects detected by each detector"),
+            element("p", at),
+            share_bar(shares, total),
+            table("Objects by the detectors that detect them.", [], rows, is_captioned=False, class_="slim"),
+            element("p", f"{word} (exact sign-flip test over images, {p}).", class_="note"),
+        ),
+    ]
     return join_elements(
         finding(summarise(document, mine, first, second)),
         listed,
@@ -283,35 +311,6 @@ def threshold_chart(document: ReportDocument, first: Detector, second: Detector)
         element("h3", f"{score} by {overlap} threshold"),
         element("p", "The score of both at each threshold."),
         line_chart(axes, lines[::-1], f"{score} of {names[0]} and {names[1]} against {overlap}"),
-    )
-
-
-def render_detections(document: ReportDocument, pair: Pair, first: Detector, second: Detector) -> Markup:
-    """Render which of the two detect an object, at the confidence of each one's best F1, with its test."""
-    one, names = pair.detections, shorten_apart([first.name, second.name], 24)
-    shares = [
-        ("both", one.both, "c-two"),
-        (f"only {names[0]}", one.first_only, "c-ap"),
-        (f"only {names[1]}", one.second_only, "c-b"),
-        ("neither", one.neither, "c-none"),
-    ]
-    total = sum(count for _, count, _ in shares)
-    spelled: list[str] = ["both", sentence("only ", detector_name(first.name))]
-    spelled += [sentence("only ", detector_name(second.name)), "neither"]
-    rows = [
-        element("tr", th(element("span", class_=f"sw {kind}"), label), td(f"{count:,}"))
-        for label, (_, count, kind) in zip(spelled, shares, strict=True)
-    ]
-    at = f"{total:,} objects at {document.words.at(one.iou)}"
-    at += "." if first.steps.is_constant else ", each detector at the confidence of its best F1."
-    p = "p < 0.001" if one.p < 0.001 else f"p = {one.p:.3f}"
-    word = "The difference is significant" if one.p < 0.05 else "The difference is not significant"
-    return join_elements(
-        element("h3", "Objects detected by each detector"),
-        element("p", at),
-        share_bar(shares, total),
-        table("Objects by the detectors that detect them.", [], rows, is_captioned=False, class_="slim"),
-        element("p", f"{word} (exact sign-flip test over images, {p}).", class_="note"),
     )
 
 

@@ -7,7 +7,7 @@ solid, hatched if it is missed, and the prediction dashed, so that outcomes neve
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -205,31 +205,28 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: CostlyE
         ),
     )
     if images.mode == "none":
+        # Render the errors of detector i as a table, where there are no images to show.
+        rows = []
+        for item in items:
+            cells = [th(item.describe()), td(join_elements(swatch(item.error), type_name(item.error)), kind="l")]
+            cells += [td(name(document.images.name(item.image), "nm img"), kind="l"), td(number(item.confidence, 2))]
+            cells += [
+                td(number(item.iou, 2)),
+                td(whole(item.alike), kind="q"),
+                *([td(number(item.cost, 4))] if has_cost else []),
+            ]
+            rows.append(element("tr", *cells, data_open=f"{i} {item.image}"))
+        heads = [column("error", "l"), column("type", "l"), column("image", "l"), column("confidence")]
+        heads += [column(document.words.overlap), column("such errors"), *([column("cost in AP")] if has_cost else [])]
         drawn = scroll(
-            f"Table of errors, {plain(document.detectors[i].name)}", error_table(document, i, items, has_cost)
+            f"Table of errors, {plain(document.detectors[i].name)}",
+            table("Errors with the highest cost.", heads, rows, is_captioned=False, class_="errors"),
         )
     return join_elements(
         finding(lead, list_all(listed), "."),
         element("p", f"{count_of(len(items), 'error')}{spread}. {about}", class_="sub"),
         drawn,
     )
-
-
-def error_table(document: ReportDocument, i: int, items: Sequence[ErrorCrop], has_cost: bool) -> Markup:
-    """Render the errors of detector i as a table, where there are no images to show."""
-    rows = []
-    for item in items:
-        cells = [th(item.describe()), td(join_elements(swatch(item.error), type_name(item.error)), kind="l")]
-        cells += [td(name(document.images.name(item.image), "nm img"), kind="l"), td(number(item.confidence, 2))]
-        cells += [
-            td(number(item.iou, 2)),
-            td(whole(item.alike), kind="q"),
-            *([td(number(item.cost, 4))] if has_cost else []),
-        ]
-        rows.append(element("tr", *cells, data_open=f"{i} {item.image}"))
-    heads = [column("error", "l"), column("type", "l"), column("image", "l"), column("confidence")]
-    heads += [column(document.words.overlap), column("such errors"), *([column("cost in AP")] if has_cost else [])]
-    return table("Errors with the highest cost.", heads, rows, is_captioned=False, class_="errors")
 
 
 def legend(has_cost: bool) -> Markup:
