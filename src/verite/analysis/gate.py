@@ -59,21 +59,17 @@ class Summary(Display):
             if isinstance(result, MatchedResults) and result.has_objects:
                 costs = Analysis(result, analyse_settings()()).breakdown()
                 shown += [replace(one, title=title) if isinstance(one, Table) else one for one in costs]
-            lowest = lowest_classes(result)
+            # The rows of the classes with the worst first score.
+            headline, table = next(iter(result.scores)), result.class_table()
+            values = dict(zip(result.class_names, result.class_scores()[headline], strict=True))
+            present = [row for row in table.rows if not isnan(values.get(row[0], float("nan")))]
+            order = sorted(present, key=lambda row: -values[row[0]] if result.is_error(headline) else values[row[0]])
+            heading = f"{result.name}: worst classes"
+            lowest = Table(table.head, tuple(order[:SHOWN_CLASSES]), title=heading if len(order) > 1 else result.name)
             shown += [lowest] if lowest.rows else []
         shown += dict.fromkeys(f"{one.severity}: {one}" for result in self.results for one in result.findings)
         signatures = {result.signature for result in self.results} | {one.base.signature for one in self.comparisons}
         return [*shown, *signatures]
-
-
-def lowest_classes(result: Results) -> Table:
-    """Return the rows of the classes with the worst first score."""
-    headline, table = next(iter(result.scores)), result.class_table()
-    values = dict(zip(result.class_names, result.class_scores()[headline], strict=True))
-    present = [row for row in table.rows if not isnan(values.get(row[0], float("nan")))]
-    order = sorted(present, key=lambda row: -values[row[0]] if result.is_error(headline) else values[row[0]])
-    title = f"{result.name}: worst classes"
-    return Table(table.head, tuple(order[:SHOWN_CLASSES]), title=title if len(order) > 1 else result.name)
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,10 @@ def analysis_page() -> str:
         settings = ", ".join(f"`{one.option}`" for one in own_settings(part))
         lines.append(f"| [{part.name}](#{part.name}) | {part.about} | `{part.kind}` | {settings or '–'} |")
     for part in all_parts():
-        keys, notes = describe_json(part)
+        # The keys of a part in the JSON document, and the notes below them.
+        json_lines = part.json.splitlines()
+        first_note = next((i for i, line in enumerate(json_lines) if i and not line.startswith(" ")), len(json_lines))
+        keys, notes = "\n".join(json_lines[:first_note]), "\n".join(json_lines[first_note:])
         lines += ["", f"## {part.name}", "", part.about, "", "```text", keys, "```", notes]
         for one in own_settings(part):
             default = f" Default: {one.default_words}." if one.default_words else ""
@@ -172,10 +175,3 @@ def analysis_page() -> str:
 def own_settings(part: PartRecord) -> list[Setting[Any, Any]]:
     """Return the settings that a part declares."""
     return [] if part.settings is None else list(part.settings.declared.values())
-
-
-def describe_json(part: PartRecord) -> tuple[str, str]:
-    """Return the keys of a part in the JSON document, and the notes below them."""
-    lines = part.json.splitlines()
-    first_note = next((i for i, line in enumerate(lines) if i and not line.startswith(" ")), len(lines))
-    return "\n".join(lines[:first_note]), "\n".join(lines[first_note:])

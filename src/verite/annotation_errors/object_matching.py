@@ -137,7 +137,17 @@ def match_objects(annotators: AnnotatorSet, iou: float, on: Compared = "box") ->
                 )
     kept = [np.flatnonzero(shared[side.image] & ~side.ignored) for side in annotators.sides]
     if annotators.objects is not None:
-        return group_by_key(annotators, kept, iou, on)
+        # The objects were given to the annotators: they are grouped by their keys.
+        place: dict[tuple[int, str], int] = {}
+        entries = []
+        for r, (side, rows) in enumerate(zip(annotators.sides, kept, strict=True)):
+            for row in rows.tolist():
+                key = int(side.image[row]), annotators.objects[r][row]
+                entries.append((place.setdefault(key, len(place)), r, row))
+        member = np.full((len(place), len(annotators.sides)), -1, dtype=np.int64)
+        for number, r, row in entries:
+            member[number, r] = row
+        return MatchedObjects(annotators, np.array([image for image, _ in place], dtype=np.int64), member, iou, on)
     count = len(annotators.sides)
     image = annotators.sides[0].image[kept[0]].astype(np.int64)
     member = np.full((len(kept[0]), count), -1, dtype=np.int64)
@@ -194,18 +204,3 @@ def joining_gains(
     mean = total / sizes[group][:, None]
     fits = mean[:, 0] >= iou
     return group[fits], own[fits], (mean[:, 0] + SAME_CLASS * mean[:, 1])[fits]
-
-
-def group_by_key(annotators: AnnotatorSet, kept: list[Any], iou: float, on: Compared) -> MatchedObjects:
-    """Group the objects that were given to the annotators, by their keys."""
-    assert annotators.objects is not None
-    place: dict[tuple[int, str], int] = {}
-    entries = []
-    for r, (side, rows) in enumerate(zip(annotators.sides, kept, strict=True)):
-        for row in rows.tolist():
-            key = int(side.image[row]), annotators.objects[r][row]
-            entries.append((place.setdefault(key, len(place)), r, row))
-    member = np.full((len(place), len(annotators.sides)), -1, dtype=np.int64)
-    for group, r, row in entries:
-        member[group, r] = row
-    return MatchedObjects(annotators, np.array([image for image, _ in place], dtype=np.int64), member, iou, on)

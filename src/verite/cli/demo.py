@@ -271,7 +271,10 @@ def tour(target: Path, is_long: bool) -> None:
         (home / MARK).touch()
         for bundled, name in FOLDERS.items():
             with as_file(files("verite") / "data" / bundled) as source:
-                copy_files(source, home / name)
+                for file in sorted(path for path in source.rglob("*") if path.is_file()):
+                    place = home / name / file.relative_to(source)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(file, place)
         with chdir(home):
             for said, typed in TOUR if is_long else SHORT:
                 click.secho(f"\n{said}", fg="cyan")
@@ -284,10 +287,3 @@ def tour(target: Path, is_long: bool) -> None:
         click.secho(f"All results, tables and {plots} plots are in {target}.", fg="cyan")
     else:
         click.secho(f"The data are in {target}, to try any command on; verite demo --long runs them all.", fg="cyan")
-
-
-def copy_files(source: Path, target: Path) -> None:
-    for file in sorted(path for path in source.rglob("*") if path.is_file()):
-        place = target / file.relative_to(source)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, place)

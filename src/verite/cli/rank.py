@@ -247,8 +247,14 @@ def model_of(given: Given) -> ErrorModel:
         return parse(given["errors"])
     if not named:
         raise click.UsageError(HOW_MANY)
-    for name in named:
-        check_company(name, named)
+    for name in named:  # an option of a model whose main option is missing
+        missing = []
+        for model in MODELS.values():
+            mine = options_of_model(model)
+            if name in {option.name for option in mine}:
+                missing.append([option.flag for option in mine if option.needed and option.name not in named])
+        if all(missing):
+            raise click.UsageError(f"{named[name].flag} goes with {missing[0][0]}")
     for model in MODELS.values():
         mine = options_of_model(model)
         if named.keys() <= {o.name for o in mine} and named.keys() >= {o.name for o in mine if o.needed}:
@@ -261,17 +267,6 @@ def arguments_of(given: Given, option: ModelOption) -> Mapping[str, Any]:
     """Return the arguments of an error model that an option stands for; none where it is not given."""
     text = given[option.name]
     return {} if text is None else option.validate(text)
-
-
-def check_company(name: str, named: dict[str, ModelOption]) -> None:
-    """Refuse an option of a model whose main option is missing."""
-    missing = []
-    for model in MODELS.values():
-        mine = options_of_model(model)
-        if name in {option.name for option in mine}:
-            missing.append([option.flag for option in mine if option.needed and option.name not in named])
-    if all(missing):
-        raise click.UsageError(f"{named[name].flag} goes with {missing[0][0]}")
 
 
 def calibration_of(paths: tuple[str, ...], given: Given) -> AnswerCalibration:

@@ -134,7 +134,20 @@ def read(path: Path, options: Options) -> Annotations:
             add_image(rows, image)
     if root.find("track") is not None:
         # The shapes of a video, frame by frame; those outside of the image are left out.
-        size, count = video_size(root)
+        # Height, width and number of the frames from <meta>.
+        owners = [owner for meta in root.all("meta") for owner in meta.children]
+        sizes = [size for owner in [*owners, *root.all("meta")] for size in owner.all("original_size")]
+        height, width = (
+            (to_whole(sizes[0].number(side), f"whole pixels in <{side}>", sizes[0].where) for side in SIDES[:1:-1])
+            if sizes
+            else (0, 0)
+        )
+        check_size(root.where, width, height)
+        owner = next((owner for owner in owners if owner.find("size") is not None), None)
+        frames = to_whole(owner.number("size"), "a number of frames", owner.where) if owner is not None else 0
+        if not 0 <= frames <= FRAMES_AT_MOST:
+            raise ReadError(root.where, expected=f"at most {FRAMES_AT_MOST:,} frames in <size>", found=f"{frames:,}")
+        size, count = (height, width), frames
         for frame in range(count):
             rows.add_image(root.where, f"frame_{frame:06d}", size[1], size[0])
         # Ids of the tracks; their positions where some track has no whole number, or two have the same.
@@ -201,23 +214,6 @@ def add_track(rows: Rows, track: Element, size: tuple[int, int], number: int) ->
                         rows.add(shape.where, image, label.strip(), inner, track=number)
                     rows.remark("boxes interpolated between keyframes", shape.where, frame - before[0] - 1)
             before = (frame, box)
-
-
-def video_size(root: Element) -> tuple[tuple[int, int], int]:
-    """Return height, width and number of the frames from <meta>."""
-    owners = [owner for meta in root.all("meta") for owner in meta.children]
-    sizes = [size for owner in [*owners, *root.all("meta")] for size in owner.all("original_size")]
-    height, width = (
-        (to_whole(sizes[0].number(side), f"whole pixels in <{side}>", sizes[0].where) for side in SIDES[:1:-1])
-        if sizes
-        else (0, 0)
-    )
-    check_size(root.where, width, height)
-    owner = next((owner for owner in owners if owner.find("size") is not None), None)
-    count = to_whole(owner.number("size"), "a number of frames", owner.where) if owner is not None else 0
-    if not 0 <= count <= FRAMES_AT_MOST:
-        raise ReadError(root.where, expected=f"at most {FRAMES_AT_MOST:,} frames in <size>", found=f"{count:,}")
-    return (height, width), count
 
 
 def label_names(root: Element) -> list[str]:

@@ -400,7 +400,15 @@ def read_challenge_predictions(path: Path, options: Options) -> Annotations:
             if has_masks:
                 width, height = (parse_side(line[name], where, name) for name in SIZES)
                 rows.add_image(where, image, width, height)
-                add_masks(rows, where, image, line["PredictionString"], height, width)
+                words = line["PredictionString"].split()
+                if len(words) % MASK_WORDS:
+                    found = f"{len(words)} words ({excerpt(' '.join(words[-MASK_WORDS:]))} at the end)"
+                    raise ReadError(where, expected=f"{MASK_WORDS} words per object, {MASK_WORDING}", found=found)
+                for i in range(0, len(words), MASK_WORDS):
+                    label, word, mask = words[i : i + MASK_WORDS]
+                    runs = decode_mask(mask, height, width, where)
+                    score = to_number(word, where, f"a number in {MASK_WORDING}")
+                    rows.add(where, image, label, bounds_of_runs(runs, height), score, runs=(runs, (height, width)))
             else:
                 rows.add_image(where, image)
                 for label, (confidence, *box) in objects_in(line["PredictionString"], BOX_WORDS, BOX_WORDING, where):
@@ -408,18 +416,6 @@ def read_challenge_predictions(path: Path, options: Options) -> Annotations:
     if has_masks:
         return rows.annotations("openimages-predictions", layout="xywh")
     return rows.annotations("openimages-predictions", layout="xyxy", coords="rel")
-
-
-def add_masks(rows: Rows, where: str, image: str, text: str, height: int, width: int) -> None:
-    words = text.split()
-    if len(words) % MASK_WORDS:
-        found = f"{len(words)} words ({excerpt(' '.join(words[-MASK_WORDS:]))} at the end)"
-        raise ReadError(where, expected=f"{MASK_WORDS} words per object, {MASK_WORDING}", found=found)
-    for i in range(0, len(words), MASK_WORDS):
-        label, confidence, mask = words[i : i + MASK_WORDS]
-        runs = decode_mask(mask, height, width, where)
-        score = to_number(confidence, where, f"a number in {MASK_WORDING}")
-        rows.add(where, image, label, bounds_of_runs(runs, height), score, runs=(runs, (height, width)))
 
 
 def write_challenge_predictions(annotations: Annotations, path: Path) -> None:

@@ -60,7 +60,22 @@ def recognise(probe: PathProbe) -> str | None:
 def read(path: Path, options: Options) -> Annotations:
     """Read ground truth of all images, or predictions of one file per image."""
     if (mat := mat_of(path)) is not None:
-        return read_mat_faces(path, mat, options)
+        # Faces of the evaluation tools: events, their images, and the boxes of each; invalid ones are ignored.
+        from verite.formats.mat_files import read_mat
+
+        rows, content = Rows(path, options), read_mat(mat)
+        for key in ("event_list", "file_list", "face_bbx_list", "invalid_label_list"):
+            if key not in content:
+                raise ReadError(mat, expected=key, found=", ".join(content) or "nothing")
+        lists = zip(*(content[key] for key in ("event_list", "file_list", "face_bbx_list", "invalid_label_list")),
+                    strict=True)  # fmt: skip
+        for event, names, boxes, invalid in lists:
+            for name, own, odd in zip(names, boxes, invalid, strict=True):
+                image = f"{event}/{name}.jpg"
+                rows.add_image(str(mat), image)
+                for box, is_odd in zip(own.tolist(), odd.ravel().tolist(), strict=True):
+                    rows.add(str(mat), image, LABEL, box, flags=["ignore"] if is_odd else [])
+        return rows.annotations("wider", layout="xywh")
     files, why = files_of_split(path, face_files(PathProbe(path)), options, by_name=True)
     if not files:
         raise ReadError(path, expected="files ending in .txt", found="none")
@@ -102,25 +117,6 @@ def read_faces(rows: Rows, file: Path) -> None:
                     flags = [flag for flag, at in (("ignore", INVALID), ("occluded", OCCLUDED)) if numbers[at] > 0]
                     rows.add(where, image, LABEL, numbers[:4], flags=flags)
         at += count
-
-
-def read_mat_faces(path: Path, mat: Path, options: Options) -> Annotations:
-    """Read the faces of the evaluation tools: events, their images, and the boxes of each; invalid ones are ignored."""
-    from verite.formats.mat_files import read_mat
-
-    rows, content = Rows(path, options), read_mat(mat)
-    for key in ("event_list", "file_list", "face_bbx_list", "invalid_label_list"):
-        if key not in content:
-            raise ReadError(mat, expected=key, found=", ".join(content) or "nothing")
-    lists = zip(*(content[key] for key in ("event_list", "file_list", "face_bbx_list", "invalid_label_list")),
-                strict=True)  # fmt: skip
-    for event, names, boxes, invalid in lists:
-        for name, own, odd in zip(names, boxes, invalid, strict=True):
-            image = f"{event}/{name}.jpg"
-            rows.add_image(str(mat), image)
-            for box, is_odd in zip(own.tolist(), odd.ravel().tolist(), strict=True):
-                rows.add(str(mat), image, LABEL, box, flags=["ignore"] if is_odd else [])
-    return rows.annotations("wider", layout="xywh")
 
 
 FORMAT = Format(

@@ -291,28 +291,6 @@ def disagreement(candidates: Sequence[Candidate]) -> Floats:
     return found
 
 
-def choose_candidates(candidates: Sequence[Candidate], pairs: int) -> list[Candidate]:
-    """Choose the candidates on which metrics disagree most, in turn from every class and size.
-
-    The size of a scene is its number of objects.
-    """
-    worth = disagreement(candidates)
-    areas = np.array(
-        [len(c.objects) if c.scenes else (c.truth[2] - c.truth[0]) * (c.truth[3] - c.truth[1]) for c in candidates],
-        dtype=np.float64,
-    )
-    thirds = np.searchsorted(np.quantile(areas, [1 / 3, 2 / 3]), areas)
-    buckets: dict[tuple[str, int], list[int]] = {}
-    for i in np.argsort(-worth, kind="stable").tolist():
-        buckets.setdefault((candidates[i].label, int(thirds[i])), []).append(i)
-    chosen: list[int] = []
-    while len(chosen) < min(pairs, len(candidates)):
-        for bucket in buckets.values():
-            if bucket and len(chosen) < pairs:
-                chosen.append(bucket.pop(0))
-    return [candidates[i] for i in chosen]
-
-
 def make_plan(candidates: Sequence[Candidate], *, pairs: int = 60, seed: int = 0) -> Plan:
     """Plan a study: pairs, repeats with swapped sides, catch trials, in random order and with random sides.
 
@@ -339,7 +317,23 @@ def make_plan(candidates: Sequence[Candidate], *, pairs: int = 60, seed: int = 0
     if pairs < 2:
         raise BadParameter(f"pairs: expected 2 or more, found {pairs}")
     rng = np.random.default_rng(seed)
-    chosen = choose_candidates(candidates, pairs)
+    # Choose the candidates on which metrics disagree most, in turn from every class and size. The size of a scene is
+    # its number of objects.
+    worth = disagreement(candidates)
+    areas = np.array(
+        [len(c.objects) if c.scenes else (c.truth[2] - c.truth[0]) * (c.truth[3] - c.truth[1]) for c in candidates],
+        dtype=np.float64,
+    )
+    thirds = np.searchsorted(np.quantile(areas, [1 / 3, 2 / 3]), areas)
+    buckets: dict[tuple[str, int], list[int]] = {}
+    for i in np.argsort(-worth, kind="stable").tolist():
+        buckets.setdefault((candidates[i].label, int(thirds[i])), []).append(i)
+    positions: list[int] = []
+    while len(positions) < min(pairs, len(candidates)):
+        for bucket in buckets.values():
+            if bucket and len(positions) < pairs:
+                positions.append(bucket.pop(0))
+    chosen = [candidates[i] for i in positions]
     trials: list[Trial] = []
     for number, candidate in enumerate(chosen):
         order = rng.permutation(len(candidate.names))

@@ -117,7 +117,13 @@ def decide(sides: Sides, threshold: float) -> Decided:
         outcome[rows[found.truth >= 0]] = IGNORED
         meet(rows, found, grouped)
         if not says_nothing:
-            best = best_of_groups(sides, rows, found.truth, np.flatnonzero(grouped))
+            # The prediction of highest confidence in each group, else -1; a confidence of 0 does not count here.
+            group = np.full(len(sides.pred), -1, dtype=np.int64)
+            group[rows] = np.append(np.flatnonzero(grouped), -1)[found.truth]
+            falling = sides.order[((group >= 0) & (sides.confidence > 0))[sides.order]]
+            highest = np.full(len(sides.truth), -1, dtype=np.int64)
+            highest[group[falling[::-1]]] = falling[::-1]  # last to first, so that the best one stays
+            best = np.where(sides.truth.difficult, -1, highest)
             is_hit = best >= 0
             matched_pred[is_hit] = best[is_hit]
             groups.append(best[is_hit])
@@ -181,34 +187,6 @@ def match_undecided(sides: Sides, outcome: NDArray[np.int8], truths: Bools, rule
     """Match the unmatched predictions with some ground-truth objects; of equal confidences the last comes first."""
     rows = np.flatnonzero(outcome == WRONG)[::-1]
     return rows, Evaluation(sides.truth.where(truths), sides.pred.take(rows), rules, sides.threads).outcomes()
-
-
-def best_of_groups(sides: Sides, rows: Ints, took: NDArray[np.int32], groups: Ints) -> Ints:
-    """Return the prediction of highest confidence in each group, else -1; a confidence of 0 does not count here.
-
-    Parameters
-    ----------
-    sides
-        Both sides, with predictions in matching order.
-    rows
-        Predictions that lie in a group-of box.
-    took
-        Position of the group each of them lies in.
-    groups
-        Ground-truth rows of the group-of boxes.
-
-    Returns
-    -------
-    Ints
-        A row of predictions for each ground-truth object: of all predictions in a group one counts as a true
-        positive.
-    """
-    group = np.full(len(sides.pred), -1, dtype=np.int64)
-    group[rows] = np.append(groups, -1)[took]
-    falling = sides.order[((group >= 0) & (sides.confidence > 0))[sides.order]]
-    best = np.full(len(sides.truth), -1, dtype=np.int64)
-    best[group[falling[::-1]]] = falling[::-1]  # last to first, so that the best one stays
-    return np.where(sides.truth.difficult, -1, best)  # what is not asked for is not found, either
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,7 +130,20 @@ def overlaps(
     masks: tuple[RLEMasks, RLEMasks], rows: tuple[Ints, Ints], sides: tuple[Annotations, Annotations]
 ) -> SharedPixels:
     """Return every pair of segments that share pixels, and how many; pixels without ground truth are void."""
-    bases = image_bases(masks, rows, sides)
+    # The offset of each image on the common pixel axis of a block; both sides must have its size.
+    sizes: dict[int, tuple[int, int]] = {}
+    for mask, chosen, side in zip(masks, rows, sides, strict=True):
+        for image, (tall, wide) in zip(side.image[chosen].tolist(), mask.sizes[chosen].tolist(), strict=True):
+            if sizes.setdefault(image, (tall, wide)) != (tall, wide):
+                known = sizes[image]
+                raise DataError(
+                    f"{side.source.path or 'annotations'}: expected {known[1]} × {known[0]} pixels as elsewhere in "
+                    f"image {side.images.name(image)!r}, found {wide} × {tall}"
+                )
+    bases, base = {}, 0
+    for image, (tall, wide) in sizes.items():
+        bases[image] = base
+        base += tall * wide
     truth, pred = (intervals(m, r, s, bases) for m, r, s in zip(masks, rows, sides, strict=True))
     cuts = merge_cuts(truth[0], truth[1], pred[0], pred[1])
     if len(cuts) < 2:
@@ -171,26 +184,6 @@ def add_up(codes: Ints, lengths: NDArray[np.integer] | None, most: int) -> tuple
         return found, sums[found]
     found, inverse = np.unique(codes, return_inverse=True)
     return found, np.bincount(inverse, weights=lengths, minlength=len(found)).astype(np.int64)
-
-
-def image_bases(
-    masks: tuple[RLEMasks, RLEMasks], rows: tuple[Ints, Ints], sides: tuple[Annotations, Annotations]
-) -> dict[int, int]:
-    """Return the offset of each image on the common pixel axis of a block; both sides must have its size."""
-    sizes: dict[int, tuple[int, int]] = {}
-    for mask, chosen, side in zip(masks, rows, sides, strict=True):
-        for image, (height, width) in zip(side.image[chosen].tolist(), mask.sizes[chosen].tolist(), strict=True):
-            if sizes.setdefault(image, (height, width)) != (height, width):
-                known = sizes[image]
-                raise DataError(
-                    f"{side.source.path or 'annotations'}: expected {known[1]} × {known[0]} pixels as elsewhere in "
-                    f"image {side.images.name(image)!r}, found {width} × {height}"
-                )
-    bases, base = {}, 0
-    for image, (height, width) in sizes.items():
-        bases[image] = base
-        base += height * width
-    return bases
 
 
 def intervals(masks: RLEMasks, rows: Ints, side: Annotations, bases: dict[int, int]) -> tuple[Ints, Ints, Ints]:

@@ -369,7 +369,20 @@ def losses(table: ScoreTable) -> Array:
     zero = table.zero
     given = np.where(table.values == 0, zero, table.values)
     if table.soft is not None:
-        return soft_losses(table, given)
+        # For soft labels t, those of the annotated label and the column's are exchanged. `logloss` is the
+        # cross-entropy, the sum of -t ln a: D_KL(truth || answer) up to a term that no answer changes.
+        if table.loss == "logloss":
+            weights, terms = np.broadcast_to(table.soft, given.shape), -np.log(given)
+            base: Array | float = 0.0
+        else:
+            weights, terms = given, -np.log(np.where(table.soft == 0, table.zero, table.soft))
+            base = (given * np.log(given)).sum(axis=2, keepdims=True)
+            terms = np.broadcast_to(terms, given.shape)
+        at = np.arange(len(table)), table.truth
+        weight, log_ = weights[:, *at][:, :, None], terms[:, *at][:, :, None]
+        # An exchange of two terms of a sum of products changes it by the product of the differences.
+        changed: Array = base + (weights * terms).sum(axis=2, keepdims=True) - (weight - weights) * (log_ - terms)
+        return changed
     if table.loss == "logloss":
         logs: Array = np.log(given)
         return -logs
@@ -377,26 +390,6 @@ def losses(table: ScoreTable) -> Array:
     wrong = given.sum(axis=2, keepdims=True) - given
     divergence: Array = own - wrong * log(zero)
     return divergence
-
-
-def soft_losses(table: ScoreTable, given: Array) -> Array:
-    """Return `losses` for soft labels t, with those of the annotated label and the column's exchanged.
-
-    `logloss` is the cross-entropy, the sum of -t ln a: D_KL(truth || answer) up to a term that no answer changes.
-    """
-    assert table.soft is not None
-    if table.loss == "logloss":
-        weights, logs = np.broadcast_to(table.soft, given.shape), -np.log(given)
-        own: Array | float = 0.0
-    else:
-        weights, logs = given, -np.log(np.where(table.soft == 0, table.zero, table.soft))
-        own = (given * np.log(given)).sum(axis=2, keepdims=True)
-        logs = np.broadcast_to(logs, given.shape)
-    at = np.arange(len(table)), table.truth
-    weight, log_ = weights[:, *at][:, :, None], logs[:, *at][:, :, None]
-    # An exchange of two terms of a sum of products changes it by the product of the differences.
-    changed: Array = own + (weights * logs).sum(axis=2, keepdims=True) - (weight - weights) * (log_ - logs)
-    return changed
 
 
 def error_effects(table: ScoreTable, lost: Array, rates: Array, groups: NDArray[np.int64]) -> ErrorEffects:

@@ -193,23 +193,19 @@ def loss_tie_win_of_nonnegative_mean(steps: Steps) -> LossTieWin:
     stride = steps.stride()
     start = -1 if stride == 1 else -2 + low % 2
     if low < start <= high:
-        below, level = loss_and_tie(steps, start, bounds)
+        # Log P(S <= start) and log P(S = 0) from one tilted pmf, `start` the first value below zero.
+        tilt = solve_tilt(steps, start)
+        values, probabilities = poisson_binomial_pmf(steps.tilt(tilt), bounds)
+        scale = steps.cumulant(tilt)
+        beyond = values <= start
+        mass = float(probabilities[beyond] @ np.exp(-tilt * values[beyond]))
+        tied = float(probabilities[values == 0].sum())
+        below, level = log_probability(mass, scale), log_probability(tied, scale)
     else:
         below, level = log_tail(steps, start, -1, bounds), log_tie(steps, bounds)
     rest = exp(below) + exp(level)
     above = log1p(-rest) if rest <= 0.5 else log_tail(steps, -start, 1, bounds)
     return LossTieWin(below, level, above)
-
-
-def loss_and_tie(steps: Steps, start: int, bounds: tuple[int, int]) -> tuple[float, float]:
-    """Return log P(S <= start) and log P(S = 0) from one tilted pmf, `start` the first value below zero."""
-    tilt = solve_tilt(steps, start)
-    values, probabilities = poisson_binomial_pmf(steps.tilt(tilt), bounds)
-    scale = steps.cumulant(tilt)
-    beyond = values <= start
-    mass = float(probabilities[beyond] @ np.exp(-tilt * values[beyond]))
-    level = float(probabilities[values == 0].sum())
-    return log_probability(mass, scale), log_probability(level, scale)
 
 
 def log_probability(mass: float, scale: float) -> float:

@@ -58,7 +58,13 @@ def list_images(evaluation: Evaluation, p: Params) -> list[ImageMatches | None]:
     cells = list(find_cells(layout, len(classes)))
     found: list[ImageMatches | None] = [None] * (len(classes) * len(p.areaRng) * len(p.imgIds))
     for a, area in enumerate(p.areaRng):
-        matched_truth = find_matched_truths(layout, a, len(p.iouThrs))
+        # [T, index of a prediction] the index of the ground-truth object that it matches, -1 for none.
+        offsets, candidate_truth, _ = layout.candidates
+        owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        matched_truth = np.full((len(p.iouThrs), len(offsets) - 1), -1, dtype=np.int64)
+        for t in range(len(p.iouThrs)):
+            pairs = np.flatnonzero(layout.is_matched(t, a))
+            matched_truth[t, owners[pairs]] = candidate_truth[pairs]
         ignored = ((layout.ignored >> np.uint32(a)) & np.uint32(1)).astype(np.int64)
         outside = ((layout.outside >> np.uint32(a)) & np.uint32(1)).astype(np.bool_)
         for image, label, truths, preds in cells:
@@ -91,17 +97,6 @@ def find_cells(layout: MatchLayout, labels: int) -> Any:
     for key in np.union1d(*keys).tolist():
         indices = [slice(*np.searchsorted(side, [key, key + 1]).tolist()) for side in keys]
         yield key // labels, key % labels, indices[0], indices[1]
-
-
-def find_matched_truths(layout: MatchLayout, area: int, thresholds: int) -> Ints:
-    """[T, index of a prediction] the index of the ground-truth object that it matches, -1 for none."""
-    offsets, truth, _ = layout.candidates
-    owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    found = np.full((thresholds, len(offsets) - 1), -1, dtype=np.int64)
-    for t in range(thresholds):
-        pairs = np.flatnonzero(layout.is_matched(t, area))
-        found[t, owners[pairs]] = truth[pairs]
-    return found
 
 
 def accumulate_images(images: Any, p: Params, evaluated: Params) -> tuple[Floats, Floats, Floats]:

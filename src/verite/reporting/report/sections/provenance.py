@@ -131,7 +131,17 @@ def render(document: ReportDocument, images: ReportImages, data: tuple[DetectorD
     detectors, truth = document.detectors, document.truth
     changed = ", ".join(f"{key}: {value}" for key, value in document.changed.items())
     unreadable = len(set(images.unreadable))
-    rows: list[tuple[str, Markup]] = [("signature", render_signatures(document))]
+    # The signatures of scores, analysis and ranking; lines break between their parts. Those of other detectors
+    # differ from the first one's at most in their confidence threshold: they are in the data.
+    first, *others = document.detectors
+    found = [first.signature, *(first.signatures or {}).values(), *(one.signature for one in others)]
+    found += [document.ranking.signature] if document.ranking and document.ranking.signature else []
+    signed = []
+    for text in dict.fromkeys(found):
+        start, *parts = text.split("|")
+        code = element("code", start, *(join_elements("|", element("wbr"), part) for part in parts))
+        signed.append(element("p", code))
+    rows: list[tuple[str, Markup]] = [("signature", join_elements(*signed))]
     rows.append(("ground truth", render_file(truth.file or ABSENT, truth.digest)))
     for k, one in enumerate(detectors):
         rows.append(("predictions" if k == 0 else "", render_file(one.file or one.name or ABSENT, one.digest)))
@@ -154,22 +164,6 @@ def render(document: ReportDocument, images: ReportImages, data: tuple[DetectorD
         finding("The same files give the same report: every number can be recomputed."),
         element("dl", *listed, class_="how"),
     )
-
-
-def render_signatures(document: ReportDocument) -> Markup:
-    """Render the signatures of scores, analysis and ranking; lines break between their parts.
-
-    Those of other detectors differ from the first one's at most in their confidence threshold: they are in the data.
-    """
-    first, *others = document.detectors
-    found = [first.signature, *(first.signatures or {}).values(), *(one.signature for one in others)]
-    found += [document.ranking.signature] if document.ranking and document.ranking.signature else []
-    lines = []
-    for text in dict.fromkeys(found):
-        start, *parts = text.split("|")
-        code = element("code", start, *(join_elements("|", element("wbr"), part) for part in parts))
-        lines.append(element("p", code))
-    return join_elements(*lines)
 
 
 def render_file(file: str, digest: str) -> Markup:

@@ -114,10 +114,30 @@ def render(document: ReportDocument, images: ReportImages, i: int, data: SlicesD
     for slice in worst[:MOST_SLICES]:
         groups.setdefault(slice.place[0], []).append(slice)
     ordered = [slice for group in groups.values() for slice in sorted(group, key=lambda slice: slice.place[1])]
+    body = []
+    for k, shown in enumerate(ordered):
+        is_clear = shown.is_large and not shown.low <= base <= shown.high
+        colour = "g" if not is_clear else "w" if shown.recall < base else ""
+        bar = interval(shown.recall - base, shown.low - base, shown.high - base, (-base, 1 - base), colour)
+        property_name, bin = shown.name.split(": ", 1)
+        spelled = bin.replace(">=", "≥").replace("<=", "≤")
+        parts = element("span", plain(property_name), class_="sl"), " ", element("span", plain(spelled), class_="bin")
+        head = element("bdi", *parts, class_="nm whole")
+        cells = [th(head), td(whole(shown.objects), kind="q"), td(bar, kind="wide")]
+        cells += [td(number(shown.recall)), td(f"{number(shown.low, 2)} to {number(shown.high, 2)}", kind="q")]
+        cells.append(td(number(shown.ap), kind="q"))
+        is_first = k == 0 or ordered[k - 1].place[0] != shown.place[0]
+        begins = {"class_": "first"} if is_first else {}
+        body.append(element("tr", *cells, data_slice=f"{i} {shown.place[0]} {shown.place[1]}", **begins))
+    heads = (("slice", "l"), ("GT", ""), ("against all", "l nosort"), ("recall", ""), (CI, ""), ("AP", ""))
+    caption = "By property, that of the lowest recall first; AP only where predictions have the property, too."
     return join_elements(
         finding(*summarise(one, rows, base)),
         element("p", f"Recall at any confidence; {number(base)} over all objects. {ABOUT}{more}", class_="sub"),
-        scroll(f"Table of slices, {plain(one.name)}", slice_table(i, ordered, base)),
+        scroll(
+            f"Table of slices, {plain(one.name)}",
+            table(caption, [column(*head) for head in heads], body, is_captioned=False, class_="gaps slices"),
+        ),
     )
 
 
@@ -129,28 +149,6 @@ def summarise(one: Detector, rows: Sequence[Slice], base: float) -> list[str]:
     worst = min(low, key=lambda slice: slice.recall)
     rates = f": {100 * worst.recall:.0f}\u00a0%, against {100 * base:.0f}\u00a0% of all objects."
     return [detector_name(one.name), " has its lowest recall on ", name(worst.name.replace(": ", " ", 1)), rates]
-
-
-def slice_table(i: int, rows: Sequence[Slice], base: float) -> Markup:
-    """Render the slices of detector i with their difference to the recall of all objects."""
-    body = []
-    for k, one in enumerate(rows):
-        is_clear = one.is_large and not one.low <= base <= one.high
-        colour = "g" if not is_clear else "w" if one.recall < base else ""
-        bar = interval(one.recall - base, one.low - base, one.high - base, (-base, 1 - base), colour)
-        property_name, bin = one.name.split(": ", 1)
-        spelled = bin.replace(">=", "≥").replace("<=", "≤")
-        parts = element("span", plain(property_name), class_="sl"), " ", element("span", plain(spelled), class_="bin")
-        head = element("bdi", *parts, class_="nm whole")
-        cells = [th(head), td(whole(one.objects), kind="q"), td(bar, kind="wide")]
-        cells += [td(number(one.recall)), td(f"{number(one.low, 2)} to {number(one.high, 2)}", kind="q")]
-        cells.append(td(number(one.ap), kind="q"))
-        is_first = k == 0 or rows[k - 1].place[0] != one.place[0]
-        begins = {"class_": "first"} if is_first else {}
-        body.append(element("tr", *cells, data_slice=f"{i} {one.place[0]} {one.place[1]}", **begins))
-    heads = (("slice", "l"), ("GT", ""), ("against all", "l nosort"), ("recall", ""), (CI, ""), ("AP", ""))
-    caption = "By property, that of the lowest recall first; AP only where predictions have the property, too."
-    return table(caption, [column(*head) for head in heads], body, is_captioned=False, class_="gaps slices")
 
 
 SECTION = DetectorSection(
