@@ -1,4 +1,4 @@
-"""The report of twelve real detectors on COCO val2017: size, elements, speed, names, print, accessibility."""
+"""The report of twelve real detectors on COCO val2017: size, elements, names, print, accessibility."""
 
 from __future__ import annotations
 
@@ -65,25 +65,9 @@ def test_predictions_of_a_chosen_pair_are_those_of_its_files(browser, page):
     assert total > 10
 
 
-def test_elements_speed_and_width(browser, page):
+def test_elements_and_width(browser, page):
     with Shown(browser, page, wide=1440) as shown:
         assert shown.page.evaluate("document.querySelectorAll('*').length") <= 20_000
-        steps = shown.page.evaluate(
-            """async () => {
-                const slider = document.querySelector(".slider"), times = [];
-                for (let k = 40; k < 60; k++) {
-                    const start = performance.now();
-                    slider.value = k;
-                    slider.removeAttribute("aria-valuetext");
-                    slider.dispatchEvent(new Event("input"));
-                    while (!slider.getAttribute("aria-valuetext")) await new Promise(done => setTimeout(done));
-                    document.body.offsetHeight;
-                    times.push(performance.now() - start);
-                }
-                return times;
-            }"""
-        )
-        assert sorted(steps)[len(steps) // 2] <= 100
         for wide in (1440, 1024, 390):
             shown.page.set_viewport_size({"width": wide, "height": 900})
             assert (wide, shown.page.evaluate("document.documentElement.scrollWidth")) <= (wide, wide)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from verite.reporting.report.confidence_counts import ConfidenceCounts
     from verite.reporting.report.document import Json
 
-RESERVED = 1500  # bytes for each detector: the layout of its objects, their element, notes about them
+RESERVED = 600  # bytes for each detector: the layout of its objects, their element, notes about them
 
 MOST_OUTLINED = 2000  # objects that are traced beside those of the images shown in the report: about a second
 
@@ -44,6 +44,8 @@ SHOWN_FIRST = 2  # detectors of the pair that is shown at first
 FINE, COARSE = 100, 2  # levels of confidence between two thresholds; the second with whole pixels
 
 CHOICE = 4  # the first bit of the byte of a type that says which choices keep a prediction
+
+MOST_MEMORY = 9  # zlib's memLevel: longer blocks, a few bytes in a thousand less
 
 Columns = dict[str, NDArray[Any]]
 
@@ -116,7 +118,7 @@ def pack(columns: Columns) -> tuple[bytes, list[list[Json]]]:
         raw = plain.view(np.uint8).reshape(plain.size, plain.itemsize).T.tobytes()
         tried = []
         for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_FILTERED, zlib.Z_HUFFMAN_ONLY):
-            stream = zlib.compressobj(LEVEL, zlib.DEFLATED, zlib.MAX_WBITS, zlib.DEF_MEM_LEVEL, strategy)
+            stream = zlib.compressobj(LEVEL, zlib.DEFLATED, zlib.MAX_WBITS, MOST_MEMORY, strategy)
             tried.append(stream.compress(raw) + stream.flush())
         packed.append(min(tried, key=len))
         layout.append([name, f"{values.dtype.name.capitalize()}Array", len(raw), len(packed[-1])])
