@@ -60,3 +60,13 @@ def test_every_picture_is_drawn_by_the_script_and_shown():
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     shown = set(re.findall(r"images/([\w-]+)\.png\)", "\n".join(page.read_text() for page in pages)))
     assert shown == kept
+
+
+def test_pages_state_how_many_localization_metrics_there_are():
+    """In a process of its own, in which no test has registered a metric."""
+    code = "from verite.metrics import catalogue as c; print(sum(r.on != 'detector' for r in c.records().values()))"
+    count = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    pages = "\n".join((ROOT / name).read_text() for name in ("README.md", "CHANGELOG.md", "docs/index.md"))
+    stated = re.findall(r"(\d+) localization metrics", pages)
+    assert len(stated) >= 2
+    assert set(stated) == {count}

@@ -133,4 +133,17 @@ def test_verdicts_show_the_figures_and_whose_limits_they_are():
     assert verdict_of(found.statements, "RobLoc is linear").value == "off the straight line: 0 %"
     words = " ".join(str(found).split())
     assert "The papers give no limits for their words" in words
-    assert "chosen after the curves had been seen" in words
+    assert "not fixed before the curves were seen" in words
+
+
+def test_narrower_limits_only_contradict_and_wider_ones_only_admit():
+    found = reproduce_gretsi()
+    narrower, wider = found.changed_verdicts[0.5], found.changed_verdicts[2.0]
+    assert narrower
+    assert {one.verdict for one in narrower} == {"contradicted"}
+    assert {one.verdict for one in wider} == {"holds"}
+    # Off the straight line by 0 %: linear however narrow the limit.
+    assert not [one for one in (*narrower, *wider) if one.text == "RobLoc is linear"]
+    # 81 % after the first step are at least the 70 % that half of the limit leaves no longer: 1 - 0.15 = 85 %.
+    assert verdict_of(narrower, "1 or 16 pixels very strongly").value.startswith("after 1 pixel from 81 %")
+    assert f"With limits half as wide {len(narrower)} verdict" in str(found)

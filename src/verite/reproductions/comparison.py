@@ -18,7 +18,15 @@ from verite import __version__
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
 from verite.reproductions.conventions import UNEXPLAINED, Flip, Place
-from verite.reproductions.statements import LIMITS, Statement, count_verdicts, statement_table
+from verite.reproductions.statements import (
+    LIMITS,
+    SCALES,
+    Limits,
+    Statement,
+    changed_verdicts,
+    count_verdicts,
+    statement_table,
+)
 from verite.studies.judging import TICK, PropertyTable, code
 
 if TYPE_CHECKING:
@@ -221,10 +229,19 @@ class Reproduction(Display):
         a, n = counts["all"]
         return f"{a} of {n} published cells come out ({100 * a / n:.1f} %): {tables}."
 
+    def find_statements(self, limits: Limits) -> list[Statement]:
+        """Return the statements of the paper's text, with verdicts under these limits."""
+        return []
+
     @cached_property
     def statements(self) -> list[Statement]:
         """The statements of the paper's text, with verdicts."""
-        return []
+        return self.find_statements(LIMITS)
+
+    @cached_property
+    def changed_verdicts(self) -> dict[float, list[Statement]]:
+        """The statements whose verdict is another one with half and with twice the limits, by that factor."""
+        return changed_verdicts(self.statements, {by: self.find_statements(LIMITS.scaled(by)) for by in SCALES})
 
     def remarks(self) -> list[str]:
         """Return remarks on the reproduction."""
@@ -237,8 +254,9 @@ class Reproduction(Display):
             self.headline + "\n" + "\n".join(line for remark in self.remarks() for line in wrap(remark, WIDTH)),
         ]
         if self.statements:
-            limits = "\n".join(wrap(LIMITS, WIDTH))
+            limits = "\n".join(wrap(str(LIMITS), WIDTH))
             parts += [f"{count_verdicts(self.statements)}\n{limits}\n\n{self.list_statements()}"]
+            parts += [self.list_changed_verdicts()]
         return "\n\n".join([*parts, str(self.outcome.signature)])
 
     def list_statements(self) -> str:
@@ -251,6 +269,20 @@ class Reproduction(Display):
                 lines += wrap(
                     f"{one.where}: {one.text} ({one.value})", WIDTH, initial_indent="  ", subsequent_indent="    "
                 )
+        return "\n".join(lines)
+
+    def list_changed_verdicts(self) -> str:
+        """List the verdicts that depend on the limits of words."""
+        lines = []
+        for by, changed in self.changed_verdicts.items():
+            words = f"With limits {'half' if by < 1 else 'twice'} as wide"
+            if not changed:
+                lines += [f"{words} no verdict changes."]
+                continue
+            lines += [f"{words} {len(changed)} verdict{' changes' if len(changed) == 1 else 's change'}:"]
+            for one in changed:
+                text = f"{one.where}: {one.text}: {one.verdict} ({one.value})"
+                lines += wrap(text, WIDTH, initial_indent="  ", subsequent_indent="    ")
         return "\n".join(lines)
 
     def explain(self) -> str:
@@ -277,6 +309,9 @@ class Reproduction(Display):
             "differences": [difference.to_dict() for difference in self.differences],
             "flips": [flip.to_dict() for flip in self.flips],
             "statements": [asdict(statement) for statement in self.statements],
+            "changed_verdicts": [
+                {**asdict(one), "limits": by} for by, changed in self.changed_verdicts.items() for one in changed
+            ],
             "version": __version__,
         }
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from verite.metrics.catalogue import metric
 from verite.reproductions.comparison import Reproduction, TableComparison, read_table
 from verite.reproductions.conventions import Cells, Flip
-from verite.reproductions.statements import Statement, gretsi_statements
+from verite.reproductions.statements import Limits, Statement, gretsi_statements
 from verite.signature import Signature
 from verite.studies.alterations import Outline, Warps, rasterise_warps, scale, translation
 from verite.studies.judging import PropertyTable, code
@@ -229,14 +229,13 @@ class GretsiReproduction(Reproduction):
     def __init__(self, outcome: Stars, flips: Sequence[Flip]) -> None:
         super().__init__("gretsi", [TableComparison("T2", outcome.table, read_table("gretsi-table2"))], outcome, flips)
 
-    @cached_property
-    def statements(self) -> list[Statement]:
-        """The statements of section 3 of the paper."""
+    def find_statements(self, limits: Limits) -> list[Statement]:
+        """Return the statements of section 3 of the paper."""
         curves = {}
         for name in ALTERATIONS:
             values, origin = self.outcome.values[JUDGED, name], {"rotation": 2}.get(name, REACH)
             curves[name] = {row.label: values[i] - values[i][:, [origin]] for i, row in enumerate(self.outcome.rows)}
-        return gretsi_statements(curves)
+        return gretsi_statements(curves, limits)
 
     def remarks(self) -> list[str]:
         """Return the rule in words."""

@@ -8,7 +8,6 @@ truths once; the three columns and every flipped convention are decided on the s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,7 @@ from verite.reproductions.conventions import (
     flip,
     judge,
 )
-from verite.reproductions.statements import Statement, jei_statements
+from verite.reproductions.statements import Limits, Statement, jei_statements
 from verite.studies.judging import code
 from verite.studies.measuring import Progress
 from verite.studies.rows import JEI, JEI_PRINTED, SWITCHES, Row
@@ -81,10 +80,9 @@ class JeiReproduction(Reproduction):
         self.columns, self.martin = columns, martin
         super().__init__("jei", compare_tables(columns["best"]), columns["best"], flips)
 
-    @cached_property
-    def statements(self) -> list[Statement]:
-        """The statements of sections 3.3 and 4.1 to 5 of the paper."""
-        return jei_statements(self.outcome)
+    def find_statements(self, limits: Limits) -> list[Statement]:
+        """Return the statements of sections 3.3 and 4.1 to 5 of the paper."""
+        return jei_statements(self.outcome, limits)
 
     @property
     def inferred(self) -> list[Flip]:
