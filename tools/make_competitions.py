@@ -23,6 +23,10 @@ HARBOUR, HOME = DATA / "demo", DATA / "competitions"
 STUFF = ("house", "tree")
 FREQUENCY = {"bird": "f", "person": "f", "house": "f", "tree": "c", "boat": "c", "dog": "c", "kite": "r", "car": "r"}
 KINDS = {"animal": ["bird", "dog"], "vehicle": ["boat", "car"], "plant": ["tree"]}
+SUPERCATEGORIES = {
+    "bird": "animal", "boat": "vehicle", "car": "vehicle", "dog": "animal", "house": "building", "kite": "toy",
+    "person": "person", "tree": "plant",
+}  # fmt: skip
 PANORAMAS = 8
 
 
@@ -147,6 +151,10 @@ def main() -> None:
     imagenet(truth, preds)
     for name, side in {"truth": truth, **preds}.items():
         panoptic(side, HOME / "panoptic" / f"{name}.json")
+    path = HOME / "panoptic" / "truth.json"
+    document = json.loads(path.read_text())
+    document["categories"] = [{**c, "supercategory": SUPERCATEGORIES[c["name"]]} for c in document["categories"]]
+    path.write_text(json.dumps(document, separators=(",", ":")) + "\n")
 
 
 if __name__ == "__main__":

@@ -75,6 +75,26 @@ def test_published_scores_on_the_command_line(capsys):
         parse_scores("A=0.85,A=0.84")
 
 
+def test_the_choice_of_items_is_named_as_not_covered():
+    """3 and 1 right of 4: the second alone has 0 or 1 right. McNemar's p of 2 to 0 is 1/2, of 3 to 1 10/16."""
+    found = rank_published({"A": 0.75, "B": 0.25}, 4, 0.1)
+    (pair,) = found.pairs
+    assert (pair.p_items_low, pair.p_items_high) == (pytest.approx(0.5), pytest.approx(10 / 16))
+    assert "Not covered: the choice of items" in " ".join(str(found).split())
+
+
+def test_a_paired_test_over_items_is_beside_other_values(tmp_path):
+    """Errors 1, 1, 1, 1 and 2, 4, 3, 3: differences of mean -2, sd sqrt(2/3): t = 4.899 with 3 degrees, p = 0.0163."""
+    (tmp_path / "n.csv").write_text("item,truth,A,B\n1,10,11,12\n2,20,19,24\n3,30,31,33\n4,40,41,43\n")
+    found = rank_values(read_values(tmp_path / "n.csv", "numbers"), 1.0, draws=10)
+    assert found.tests == [pytest.approx(0.0163, abs=5e-5)]
+    assert "Paired test over items: A and B p = 0.016." in " ".join(str(found).split())
+    (tmp_path / "p.csv").write_text("item,truth,A,B\nx,1,1,2\ny,2,2,1\n")
+    places = rank_values(read_values(tmp_path / "p.csv", "places"), 0.3, draws=10)
+    assert places.tests == [None]
+    assert "Not covered: the choice of items." in " ".join(str(places).split())
+
+
 def test_numbers_with_normal_errors(tmp_path):
     """Mean errors 1 and 2 by hand; without errors of the annotations the order always holds."""
     (tmp_path / "n.csv").write_text("item,truth,A,B\n1,10,11,12\n2,20,19,18\n3,30,31,32\n")

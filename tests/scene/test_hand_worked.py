@@ -327,6 +327,28 @@ def test_predictions_without_a_confidence_have_confidence_1():
     assert found.score == 0
 
 
+def test_pixels_of_weight_3_count_as_three_where_a_match_is_placed(tmp_path):
+    """Columns 0 and 1 are missed, 4 and 5 spurious, 2 and 3 shared: martin is 1/2, and 3/4 if the former weigh 3."""
+    image = pytest.importorskip("PIL.Image")
+    sizes = {"b": (8, 8), "a": (8, 8)}
+    truth = vt.Annotations.of(["b", "a"], ["cat", "cat"], [[0, 0, 2, 2], [0, 0, 4, 4]], images=["b", "a"], sizes=sizes)
+    pred = vt.Annotations.of(["a"], ["cat"], [[2, 0, 6, 4]], images=["b", "a"], sizes=sizes)
+    weights = np.ones((8, 8), dtype=np.float32)
+    weights[:, [0, 1, 4, 5]] = 3
+    for name in sizes:
+        image.fromarray(weights).save(tmp_path / f"{name}.tiff")
+
+    def score(**more):
+        return vt.scene_score(truth, pred, checks="off", **more).image_scores.tolist()
+
+    assert score() == [1, pytest.approx(0.8 * 1 / 2)]
+    assert score(importance=tmp_path) == [1, pytest.approx(0.8 * 3 / 4)]
+    # IoU: 24 of 56 pixels by weight, 8 of 24 without.
+    assert score(importance=tmp_path, localization="iou") == [1, pytest.approx(0.8 * (1 - 8 / 56))]
+    with pytest.raises(BadParameter, match="expected metrics of areas"):
+        score(importance=tmp_path, localization="boundary_iou")
+
+
 def test_an_object_of_weight_3_counts_as_three(tmp_path):
     truth = vt.Annotations.of(["a", "a"], ["person", "bird"], [A, B])
     pred = vt.Annotations.of(["a"], ["person"], [A], confidence=[1.0])

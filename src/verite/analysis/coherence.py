@@ -247,5 +247,9 @@ def coherence(
         if flipped is not None:
             columns["stability"].append(flip_stability(pred, flipped, image, width))
     if not names:
-        raise DataError(f"{images}: expected the images of the predictions, found none of {len(pred.images):,}")
+        raise DataError(
+            f"{images}: expected the images of the predictions, found none of {len(pred.images):,}, such as "
+            f"{pred.images.name(0)!r}; if these are ids, the ground truth has the names (--truth FILE, in Python "
+            "vt.read(pred, like=truth))"
+        )
     return Coherence(names, {key: np.array(values) for key, values in columns.items()}, quality)

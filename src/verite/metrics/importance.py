@@ -68,7 +68,7 @@ def weigh_pixels(pairs: Pairs, weights: PixelWeights) -> Pairs:
     >>> near_left.truth_area, near_left.shared_area          # the half that is missed counts three times
     (array([16.]), array([4.]))
     """
-    store = pairs.store
+    store = pairs.store if pairs.rows is None else pairs.store.subset(pairs.rows)
     masks = [(RLEMasks(side.counts, side.objects, side.sizes), side.rows) for side in store.sides]
     areas = np.zeros((len(store), 3))
     for pair in range(len(store)):
@@ -77,7 +77,7 @@ def weigh_pixels(pairs: Pairs, weights: PixelWeights) -> Pairs:
         own = weights(pair, rows, columns)
         in_truth, in_pred = truth[rows, columns], pred[rows, columns]
         areas[pair] = own[in_truth].sum(), own[in_pred].sum(), own[in_truth & in_pred].sum()
-    return Pairs(WeightedStore(store, areas))
+    return Pairs(WeightedStore(store, areas), is_swapped=pairs.is_swapped)
 
 
 def is_weighable(chosen: Metric) -> bool:

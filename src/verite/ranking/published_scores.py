@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from verite.errors import BadParameter
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
+from verite.ranking.result import MAX_TESTS
+from verite.statistics.mcnemar import mcnemar_exact
 
 Floats = NDArray[np.float64]
 MOST_ITEMS = 10_000_000
@@ -39,6 +41,9 @@ class KeptRange:
         Smallest and largest probability that the first stays strictly ahead, over all overlaps.
     disagree_at_low, disagree_at_high : int
         Items on which exactly one of both is right, where the smallest and the largest are reached.
+    p_items_low, p_items_high : float
+        Smallest and largest p-value, over all overlaps, that both are equally good on further items (McNemar's exact
+        test). It rises with the number of items on which they disagree.
     """
 
     first: str
@@ -49,6 +54,8 @@ class KeptRange:
     high: float
     disagree_at_low: int
     disagree_at_high: int
+    p_items_low: float
+    p_items_high: float
 
 
 def binomial_pmf(count: int, share: float) -> Floats:
@@ -93,7 +100,8 @@ def kept_range(first: str, second: str, right: tuple[int, int], items: int, epsi
     found = [probability_ahead(mine - theirs + int(x), int(x), epsilon) for x in overlaps]
     low, high = int(np.argmin(found)), int(np.argmax(found))
     disagree = [mine - theirs + 2 * int(overlaps[i]) for i in (low, high)]
-    return KeptRange(first, second, mine, theirs, found[low], found[high], *disagree)
+    tests = [mcnemar_exact(mine - theirs + x, x) for x in (0, most)]
+    return KeptRange(first, second, mine, theirs, found[low], found[high], *disagree, *tests)
 
 
 def disagreements(pair: KeptRange) -> list[int]:
@@ -144,7 +152,14 @@ class PublishedRanking(Display):
             self.main_table(),
             f"{sure} of {len(self.pairs)} orders hold with probability 0.95 whatever the overlap; tables of answers "
             "(verite rank table.csv) replace the range by one number",
+            self.sampling_line(),
         ]
+
+    def sampling_line(self) -> str:
+        """What is not covered: the choice of items, with the range of the paired test over them."""
+        tests = [f"{p.first} and {p.second} p = {p.p_items_low:.2g} to {p.p_items_high:.2g}" for p in self.pairs]
+        shown = ", ".join(tests[:MAX_TESTS]) + (" …" if len(tests) > MAX_TESTS else "")
+        return f"Not covered: the choice of items. Paired test over items, for every possible overlap: {shown}."
 
     def to_json(self, *, indent: int = 0) -> str:
         found = {"items": self.items, "epsilon": self.epsilon, "pairs": [asdict(pair) for pair in self.pairs]}

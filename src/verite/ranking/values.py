@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from os import PathLike
 from typing import Literal, get_args
 
@@ -20,6 +21,9 @@ from verite.errors import BadParameter, ReadError, excerpt
 from verite.files import find_path
 from verite.model.results import to_json
 from verite.model.tables import Display, Part, Table
+from verite.ranking.result import MAX_TESTS
+from verite.statistics.intervals import student_tails
+from verite.statistics.mcnemar import sign_flip_exact
 
 Floats = NDArray[np.float64]
 ValueKind = Literal["numbers", "grades", "places"]
@@ -130,6 +134,30 @@ def sample_truth(table: ValueTable, size: float, rng: np.random.Generator) -> Fl
     return truth
 
 
+def paired_p(table: ValueTable, one: int, two: int) -> float | None:
+    """Return the p-value that two algorithms have the same mean error on further items.
+
+    A paired t test for numbers, the exact sign-flip test for grades. None for places, which are one order and not
+    independent items, and for fewer than two items.
+
+    Examples
+    --------
+    Errors in grades of 2, 2 and 1 against 0: two of the eight sign patterns are as extreme.
+
+    >>> answers = np.array([[0.0, 0, 0], [2, 2, 1]])
+    >>> paired_p(ValueTable("grades", ("A", "B"), np.zeros(3), answers, ("low", "middle", "high")), 0, 1)
+    0.25
+    """
+    differences = np.abs(table.answers[one] - table.truth) - np.abs(table.answers[two] - table.truth)
+    count = len(differences)
+    if table.kind == "places" or count < 2:
+        return None
+    if table.kind == "grades":
+        return sign_flip_exact(differences.round())
+    spread = float(differences.std(ddof=1)) / sqrt(count)
+    return student_tails(abs(float(differences.mean())) / spread, count - 1) if spread else None
+
+
 @dataclass(frozen=True, repr=False)
 class ValueRanking(Display):
     """The ranking by mean error, and how often it holds under errors of the annotations.
@@ -148,6 +176,8 @@ class ValueRanking(Display):
         Share of simulations in which each algorithm is first.
     ahead : list of tuple
         Neighbours in the order, and the share of simulations in which the first stays ahead.
+    tests : list of float or None
+        For each of these neighbours the p-value of the paired test over items; None where there is none.
     model : str
         The error model.
     draws : int
@@ -160,6 +190,7 @@ class ValueRanking(Display):
     kept: float
     first: dict[str, float]
     ahead: list[tuple[str, str, float]]
+    tests: list[float | None]
     model: str
     draws: int
 
@@ -174,10 +205,24 @@ class ValueRanking(Display):
             self.main_table(),
             pairs,
             f"P(ranking kept) {self.kept:.4f} in {self.draws:,} simulations; {self.kind}, annotations: {self.model}",
+            self.sampling_line(),
         ]
 
+    def sampling_line(self) -> str:
+        """What is not covered: the choice of items, with the paired test of neighbours over them."""
+        tests = [
+            f"{first} and {second} p = {p:.2g}"
+            for (first, second, _), p in zip(self.ahead, self.tests, strict=True)
+            if p is not None
+        ]
+        shown = ", ".join(tests[:MAX_TESTS]) + (" …" if len(tests) > MAX_TESTS else "")
+        return "Not covered: the choice of items." + (f" Paired test over items: {shown}." if tests else "")
+
     def to_json(self, *, indent: int = 0) -> str:
-        ahead = [{"first": a, "second": b, "probability": p} for a, b, p in self.ahead]
+        ahead = [
+            {"first": a, "second": b, "probability": p, "p_items": test}
+            for (a, b, p), test in zip(self.ahead, self.tests, strict=True)
+        ]
         found = {"kind": self.kind, "order": self.order, "errors": self.errors, "kept": self.kept, "first": self.first}
         return to_json(found | {"ahead": ahead, "model": self.model, "draws": self.draws}, indent=indent)
 
@@ -227,7 +272,8 @@ def rank_values(table: ValueTable, size: float, *, draws: int = 10_000, seed: in
         "places": f"neighbours exchanged with probability {size:g}",
     }
     pairs = [(names[i], names[i + 1], float(ahead[i] / draws)) for i in range(len(names) - 1)]
+    tests = [paired_p(table, int(order[i]), int(order[i + 1])) for i in range(len(names) - 1)]
     return ValueRanking(
         table.kind, names, {table.names[i]: float(base[i]) for i in order}, kept / draws,
-        {table.names[i]: float(first[i] / draws) for i in order}, pairs, models[table.kind], draws,
+        {table.names[i]: float(first[i] / draws) for i in order}, pairs, tests, models[table.kind], draws,
     )  # fmt: skip

@@ -19,6 +19,7 @@ from verite.evaluation.bootstrap import draw_ratio
 from verite.evaluation.importance import object_weights
 from verite.evaluation.prepare import prepare, probabilities
 from verite.evaluation.settings import above_threshold
+from verite.metrics.importance import are_pixel_weights, check_weighable, pixel_weights, weigh_pixels
 from verite.metrics.localize import check_units
 from verite.metrics.metric import Metric
 from verite.model.annotations import Annotations
@@ -81,6 +82,10 @@ def scene_score(truth: Annotations, pred: Annotations, settings: SceneScoreSetti
         Treat every prediction as having confidence 1, as are those without a confidence.
     cost : str or mapping, optional
         Weights of missed and spurious objects against a match of weight 1, e.g. ``{"missed": 3, "spurious": 1}``.
+    importance : path or iterable of float, optional
+        Weights of ground-truth objects (a table with the column ``weight`` and ``image``, ``class`` or ``id``, or one
+        number each); or of pixels, for the localization of matches (a folder of grey images, or a table with the
+        columns ``keypoint`` and ``weight``). Default: everything weighs 1.
     confidence : float, mapping or path, optional
         Drop objects below this confidence. Default: keep all.
     regions, pixel, ignored, polygons, labels, name, checks
@@ -130,6 +135,8 @@ class SceneScoreConfig:
         """Resolve the settings; BadParameter if one of them is wrong."""
         rules = ScoreRules(settings.matching, settings.iou, settings.alpha, settings.cost)
         localization = localization_metric(settings.localization)
+        if are_pixel_weights(settings.importance):
+            check_weighable([localization])
         return cls(settings, rules, localization, class_distances(settings.distance))
 
     @property
@@ -170,7 +177,8 @@ class SceneScoreResults(Results):
             config.distances.check_covers(side.labels, side.label)
         self.members = SceneObjects(len(self.known), truths.image.astype(np.int64), preds.image.astype(np.int64))
         self.overlap, self.candidates = self.compare(truths, preds)
-        weights = None if settings.importance is None else object_weights(settings.importance, truth)[self.truth_rows]
+        of_objects = settings.importance is not None and not are_pixel_weights(settings.importance)
+        weights = object_weights(settings.importance, truth)[self.truth_rows] if of_objects else None
         self.scored: ScoredScenes = score_scenes(self.members, self.candidates, config.rules, self.on_ignored, weights)
         signature = config.signature
         super().__init__(
@@ -192,7 +200,10 @@ class SceneScoreResults(Results):
         mine, theirs = truths.label[at[0]], preds.label[at[1]]
         distance = self.config.distances.between(mine, theirs, truths.labels, preds.labels)
         recognition = recognition_score(distance, mine == theirs, self.confidence[at[1]])
-        localization = localization_score(self.config.localization, pairs.take(enough))
+        near, importance = pairs.take(enough), self.config.settings.importance
+        if are_pixel_weights(importance):
+            near = weigh_pixels(near, pixel_weights(importance, truths, preds, *at))
+        localization = localization_score(self.config.localization, near)
         shared = np.flatnonzero(iou > 0)
         every = rows[shared], columns[shared], iou[shared]
         return every, CandidateMatches(*at, iou[enough], localization, recognition)

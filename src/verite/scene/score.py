@@ -112,8 +112,9 @@ class SceneScoreSettings(ComparisonSettings):
     )
     importance: Option[Any] = Weights(
         None,
-        "Weights of ground-truth objects: a table with the column weight and image, class or id; others have 1.",
-        metavar="FILE",
+        "Weights: of ground-truth objects (a table with the column weight and image, class or id; others have 1), or "
+        "of pixels for the localization of matches (a folder of grey images, or a table keypoint,weight).",
+        metavar="FILE|FOLDER",
         omit_default=True,
     )
 
