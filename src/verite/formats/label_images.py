@@ -177,8 +177,8 @@ class Pixels:
         return 1.0 if self.values.dtype.kind == "f" else float(WHITE[self.values.dtype.name])
 
 
-def read_pixels(path: Path) -> Pixels:
-    """Read the pixel values of one file."""
+def read_pixels(path: Path, *, most: float = 1) -> Pixels:
+    """Read the pixel values of one file; `most` is the largest fraction allowed, 1 in masks."""
     with open_image(path, MASK_PICTURES) as image:
         pages = getattr(image, "n_frames", 1)
         if pages > 1:
@@ -194,7 +194,7 @@ def read_pixels(path: Path) -> Pixels:
     if mode in ("RGBA", "LA", "PA", "La", "RGBa"):
         array, mode = without_alpha(path, array), {"RGBA": "RGB", "LA": "L", "PA": "P"}.get(mode, mode)
     if mode in ("1", "L", "P", "I", "F") or mode.startswith("I;16"):
-        check_range(path, array)
+        check_range(path, array, most)
         values = array.astype(np.uint16, copy=False) if mode.startswith("I;16") else array
         return Pixels(values, mode == "P", is_lossy=is_lossy)
     if mode == "RGB":
@@ -264,8 +264,8 @@ def read_colours(path: Path, array: NDArray[Any], is_lossy: bool) -> Pixels:
     return Pixels(values, is_colour=True)
 
 
-def check_range(path: Path, array: NDArray[Any]) -> None:
-    """Numbers that are finite and not below 0."""
+def check_range(path: Path, array: NDArray[Any], most: float = 1) -> None:
+    """Numbers that are finite and not below 0; fractions of a mask are at most 1."""
     if not array.size:
         raise ReadError(path, expected="pixels", found="none")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -273,7 +273,7 @@ def check_range(path: Path, array: NDArray[Any]) -> None:
     low, high = array.min(), array.max()
     if low < 0:
         raise ReadError(path, expected="pixels from 0 up", found=f"{low}")
-    if array.dtype.kind == "f" and high > 1:
+    if array.dtype.kind == "f" and high > most:
         raise ReadError(path, expected="fractions from 0 to 1", found=f"{high:g}", remedy="save whole numbers as such")
     if array.dtype.kind != "f" and high >= MOST_VALUES:
         raise ReadError(path, expected=f"values below {MOST_VALUES:,}", found=f"{high}")

@@ -9,7 +9,7 @@ weights in place of numbers of pixels.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite
+from math import inf, isfinite
 from os import PathLike
 from pathlib import Path
 from types import SimpleNamespace
@@ -170,7 +170,7 @@ def pixel_weights(
                 number = f"{len(found)} of that name" if found else "none"
                 expected = f"one grey image named {stem(name)} with weights of pixels"
                 raise ReadError(folder, expected=expected, found=number)
-            pixels = read_pixels(found[0])
+            pixels = read_pixels(found[0], most=inf)
             last.clear()
             values = pixels.values.astype(np.float64)
             last[image] = values if pixels.values.dtype.kind == "f" else values / pixels.white
