@@ -190,6 +190,11 @@ def test_objects_that_fill_images_of_many_sizes_are_not_named(tmp_path):
     truth, pred = text_sides(tmp_path / "huge", boxes)
     codes = {finding.code for finding in vt.inspect(vt.read(truth), vt.read(pred)).findings}
     assert "V101" not in codes
+    # Somewhere in images of 600 to 760 pixels, three quarters as wide and as high: they end a third farther.
+    far = [(60 * i % 19 * 10, 70 * i % 19 * 10, 3 * (150 + i), 3 * (150 + i)) for i in range(41)]
+    truth, pred = text_sides(tmp_path / "far", far)
+    codes = {finding.code for finding in vt.inspect(vt.read(truth), vt.read(pred)).findings}
+    assert "V101" not in codes
     corners = [
         (left * 12, top * 12, left * 12 + width // 4, top * 12 + height // 4) for left, top, width, height in boxes
     ]

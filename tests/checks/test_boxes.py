@@ -55,6 +55,14 @@ def test_a_tenth_of_predictions_may_be_entirely_outside():
     assert findings(boxes)["V109"].severity == "warning"
 
 
+def test_two_predictions_entirely_outside_are_a_note_however_few_there_are():
+    boxes = inside(4)
+    boxes[:2] = [1000, 10, 1200, 90]
+    assert findings(boxes)["V109"].severity == "note"
+    boxes[2] = [1000, 10, 1200, 90]
+    assert findings(boxes)["V109"].severity == "warning"
+
+
 def test_corners_read_as_sizes_are_not_to_be_clipped():
     # Corners up to 900 and 700 of images of 1000 x 800, read as left, top, width and height; one image is too small
     # for its box in either reading, so that nothing is proven (V114).

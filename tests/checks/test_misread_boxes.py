@@ -720,6 +720,14 @@ def test_another_layout_beats_other_images_or_random_boxes():
     assert not is_believed(is_precise=True)
 
 
+def test_a_flipped_axis_beats_other_images_or_fits_very_well():
+    flipped = Reading("xywh", "up")
+    assert is_believed(flipped, exceeds_other_images=True)
+    assert is_believed(flipped, is_precise=True, beats_random_boxes=True)
+    assert not is_believed(flipped, beats_random_boxes=True)
+    assert not is_believed(flipped, is_precise=True)
+
+
 def test_a_scale_that_fits_in_four_places_is_like_a_layout():
     assert is_believed(SCALED, beats_random_boxes=True, places=4, own="xyxy")
     assert is_believed(SCALED, exceeds_other_images=True, places=4, own="xyxy")

@@ -182,8 +182,9 @@ def corners_on_both_sides(truth: Annotations, pred: Annotations) -> Iterator[Fin
     is_certain = are_alike and all(
         share_of_narrow(s.regions.values) >= NARROW or are_like_corners(s.regions.values, CLEARLY_ALONG) for s in sides
     )
-    is_possible = are_alike and all(share_of_narrow(s.regions.values, AWAY) >= FEW_AWAY for s in sides)
-    if not is_possible and not fit_both_readings(truth, pred):
+    are_near = all(share_of_narrow(s.regions.values, AWAY) >= FEW_AWAY for s in sides)
+    fill_images = min(map(len, sides)) >= FEWEST_LINES and not are_alike and not are_near
+    if not (are_alike and are_near) and (fill_images or not fit_both_readings(truth, pred)):
         return
     lines = len(truth) + len(pred)
     what = "lines" if truth.source.format == pred.source.format == "text" else "boxes"
@@ -259,7 +260,8 @@ AMODAL = ("mot",)  # formats whose boxes go on beyond the image by design
 
 STILL_OUTSIDE = 0.2  # share of the boxes outside their image that may still be, if they are corners
 
-LOST = 0.1  # share of predictions that may lie entirely outside: not all detectors clip their boxes
+# Predictions that may lie entirely outside, and their share: not all detectors clip their boxes.
+FEW_LOST, LOST = 2, 0.1
 
 MOSTLY_LOST = 0.5  # share of the predictions leaving their image that lie entirely outside, where images are wrong
 
@@ -269,14 +271,14 @@ TURNED_IMAGES = 3  # images whose boxes fit only the rotated image, before the o
 def find_outside(side: Side) -> Iterator[Finding]:
     """Find boxes that leave their image by more than 10 % of its side (V109).
 
-    A warning for any ground-truth box. For predictions only if more than 10 % lie entirely outside, and most of those
-    that leave the image do: boxes that a detector did not clip leave it in part. Else a note.
+    A warning for any ground-truth box. For predictions only if more than two and more than 10 % lie entirely outside,
+    and most of those that leave the image do: boxes that a detector did not clip leave it in part. Else a note.
 
     That the boxes are corners is said only if nearly all stay inside then, and no polygon or mask shows their extent.
     To clip them is not advised if they are many.
     """
     tally, beyond = side.tally("outside"), side.count("beyond")
-    are_lost = beyond > LOST * len(side) and beyond > MOSTLY_LOST * tally.count
+    are_lost = beyond > max(FEW_LOST, LOST * len(side)) and beyond > MOSTLY_LOST * tally.count
     lost = f", {beyond:,} of them entirely" if beyond else ""
     message = f"{count_boxes(side, tally, 'leave')} the image by more than 10 % of its side{lost}"
     severity: Severity = "warning" if side.is_truth or are_lost else "note"

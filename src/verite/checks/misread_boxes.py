@@ -185,6 +185,8 @@ def is_plausible(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
     is_image_specific = exceeds_other_images(found.overlaps, chance_of(sample, found))
     if found.shift:
         return is_image_specific
+    if found.reading.measure in FLIPS:  # objects in rows and columns meet a grid that is flipped, but not precisely
+        return is_image_specific or (is_precise(sample, found) and beats_random_boxes(sample, found))
     if found.reading.measure not in SCALED:
         return is_image_specific or beats_random_boxes(sample, found)
     # A scale is estimated to fit: with objects in few places it must fit each image by itself, or very well.
