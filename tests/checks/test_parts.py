@@ -169,6 +169,12 @@ def test_masks_that_are_the_rectangles_of_their_boxes_are_named():
         left, top, right, bottom = as_corners(o["bbox"])
         o["segmentation"] = [[left, top, right, top, right, bottom, left, bottom]]
     assert "V119" in {finding.code for finding in inspect(truth).findings}
+    pred = [
+        {key: o[key] for key in ("image_id", "category_id", "bbox", "segmentation")} | {"score": 0.5 + o["id"] / 1000}
+        for o in truth["annotations"]
+    ]
+    told = {on: {finding.code for finding in vt.coco(truth, pred, on=on).findings} for on in ("box", "mask")}
+    assert ("V119" in told["box"], "V119" in told["mask"]) == (False, True)
     for o in truth["annotations"]:
         o["segmentation"][0][:2] = [o["bbox"][0] + 20, o["bbox"][1] + 20]
     assert "V119" not in {finding.code for finding in inspect(truth).findings}

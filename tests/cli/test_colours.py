@@ -106,6 +106,17 @@ def test_a_terminal_gets_colours_and_no_other_sequences(tmp_path):
     assert "\033" not in shown
 
 
+def test_errors_and_warnings_begin_in_colour(capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    output.print_error("verite: nope.json: expected a file")
+    output.print_error("warning: pred.json: V308 verite: a name")
+    assert capsys.readouterr().err.splitlines() == [
+        f"{RED}verite:{PLAIN} nope.json: expected a file",
+        "\033[33mwarning:\033[0m pred.json: V308 verite: a name",
+    ]
+
+
 def test_sequences_in_names_stay_visible_text(capsys, monkeypatch, tmp_path):
     import json
 

@@ -152,6 +152,19 @@ def test_predictions_of_a_framework_are_evaluated(kind: str) -> None:
     assert vt.coco(truth(), pred, checks="off")["AP"] == pytest.approx(1)
 
 
+def test_what_detectron2_saves_is_evaluated_once_it_is_loaded() -> None:
+    """Its evaluator saves a list with the COCO results of each image; images without detections have none."""
+    results = [
+        {"image_id": 7, "category_id": 2, "bbox": [10, 20, 30, 40], "score": 0.9},
+        {"image_id": 7, "category_id": 1, "bbox": [50, 10, 20, 30], "score": 0.4},
+    ]
+    saved = [{"image_id": 5, "instances": []}, {"image_id": 7, "instances": results}]
+    pred = vt.read(saved)
+    assert pred.regions.boxes.tolist() == [[10, 20, 40, 60], [50, 10, 70, 40]]
+    assert pred.confidence is not None
+    assert pred.confidence.tolist() == [0.9, 0.4]
+
+
 @pytest.mark.parametrize(
     "given",
     [

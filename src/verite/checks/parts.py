@@ -40,7 +40,7 @@ ON_TILES = 0.25  # share of the objects beyond the common reach that match if mo
 SEVERAL = 1.5  # objects per image before one prediction per image is odd
 SCATTERED = 9.0  # nats: few predictions on many images are single by chance
 LARGER = 2.0  # times the area of single objects that crowds have
-RECTANGLES, FEW_MASKS = 0.9, 20  # share of masks that are their own boxes
+RECTANGLES, FEW_MASKS, FIRST_MASKS = 0.9, 20, 50  # share of masks that are their own boxes; how many are tried first
 CROWD_FORMATS = ("coco", "coco-folder", "lvis", "table", "parquet", "memory")
 
 
@@ -260,14 +260,17 @@ def find_masks_that_are_boxes(side: Side) -> Iterator[Finding]:
     rows = np.flatnonzero(regions.kinds == POLYGON)
     if len(rows) < FEW_MASKS:
         return
-    corners = np.asarray(regions.boxes)
-    is_box = []
-    for row in rows.tolist():
-        rings = regions.polygons[row]
-        points = {(round(x, 3), round(y, 3)) for ring in rings for x, y in ring.tolist()}
+    corners, polygons = np.asarray(regions.boxes), regions.polygons
+
+    def is_rectangle(row: int) -> bool:
+        points = {(round(x, 3), round(y, 3)) for ring in polygons[row] for x, y in ring.tolist()}
         left, top, right, bottom = (round(v, 3) for v in corners[row].tolist())
-        is_box.append(len(rings) == 1 and points == {(left, top), (right, top), (right, bottom), (left, bottom)})
-    count = sum(is_box)
+        return len(polygons[row]) == 1 and points == {(left, top), (right, top), (right, bottom), (left, bottom)}
+
+    first = rows[:: max(1, len(rows) // FIRST_MASKS)].tolist()
+    if sum(map(is_rectangle, first)) < RECTANGLES * len(first) / 2:  # far from it
+        return
+    count = sum(map(is_rectangle, rows.tolist()))
     if count < RECTANGLES * len(rows):
         return
     yield Finding(

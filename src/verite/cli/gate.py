@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from verite.cli.options import Given
-from verite.cli.output import emit, in_style, note, print_error
+from verite.cli.output import emit, fit_width, in_style, note, print_error
 from verite.errors import DataError, VeriteError, one_line
 from verite.settings import Flag, Names, Number, Option, Setting, Settings, Texts
 
@@ -123,7 +123,10 @@ def conclude(
 ) -> None:
     """Print which requirements hold, write the summary, and exit with 3 if one does not."""
     for verdict in verdicts:
-        note(f"verite: {verdict.line}", quiet=verdict.is_met and (given["quiet"] or given["as_json"]))
+        if not verdict.is_met:
+            print_error(fit_width(f"verite: {verdict.line}"))
+        else:
+            note(f"verite: {verdict.line}", quiet=given["quiet"] or given["as_json"])
     if given["summary"]:
         # Append the requirements and the tables to the job summary.
         from verite.analysis.gate import Summary

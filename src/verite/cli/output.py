@@ -17,7 +17,7 @@ import click
 from verite.cli.options import Given
 from verite.errors import one_line
 from verite.files import write_atomically
-from verite.model.tables import BOLD, DIM, GREEN, IS_COLOURED, PLAIN, RED, coloured
+from verite.model.tables import BOLD, DIM, GREEN, IS_COLOURED, PLAIN, RED, YELLOW, coloured
 from verite.progress import Work, listen
 
 if TYPE_CHECKING:
@@ -265,7 +265,14 @@ def fit_width(line: str) -> str:
 
 
 def print_error(line: str) -> None:
-    """A line on standard error, if that can be written to: a log on a full disk costs no number."""
+    """A line on standard error, if that can be written to: a log on a full disk costs no number.
+
+    In a terminal the first word of an error is red, that of a warning yellow.
+    """
+    for word, tone in (("verite:", RED), ("warning:", YELLOW)):
+        if line.startswith(word):
+            with colour(sys.stderr):
+                line = coloured(word, tone) + line[len(word) :]
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:  # what is left in the buffer must not raise again at exit

@@ -10,7 +10,7 @@ import click
 from verite.cli.gate import NOT_MET, requirements_of
 from verite.cli.help import command
 from verite.cli.options import INPUT, FolderSettings, OutputSettings, options_for
-from verite.cli.output import emit, keep_table, note, warn
+from verite.cli.output import emit, fit_width, keep_table, note, print_error, warn
 from verite.progress import wait_for
 from verite.protocols import REPORTED
 from verite.settings import Flag, Names, Option, Settings, Texts
@@ -92,6 +92,9 @@ def suite(path: str, **given: Any) -> None:
     verdicts = [(new.name, one.judge(new, base)) for new in judged for one in requirements]
     for name, verdict in verdicts:
         line = verdict.line if len(judged) == 1 else f"{name}: {verdict.line}"
-        note(f"verite: {line}", quiet=verdict.is_met and quiet)
+        if not verdict.is_met:
+            print_error(fit_width(f"verite: {line}"))
+        else:
+            note(f"verite: {line}", quiet=quiet)
     if not all(verdict.is_met for _, verdict in verdicts):
         raise click.exceptions.Exit(NOT_MET)

@@ -122,7 +122,7 @@ def prepare(
     is_exact: bool = False,
     is_ap: bool = True,
     is_point: bool = False,
-    has_shapes: bool = True,
+    measures: Literal["boxes", "masks", "either"] = "either",
 ) -> tuple[Annotations, Annotations, list[Finding]]:
     """Align predictions with the ground truth and run the checks.
 
@@ -141,8 +141,9 @@ def prepare(
         Whether the protocol computes average precision.
     is_point
         Whether points are compared, which have no size.
-    has_shapes
-        Whether polygons and masks are compared; their checks need NumPy.
+    measures
+        What is compared. For boxes, checks of polygons and masks are left out, which need NumPy; for masks, polygons
+        that are rectangles are named, too.
 
     Returns
     -------
@@ -160,8 +161,13 @@ def prepare(
     if checks == "off":
         return truth, aligned, []
     inapplicable = (*(() if is_ranked else ABOUT_RANKS), *(() if is_ranked and is_ap else ABOUT_AP))
-    inapplicable = (*inapplicable, *(ABOUT_SIZES if is_point else ()), *(() if has_shapes else ABOUT_SHAPES))
+    inapplicable = (*inapplicable, *(ABOUT_SIZES if is_point else ()), *(ABOUT_SHAPES if measures == "boxes" else ()))
     findings = [f for f in examine_all(truth, aligned, inapplicable) if f.code not in inapplicable]
+    if measures == "masks":
+        from verite.checks.parts import find_masks_that_are_boxes
+        from verite.checks.sample import Side
+
+        findings += find_masks_that_are_boxes(Side(truth, is_truth=True))
     if findings and checks == "stop":
         stop_on_errors(findings, {"truth": truth.source.path, "pred": aligned.source.path})
     if is_exact:

@@ -386,6 +386,11 @@ def is_results(given: Any) -> bool:
     return isinstance(given[0], Mapping) and {"image_id", "category_id"} <= given[0].keys()
 
 
+def is_detectron2_file(given: Any) -> bool:
+    """Tell whether an object is what detectron2 saves as instances_predictions.pth: images with lists of results."""
+    return is_list_of(given, lambda item: isinstance(item, Mapping) and isinstance(item.get("instances"), list))
+
+
 def is_torchvision(given: Any) -> bool:
     """Tell whether an object is a list of torchvision dictionaries, or a dictionary of them by image name."""
 
@@ -566,6 +571,9 @@ IN_MEMORY_FORMATS = (
     InMemoryFormat("a COCO dictionary", is_coco_dictionary, from_coco, coco.FORMAT.options),
     InMemoryFormat("a list of COCO results", is_results, lambda given, options: with_tracks(read_encoded(
         "COCO results", given, coco_results, options), given, "COCO results"), coco_results.FORMAT.options),
+    InMemoryFormat("detectron2's instances_predictions", is_detectron2_file, lambda given, options: read_encoded(
+        "instances_predictions", [record for image in given for record in image["instances"]], coco_results, options),
+        coco_results.FORMAT.options),
     InMemoryFormat("a pycocotools COCO object", is_pycocotools,
                    lambda given, options: from_coco(given.dataset, options), coco.FORMAT.options),
     InMemoryFormat("torchvision dictionaries (a list, or by image name)", is_torchvision, from_torchvision,

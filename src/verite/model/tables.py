@@ -122,7 +122,8 @@ class Display:
 # Whether text is coloured, as the command line does for a terminal.
 IS_COLOURED: ContextVar[bool] = ContextVar("is_coloured", default=False)
 
-BOLD, DIM, RED, GREEN, PLAIN = "\033[1m", "\033[2m", "\033[31m", "\033[32m", "\033[0m"
+BOLD, DIM, PLAIN = "\033[1m", "\033[2m", "\033[0m"
+RED, GREEN, YELLOW = "\033[31m", "\033[32m", "\033[33m"
 
 
 def coloured(text: str, colour: str) -> str:

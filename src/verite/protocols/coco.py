@@ -363,7 +363,7 @@ def evaluate(truth: Annotations, pred: Annotations, settings: CocoSettings) -> t
     """Match ground truth and predictions by COCO's rules; return the evaluation and the findings of the checks."""
     truth, pred, findings = prepare(
         truth, pred, settings.checks, is_exact=settings.quirks == "pycocotools", is_point=settings.on == "point",
-        has_shapes=settings.on in ("mask", "boundary"),
+        measures="masks" if settings.on in ("mask", "boundary") else "boxes",
     )  # fmt: skip
     need_pixels(truth)
     truth, pred = settings.choose(truth, pred)

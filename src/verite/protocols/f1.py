@@ -827,7 +827,12 @@ def evaluate_counts(
     """Match ground truth and predictions; return the evaluation, the findings and the classes that were asked for."""
     checks = "warn" if settings.checks == "stop" else settings.checks
     truth, pred, findings = prepare(
-        truth, pred, checks, is_ranked=False, is_point=settings.on == "point", has_shapes=settings.on == "mask"
+        truth,
+        pred,
+        checks,
+        is_ranked=False,
+        is_point=settings.on == "point",
+        measures="masks" if settings.on == "mask" else "boxes",
     )
     if settings.on == "point":
         need_pixels(truth, "distances of points")

@@ -286,7 +286,7 @@ def imagenet_det(truth: Annotations, pred: Annotations, settings: DetectionSetti
     >>> vt.imagenet_det(truth, pred)["mAP"].value
     1.0
     """
-    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
+    truth, pred, findings = prepare(truth, pred, settings.checks, measures="boxes")
     need_pixels(truth, "the +1 rule")
     if settings.blacklist is not None:
         truth, pred = without(truth, pred, read_blacklist(settings.blacklist, truth, with_labels=True))

@@ -351,7 +351,7 @@ def kitti(truth: Annotations, pred: Annotations, settings: KittiSettings) -> Kit
     >>> results["AP_moderate"].value
     0.0
     """
-    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
+    truth, pred, findings = prepare(truth, pred, settings.checks, measures="boxes")
     need_pixels(truth, "the heights of easy, moderate and hard objects")
     settings.check_labels(pred.labels.all_names)
     remarks: list[str] = []

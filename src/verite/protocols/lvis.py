@@ -155,7 +155,9 @@ def lvis(truth: Annotations, pred: Annotations, settings: LvisSettings) -> LvisR
             "not_exhaustive_category_ids and frequency (V414); verite coco needs none of them, and "
             f"{option} shows which one a file lacks"
         )
-    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=settings.on == "mask")
+    truth, pred, findings = prepare(
+        truth, pred, settings.checks, measures="masks" if settings.on == "mask" else "boxes"
+    )
     need_pixels(truth)
     if settings.labels is not None:  # the limit is one of all classes
         # The `settings.max_dets` predictions of highest confidence per image; of equal ones the first.

@@ -375,7 +375,7 @@ def miss_rate(truth: Annotations, pred: Annotations, settings: MissRateSettings)
     >>> round(vt.miss_rate(truth, pred)["MR-2"], 4)
     0.5
     """
-    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
+    truth, pred, findings = prepare(truth, pred, settings.checks, measures="boxes")
     subset = Subset.parse(settings.subset)
     if subset.height != NONE:
         need_pixels(truth, f"the heights of subset {settings.subset}")

@@ -362,7 +362,7 @@ def oc_cost(truth: Annotations, pred: Annotations, settings: CorrectionSettings)
     >>> round(vt.oc_cost(truth, pred)["OC-cost"], 4)  # (0.5 · 0.1 + 0.6) / 2
     0.325
     """
-    truth, pred, findings = prepare(truth, pred, settings.checks, is_ap=False, has_shapes=False)
+    truth, pred, findings = prepare(truth, pred, settings.checks, is_ap=False, measures="boxes")
     settings.check_labels(truth.labels.all_names)
     truth, pred = settings.choose(truth, pred)
     images = len(known_images(truth, pred))

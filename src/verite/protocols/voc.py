@@ -358,7 +358,7 @@ def voc(truth: Annotations, pred: Annotations, settings: VocSettings) -> VocResu
 
 def evaluate(truth: Annotations, pred: Annotations, settings: VocSettings) -> tuple[Evaluation, list[Finding]]:
     """Match ground truth and predictions; return the evaluation and the findings of the checks."""
-    truth, pred, findings = prepare(truth, pred, settings.checks, has_shapes=False)
+    truth, pred, findings = prepare(truth, pred, settings.checks, measures="boxes")
     if settings.on == "box" and settings.pixel == "plus1":
         need_pixels(truth, "the +1 rule", f"count with {'--pixel ' if IS_COMMAND_LINE.get() else 'pixel='}continuous")
     truth, pred = settings.choose(truth, pred)
