@@ -53,7 +53,7 @@ def test_toy_is_on_the_command_line_and_in_its_help(toy, capsys, tmp_path):
     assert run(["analyse", "--help"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "--toy-level" in shown
-    assert re.search(r"--only PART.*comparison, toy", shown)
+    assert re.search(r"--only SECTION.*comparison, toy", shown)
     words = ["analyse", TRUTH, HAWK, "--only", "toy", "--toy-level", "0", "--json", "-o", str(tmp_path / "out")]
     assert run(words) == 0
     assert json.loads(capsys.readouterr().out)["toy"]["share"] == 1.0

@@ -191,7 +191,7 @@ def test_every_style_has_the_costs(style: str, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["--only", "error"], "only: expected parts out of"),
+        (["--only", "error"], "only: expected sections out of"),
         (["--background", "0.6"], "background: expected an IoU above 0 and below 0.5"),
         (["--protocol", "voc", "--on", "mask"], "on: expected box or rotated, found 'mask'"),
     ],

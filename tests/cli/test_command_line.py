@@ -114,6 +114,46 @@ def test_every_help_has_examples(typed, verb):
     assert "Examples:" in out
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_shows_all_of_its_options(typed, command):
+    """`--help-all` is the whole help; where nothing is left out of `--help`, both are the same."""
+    status, whole, _ = typed(command, "--help-all")
+    short = typed(command, "--help")[1]
+    assert status == 0
+    assert whole == short or len(whole) > len(short)
+    assert ("--help-all" in short) == (whole != short)
+
+
+def test_help_finds_formats_and_metrics(typed):
+    assert typed("help", "yolo") == typed("formats", "yolo")
+    assert typed("help", "AP")[1] == typed("metrics", "AP")[1]
+    assert typed("help", "iou")[1].startswith("iou: Intersection over union")
+    status, _, said = typed("help", "yollo")
+    assert status == 2
+    assert "did you mean 'yolo'?" in complaint(said)
+
+
+def test_commands_of_one_shard_have_the_sections_and_order_of_the_others(typed):
+    listed = typed("partial", "--help")[1]
+    assert 0 < listed.index("\n  coco ") < listed.index("\n  voc ") < listed.index("\n  oc-cost ")
+    out = typed("partial", "coco", "--help")[1]
+    assert all(f"\n{title}:" in out for title in ("Options", "Matching", "Ground truth and formats"))
+    assert "[default: (" not in out
+
+
+def test_class_means_one_thing_in_every_help(typed):
+    """`--class` restricts the evaluation; the class of tables without classes is `--class-name`; both are accepted."""
+    for command in ("coco", "f1", "localize"):
+        assert "--class NAME" in typed(command, "--help")[1]
+    for command in ("inspect", "convert"):
+        out = typed(command, "--help-all")[1]
+        assert "--class-name NAME" in out
+        assert "--class " not in out
+    sides = ("voc", TRUTH, PRED, "-t", "0.3", "--json")
+    assert typed(*sides, "--labels", "person") == typed(*sides, "--class", "person")
+    assert typed(*sides, "--classes", "person") == typed(*sides, "--class", "person")
+
+
 def test_version_is_printed(typed):
     assert typed("--version") == (0, f"verite {vt.__version__}\n", "")
 

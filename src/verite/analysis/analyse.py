@@ -144,7 +144,7 @@ class Analysis(ReportWriter, Document):
             unknown = [name for name in settings.only if name not in WITHOUT_CONFIDENCES]
             if unknown and settings.only != tuple(REGISTRY):
                 listed = ", ".join(WITHOUT_CONFIDENCES)
-                raise BadParameter(f"only: expected parts out of {listed} with f1, found {unknown[0]!r}")
+                raise BadParameter(f"only: expected sections out of {listed} with f1, found {unknown[0]!r}")
             settings = settings.change(only=tuple(one for one in settings.only if one in WITHOUT_CONFIDENCES))
         self.results, self.settings = results, settings
         self.matches = AnalysisMatches(results, settings.background, find_groups(results.truth, settings.resample))
@@ -467,7 +467,7 @@ def analyse_detectors(
     seed : int
         Seed of the random numbers. Default: 0.
     only : str or sequence of str
-        Parts to compute. Default: all.
+        Sections to compute. Default: all.
 
     Returns
     -------

@@ -65,7 +65,7 @@ class PartNames(Names[Sequence[str] | str | None, tuple[str, ...]]):
         words = [word for one in super().validate(value) for word in one.split(",")]
         for word in words:
             if word not in REGISTRY:
-                raise self.refuse(f"parts out of {', '.join(REGISTRY)}", f"{word!r}{did_you_mean(word, REGISTRY)}")
+                raise self.refuse(f"sections out of {', '.join(REGISTRY)}", f"{word!r}{did_you_mean(word, REGISTRY)}")
         return tuple(part for part in REGISTRY if part in words)
 
 
@@ -109,7 +109,7 @@ class BootstrapSettings(Settings):
     )
     seed: Option[int] = Whole(0, "Seed of the random numbers.")
     only: PartNames = PartNames(
-        tuple(REGISTRY), "Parts to compute; may be repeated.", metavar="PART,...", default_text="all"
+        tuple(REGISTRY), "Sections to compute; may be repeated.", metavar="SECTION,...", default_text="all"
     )
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -147,14 +147,31 @@ class Commands(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] == "help":
-            args = [*args[1:2], "--help"] if args[1:] else ["--help"]
-            if args == ["--help"]:
+            if not args[1:]:
                 click.echo(context.get_help(), color=context.color)
                 context.exit()
+            args = self.find_help(args[1])
         if args and not args[0].startswith("-") and args[0] not in (*COMMANDS, *ALIASES, *REGISTRY):
             near = "; AP is verite coco or verite voc" if args[0].casefold() in OTHER_WORDS else ""
             raise click.UsageError(f"no command {args[0]!r}{near or did_you_mean(args[0], COMMANDS)}", context)
         return super().resolve_command(context, args)
+
+    def find_help(self, name: str) -> list[str]:
+        """Return the command that shows help on a command, a format or a metric of this name."""
+        if name not in (*COMMANDS, *ALIASES, *REGISTRY):
+            from verite.formats import REGISTRY as FORMATS
+
+            if name in FORMATS:
+                return ["formats", name]
+            from verite.metrics.cards import card
+
+            with suppress(UnknownMetric, BadParameter):
+                card(name)
+                return ["metrics", name]
+            if name.casefold() not in OTHER_WORDS:
+                near = did_you_mean(name, [*COMMANDS, *FORMATS])
+                raise click.UsageError(f"no command, format or metric {name!r}{near}")
+        return [name, "--help"]
 
 
 verite = click.version_option(__version__, "-V", "-v", "--version", prog_name="verite", message="%(prog)s %(version)s")(

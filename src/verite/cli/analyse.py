@@ -39,7 +39,7 @@ class AnalyseCommand(Command):
         found = [*super().get_params(ctx), *(param for one in added if one.has_option for param in options_of(one))]
         for param in found:
             if param.name == "only" and isinstance(param, click.Option):
-                param.help = f"Parts to compute: {', '.join(REGISTRY)}; may be repeated."
+                param.help = f"Sections to compute: {', '.join(REGISTRY)}; may be repeated."
         return found
 
 

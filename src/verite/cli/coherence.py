@@ -21,9 +21,14 @@ class CoherenceSettings(EvaluationSettings):
         "classes.",
         kind="path",
         metavar="FILE",
+        section="Options",
     )
     flipped: Option[str | None] = Setting(
-        None, "Predictions on images mirrored from left to right: stability.", kind="path", metavar="FILE"
+        None,
+        "Predictions on images mirrored from left to right: stability.",
+        kind="path",
+        metavar="FILE",
+        section="Options",
     )
 
 

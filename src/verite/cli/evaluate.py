@@ -62,7 +62,10 @@ class CurveSettings(Settings):
     """What protocols with precision-recall curves print besides."""
 
     table: Option[str | None] = Setting(
-        None, "Print the accumulated table of this class.", metavar="CLASS", section="Output"
+        None,
+        "Print every prediction of this class with cumulative TP, FP, precision and recall.",
+        metavar="CLASS",
+        section="Output",
     )
 
 

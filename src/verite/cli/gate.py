@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 NOT_MET = 3
 MOST_BYTES = 1_000_000  # GitHub takes 1 MiB a step
 NO_IMAGES = (
-    "--sure: expected both predictions, so that images can be drawn again, found saved results, which have no state "
-    "per image; give TRUTH BASE NEW, or two parts"
+    "--sure: expected both predictions, whose images are resampled, found saved results, which hold nothing per image; "
+    "give TRUTH BASE NEW, or two partial results"
 )
 
 
@@ -33,13 +33,16 @@ class GateSettings(Settings):
 
     requirements: Texts = Names(
         None, 'Exit with status 3 unless it holds: "AP>=0.5", "AP[person]>=0.6", "AP>=base-0.005"; may be repeated.',
-        long="require", metavar="LINE", section="Gate",
+        long="require", metavar="CONDITION", section="Gate",
     )  # fmt: skip
     base: Option[str | None] = Setting(
         None, "Saved results to compare with.", metavar="FILE", default_text="the first PRED", section="Gate"
     )
     sure: Option[float | None] = Number(
-        None, "Fail only if the requirement is missed with this probability.", metavar="P", section="Gate"
+        None,
+        "Fail only if the requirement is not met with at least this probability (bootstrap of images).",
+        metavar="P",
+        section="Gate",
     )
     summary: Option[bool] = Flag(
         False, "Write a job summary for GitHub, and findings as annotations.", section="Gate", is_rare=True

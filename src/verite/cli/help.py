@@ -6,18 +6,19 @@ Also the `formats` command, which lists the annotation formats once instead of i
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import click
 
-from verite.cli.options import OneOf, SettingOption
+from verite.cli.options import SIDES, OneOf, SettingOption
 from verite.files import check_folder
 from verite.formats import REGISTRY
 
 TITLES = (
-    *("Options", "Matching", "Analysis", "Score"),
+    *("Options", "Matching", "Partial results", "Analysis", "Score", "Distances"),
     *("Annotation errors", "Gold images and planning", "Tables of scores", "Annotators"),
     *("Study", "Tables of answers", "Detectors"),
     *("Ground truth and formats", "Output", "Statistics", "Gate"),
@@ -45,6 +46,9 @@ OTHER_OPTIONS: dict[str, tuple[str, ...]] = {
     "--table": ("--show",),
     "--pictures": ("--png",),
     "--audit": ("--audit-size",),
+    "--labels": ("--class",),
+    "--classes": ("--class",),
+    "--class": ("--class-name",),  # of commands that evaluate no choice of classes
     "--favours": ("--bias-toward",),  # earlier names
     "--lit": ("--detectable",),
 }
@@ -69,7 +73,7 @@ class Sectioned(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         is_long = any(isinstance(param, SettingOption) and param.is_rare for param in self.params)
-        return [*super().get_params(ctx), *([ALL_OPTIONS] if is_long else [])]
+        return [*super().get_params(ctx), ALL_OPTIONS if is_long else NO_MORE_OPTIONS]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words of a command, and refuse combinations of options that no command takes.
@@ -132,10 +136,25 @@ class Command(Sectioned):
     """A command with sections in its help."""
 
 
-ALL_OPTIONS = click.Option(
-    ["--help-all"], is_flag=True, expose_value=False, is_eager=True, callback=show_everything,
-    help="Show every option and exit.",
-)  # fmt: skip
+class Group(Sectioned, click.Group):
+    """A group of commands that accepts `--help-all` too."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options, and the commands of the group."""
+        super().format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+
+def all_options(*, hidden: bool = False) -> click.Option:
+    """Return the option `--help-all`."""
+    return click.Option(
+        ["--help-all"], is_flag=True, expose_value=False, is_eager=True, callback=show_everything, hidden=hidden,
+        help="Show every option and exit.",
+    )  # fmt: skip
+
+
+ALL_OPTIONS = all_options()
+NO_MORE_OPTIONS = all_options(hidden=True)  # of commands whose help is complete
 
 command: Callable[..., Callable[[Callable[..., Any]], Command]] = partial(click.command, cls=Command)
 
@@ -144,19 +163,25 @@ command: Callable[..., Callable[[Callable[..., Any]], Command]] = partial(click.
 @click.argument("name", required=False, type=OneOf(lambda: REGISTRY))
 def formats(name: str | None) -> None:
     """List the annotation formats, or show one: what it is, what it holds, its options."""
+    from textwrap import fill
+
     from verite.formats import all_formats, format_named
 
     if name is not None:
         chosen = format_named(name)
-        click.echo(f"{chosen.name}: {chosen.title}\n\n{chosen.about}\n")
-        click.echo(f"read as: {', '.join(chosen.sides)}")
-        click.echo(f"written: {'yes' if chosen.write else 'no'}")
+        options = sorted(f"--{option.replace('_', '-')}" for option in chosen.options)
+        lines = {"read as": ", ".join(SIDES[side] for side in chosen.sides), "written": "yes" if chosen.write else "no"}
         if chosen.write:
-            click.echo(f"preserves: {', '.join(sorted(chosen.preserves)) or '-'}")
-            click.echo(f"requires: {', '.join(sorted(chosen.requires)) or '-'}")
-        click.echo(f"options: {', '.join(sorted(chosen.options)) or '-'}")
+            lines |= {"preserves": ", ".join(sorted(chosen.preserves)), "requires": ", ".join(sorted(chosen.requires))}
+        lines["options"] = ", ".join(options)
+        width = min(shutil.get_terminal_size().columns, 100)
+        click.echo(f"{chosen.name}: {chosen.title}\n\n{fill(chosen.about, width)}\n")
+        for title, words in lines.items():
+            click.echo(fill(f"{title}: {words or '-'}", width, subsequent_indent="  ", break_on_hyphens=False))
+        if options:
+            click.echo("  (of verite convert; evaluations have one per side: --truth-boxes, --pred-boxes)")
         return
-    known = all_formats()
+    known = sorted(all_formats(), key=lambda format: format.name)
     width = max(len(format.name) for format in known)
     for format in known:
         click.echo(f"{format.name.ljust(width)}  {'read, written' if format.write else 'read':<13}  {format.title}")

@@ -1,14 +1,14 @@
-"""`verite judge`: make a study of human judgement, and hold metrics against the votes."""
+"""`verite judge`: make a study of human judgement, and compare metrics with the votes."""
 
 from __future__ import annotations
 
 from glob import glob
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 
-from verite.cli.help import command
+from verite.cli.help import Group, command
 from verite.cli.options import (
     INPUT,
     READING,
@@ -25,6 +25,7 @@ from verite.settings import Count, Flag, Number, Option, Setting, Settings, Whol
 class MakeSettings(EvaluationSettings):
     """Settings of `verite judge make`."""
 
+    TITLE: ClassVar[str] = "Study"
     from_study: Option[bool] = Flag(False, "Shapes of the study of metrics instead of a dataset; needs no images.")
     scenes: Option[bool] = Flag(False, "Compare whole images with all predictions and classes, not single objects.")
     confidence: Option[float] = Number(0.5, "With --scenes: lowest confidence of the predictions that are shown.")
@@ -119,8 +120,9 @@ Examples:
   verite judge fit study/plan.json 'study/votes-*.csv'
   verite judge fit study/plan.json 'study/votes-*.csv' -o fitted/
   verite judge fit choices.csv
-A CSV of another study needs no plan: columns judge, image, class, truth, box1, box2 …, choice; or of a crowd study
-without boxes, WorkerId, Input.imageLink1 …, Answer.detection1.1 …""",
+A CSV of another study needs no plan: columns judge, image, class, truth, box1,
+box2 …, choice; or of a crowd study without boxes: WorkerId, Input.imageLink1 …,
+Answer.detection1.1 …""",
 )
 @click.argument("plan", type=INPUT)
 @click.argument("votes", type=INPUT, nargs=-1)
@@ -170,9 +172,15 @@ def fit(plan: str, votes: tuple[str, ...], **given: Any) -> None:
     emit(found, given)
 
 
-@click.group(epilog="\b\nExamples:\n  verite judge fit choices.csv")
+@click.group(
+    cls=Group,
+    epilog="""\b
+Examples:
+  verite judge make truth.json a.json b.json --images photos/ -o study/
+  verite judge fit study/plan.json 'study/votes-*.csv'""",
+)
 def judge() -> None:
-    """Ask people which localization is better, and hold metrics against their votes."""
+    """Ask people which localization is better, and compare metrics with their votes."""
 
 
 judge.add_command(make)

@@ -351,7 +351,7 @@ class DatasetSettings(Settings):
     image_size: Option[str | None] = Setting(
         None, "Size of every image, for relative coordinates.", kind="image_size", section=FILES
     )
-    images: Option[str | None] = Setting(None, "Folder with the images, for their sizes.", kind="path")
+    images: Option[str | None] = Setting(None, "Folder with the images, for sizes and figures.", kind="path")
     names: Option[str | None] = Setting(None, "Class names: one per line, or a data.yaml.", kind="path", section=FILES)
     map: Option[str | None] = Setting(
         None, "Rename classes by a CSV table from,to; those with an empty `to` are ignored.", kind="path",
@@ -365,8 +365,8 @@ class DatasetSettings(Settings):
         metavar="OURS=THEIRS,...", section=FILES, is_rare=True,
     )  # fmt: skip
     mask_threshold: Option[str | None] = Setting(
-        None, "Grey value (0 to 1) from which a pixel belongs to the object.", kind="number", metavar="SHARE",
-        section=FILES, is_rare=True,
+        None, "Grey value (0 to 1) from which a pixel of a soft mask belongs to the object.", kind="number",
+        metavar="SHARE", section=FILES, is_rare=True,
     )  # fmt: skip
     unknown_images: Option[str | None] = Setting(
         None, "Predictions on images that the ground truth does not have: stop, or drop them with a note.",
@@ -386,8 +386,8 @@ class ClassNameSettings(Settings):
     """The class of a table without a column of classes, for commands that evaluate no choice of classes."""
 
     class_name: Option[str | None] = Setting(
-        None, "Class of all objects, for tables without a column of classes.", names=["class"], metavar="NAME",
-        section=FILES, is_rare=True,
+        None, "Class of all objects, for tables without a column of classes.", metavar="NAME", section=FILES,
+        is_rare=True,
     )  # fmt: skip
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from functools import partial as bind
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from verite.cli import COMMANDS
+from verite.cli import COMMANDS, GROUPS
 from verite.cli.evaluate import finish, system_names
 from verite.cli.gate import GateSettings
-from verite.cli.help import command
+from verite.cli.help import Command, Group, command
 from verite.cli.options import INPUT, READING, Given, OutputSettings, options_for, read_side, settings_given
 from verite.evaluation.settings import THREADS
 from verite.protocols import REGISTRY, protocol_named
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from verite.protocols.protocol import Protocol
 
 
-class PartSettings(Settings):
+class PartialSettings(Settings):
     """Settings of `verite partial`, beside those of the protocol."""
 
     output: Option[str | None] = Setting(
@@ -36,6 +36,7 @@ class MergeSettings(Settings):
     output: Option[str | None] = Setting(
         None, "Write the merged partial result to this file.", short="-o", kind="output_file"
     )
+    TITLE: ClassVar[str] = "Partial results"
     duplicates: Option[str] = Choice(
         "error", "An image in two partial results: error (refuse it) or first (the first one counts).",
         ("error", "first"),
@@ -45,31 +46,32 @@ class MergeSettings(Settings):
     threads: Option[int | None] = THREADS
 
 
-class Kinds(click.Group):
+class PartialCommands(Group):
     """A subcommand of `partial` per protocol, imported when it is run."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         from verite.scale.partial import IN_ONE_PIECE
 
-        return [verb for verb in REGISTRY if verb not in IN_ONE_PIECE]
+        listed = [name for name, _, _ in GROUPS["Evaluate"] if name in REGISTRY]
+        return [name for name in dict.fromkeys([*listed, *REGISTRY]) if name not in IN_ONE_PIECE]
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         if name in self.list_commands(context):
             # The command that evaluates one shard by a protocol.
             protocol = protocol_named(name)
             sides = [click.Argument(["truth"], type=INPUT), click.Argument(["pred"], type=INPUT)]
-            return click.Command(
+            return Command(
                 protocol.verb,
-                callback=bind(make_part, protocol),
-                params=[*sides, *options_for(protocol.settings, PartSettings, *READING)],
+                callback=bind(evaluate_shard, protocol),
+                params=[*sides, *options_for(protocol.settings, PartialSettings, *READING)],
                 help=f"Evaluate one shard. {protocol.summary}\n\n{protocol.files}.",
-                short_help=COMMANDS[protocol.verb][1],
+                short_help=COMMANDS.get(protocol.verb, ("", protocol.summary))[1],
             )
         return None
 
 
 @click.group(
-    cls=Kinds,
+    cls=PartialCommands,
     epilog="""\b
 Examples:
   verite partial coco gt/0001.json pred/0001.json -o 0001.part
@@ -109,7 +111,7 @@ def evaluate_in_parts(
     return found
 
 
-def make_part(protocol: Protocol[Any, Any], truth: str, pred: str, **given: Any) -> None:
+def evaluate_shard(protocol: Protocol[Any, Any], truth: str, pred: str, **given: Any) -> None:
     """Evaluate one shard and write the partial result."""
     from verite.cli.output import describe_reading, note, warn
     from verite.scale.partial import partial as evaluate_part
@@ -133,7 +135,8 @@ Examples:
   verite merge parts/*.part
   verite merge a.part b.part --json | jq .AP
   verite merge a.part b.part -o ab.part            a partial result of both, to be merged further
-  verite merge parts/*.part --require "AP>=0.4" """,
+  verite merge parts/*.part --require "AP>=0.4"\
+""",
 )
 @click.argument("parts", type=INPUT, nargs=-1, required=True, metavar="PART...")
 def merge(parts: tuple[str, ...], **given: Any) -> None:

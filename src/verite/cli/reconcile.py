@@ -18,19 +18,23 @@ class ReconcileSettings(EvaluationSettings):
 
     numbers: Texts = Names(
         None, "Printed number: 0.523, 52.3, AP50=0.721, AP50[person]=0.8; may be repeated.", long="number",
-        metavar="[SCORE=]NUMBER",
+        metavar="[SCORE=]NUMBER", section="Options",
     )  # fmt: skip
     table: Option[str | None] = Setting(
-        None, "Table of printed scores: a column of classes, columns of scores.", long="numbers", metavar="FILE.csv"
+        None,
+        "Table of printed scores: a column of classes, columns of scores.",
+        long="numbers",
+        metavar="FILE.csv",
+        section="Options",
     )
     tool: Option[str | None] = Setting(
-        None, "Only try the conventions of this tool; an unknown name lists them.", metavar="NAME"
+        None, "Only try the conventions of this tool; an unknown name lists them.", metavar="NAME", section="Options"
     )
     protocols: Texts = Names(
         None, "Protocol whose conventions are tried, ours first; may be repeated.", long="protocol",
-        metavar="PROTOCOL", default_text="coco, voc",
+        metavar="PROTOCOL", default_text="coco, voc", section="Options",
     )  # fmt: skip
-    tries: Option[int] = Count(500, "Number of conventions to try.")
+    tries: Option[int] = Count(500, "Number of conventions to try.", section="Options")
 
 
 @command(

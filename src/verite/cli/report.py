@@ -30,7 +30,7 @@ class ReportCommandSettings(EvaluationSettings):
     )
     checked: Option[str | None] = Setting(
         None, "Recompute an existing report and compare; exit code 1 if it differs.", long="check", kind="input_file",
-        metavar="REPORT",
+        metavar="REPORT", section="Output",
     )  # fmt: skip
     protocol: Option[str] = Choice("coco", f"Evaluation protocol: {', '.join(REPORTED)}.", REPORTED, metavar="NAME")
     on: Option[str | None] = Choice(None, "What is compared, if the protocol has a choice.", tuple(SIMILARITIES))
@@ -42,16 +42,15 @@ class ReportCommandSettings(EvaluationSettings):
     )
     labels: Texts = Names(None, "Only this class; may be repeated.", long="class", metavar="NAME")
     audit: Option[str | None] = Setting(
-        None, "Checked annotations: audit.csv with verdicts, as the report exports it.", kind="input_file",
-        metavar="FILE",
+        None, "audit.csv with its verdicts filled in: error rates for the ranking.", kind="input_file", metavar="FILE",
     )  # fmt: skip
     judge: Option[str | None] = Setting(
         None, "Result of verite judge fit -o (fit.json): a section on human judgement.", kind="path", metavar="FILE",
         section="Output",
     )  # fmt: skip
     card: Option[str | None] = Setting(
-        None, "Share card to write too: 1200 x 630 pixels, .png, .svg or .pdf.", kind="output_file", metavar="FILE",
-        section="Output",
+        None, "Also write a card to share: an image of 1200 x 630 pixels, .png, .svg or .pdf.", kind="output_file",
+        metavar="FILE", section="Output",
     )  # fmt: skip
     is_opened: Option[bool] = Flag(False, "Open the report in a browser.", long="open", section="Output")
     threads: Option[int | None] = THREADS

@@ -256,6 +256,8 @@ def save_scenes(result: SceneScoreResults, home: Path, given: Given, plots: bool
 class LearningSettings(DistanceSettings):
     """Settings of `verite class-distance`."""
 
+    TITLE: ClassVar[str] = "Distances"
+
     output: Option[str | None] = Setting(None, "Write the matrix as CSV.", short="-o", kind="output_file")
     plot: Option[str | None] = Setting(None, "Plot the matrix (.png, .svg or .pdf).", kind="output_file")
     pairs: Option[int] = Count(50, "Pairs of images for every two classes.")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import click
 
-from verite.cli.help import Sectioned, command
+from verite.cli.help import Group, command
 from verite.cli.options import INPUT, FolderSettings, Given, OneOf, OutputSettings, PlotSettings, options_for
 from verite.errors import BadParameter, did_you_mean
 from verite.evaluation.settings import THREADS
@@ -113,6 +113,7 @@ class AdviceSettings(Settings):
         None,
         "Advise which metrics to use for boxes, contours, masks or points.",
         ("box", "contour", "mask", "point"),
+        section="Options",
     )
 
 
@@ -154,7 +155,7 @@ def allow_local_modules(names: Iterable[str]) -> None:
 TARGETS = {"interpretation": "study"}
 
 
-class Targets(Sectioned, click.Group):
+class StudyCommands(Group):
     """The study of metrics, with other studies as subcommands that are imported when used."""
 
     def list_commands(self, context: click.Context) -> list[str]:
@@ -239,7 +240,7 @@ def parse_tolerance(text: str) -> tuple[str, Any]:
 
 
 @click.command(
-    cls=Targets,
+    cls=StudyCommands,
     params=options_for(StudySettings, PlotSettings, OutputSettings),
     invoke_without_command=True,
     subcommand_metavar="[TARGET ...]" if TARGETS else "",

@@ -233,7 +233,7 @@ class EvaluationSettings(Settings):
         None, "Name of the detector in tables and reports.", is_signed=False, is_common=True, has_option=False
     )
     checks: Option[Literal["stop", "warn", "off"]] = Choice(
-        "stop", "If the input looks wrong.", ("stop", "warn", "off"), is_signed=False, is_common=True
+        "stop", "Response to suspicious input.", ("stop", "warn", "off"), is_signed=False, is_common=True
     )
 
 
@@ -241,7 +241,7 @@ class ClassSettings(EvaluationSettings):
     """Settings of evaluations with classes."""
 
     labels: Setting[Iterable[str] | None, tuple[str, ...] | None] = Names(
-        None, "Evaluate only this class; may be repeated.", names=["class"], metavar="NAME", is_common=True
+        None, "Evaluate only this class; may be repeated.", long="class", metavar="NAME", is_common=True
     )
 
     def check_labels(self, names: Sequence[str]) -> None:
@@ -298,7 +298,7 @@ class ShardedSettings(ClassSettings):
     )
     parts: Option[int | None] = Count(
         None,
-        "Number of parts in which shards are evaluated, to save memory.",
+        "Evaluate shards in this many parts, one after another, to save memory.",
         default_text="all at once",
         is_signed=False,
         is_common=True,
@@ -312,7 +312,7 @@ THREADS: Option[int | None] = Count(
 
 IGNORE_REGIONS: Option[float] = Number(
     0.5,
-    "Ignore an unmatched prediction of any class with this share of its area in an ignore region; 0: count it.",
+    "Ignore an unmatched prediction of any class with at least this share of its area in an ignore region; 0: none.",
     least=0, most=1, omit_default=True, is_rare=True, metavar="SHARE",
 )  # fmt: skip
 

@@ -81,7 +81,7 @@ def read(path: Path, options: Options) -> Annotations:
         raise ReadError(path, expected="gt/gt.txt or text files, one per sequence", found="none")
     kinds = {is_truth(file): file for file in reversed(files)}
     if len(kinds) > 1:
-        raise ReadError(path, expected="ground truth or results, a file per sequence",
+        raise ReadError(path, expected="ground truth or results, one file per sequence",
                         found=f"ground truth ({kinds[True].name}) beside results ({kinds[False].name})",
                         remedy=f"name the file itself: {kinds[True]} or {kinds[False]}")  # fmt: skip
     has_truth, errors = True in kinds, ErrorCollector()

@@ -249,7 +249,7 @@ PRESERVES = frozenset(
 FORMAT = Format(
     name="table",
     title="table as CSV",
-    about="a row per object: image, class, box and score by the usual column names; `columns` names others; a row "
+    about="one row per object: image, class, box and score by the usual column names; `columns` names others; a row "
     "without class and box is an image without objects",
     recognise=recognise,
     read=read,

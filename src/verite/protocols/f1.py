@@ -100,7 +100,7 @@ class F1Settings(RankedSettings, PointSettings):
     ignored: Option[Ignored] = Choice(
         "skip", "Crowds, groups and difficult objects: skip (ignore them and what matches them) or count.", Ignored
     )
-    class_agnostic: Option[bool] = Flag(False, "Ignore classes in matching.", omit_default=True)
+    class_agnostic: Option[bool] = Flag(False, "Ignore classes when matching.", omit_default=True)
     asked: AskedSetting = AskedSetting(
         None,
         "Evaluate only the classes that were asked for in each image: a table image,class, or a column of the images.",

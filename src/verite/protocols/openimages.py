@@ -374,7 +374,10 @@ class OpenImagesSettings(CurveSettings):
     iou: Overlaps = IOU
     interpolation = Constant("all")
     group_of_weight: Option[float | None] = Number(
-        None, "What finding a group is worth.", least=0, default_text="1 for boxes of the challenge, else 0"
+        None,
+        "Weight of a group of objects that is detected.",
+        least=0,
+        default_text="1 for boxes of the challenge, else 0",
     )
     unverified: Option[Unverified | None] = Choice(
         None,

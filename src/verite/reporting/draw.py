@@ -335,8 +335,10 @@ WORST = 12  # images that are drawn by default
 class DrawSettings(EvaluationSettings):
     """Which images are drawn, and by which evaluation."""
 
-    worst: Option[int] = Count(WORST, "Number of images, those with the most errors first.", metavar="N")
-    image: Option[str | None] = Text(None, "Only this image.", metavar="NAME")
+    worst: Option[int] = Count(
+        WORST, "Number of images to draw, those with the most errors first.", metavar="N", section="Options"
+    )
+    image: Option[str | None] = Text(None, "Draw only this image.", metavar="NAME", section="Options")
     confidence: Setting[Any, Any] = ThresholdSetting(
         None, "Confidence threshold, or a thresholds.json with one per class.", metavar="C|FILE",
         default_text="that of the best F1",

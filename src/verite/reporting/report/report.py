@@ -121,7 +121,7 @@ def report(
     errors
         Annotation errors to simulate, such as "missing=0.05,spurious=0.02"; by default none.
     card
-        Share card to write too: an image of 1200 × 630 pixels with the result and the cost bars (.png, .svg or .pdf).
+        Card to share, written too: an image of 1200 × 630 pixels with the result and the cost bars (.png, .svg or .pdf).
     **settings
         Settings of the protocol (`on`, `iou`, `labels`, `checks`, …) and of `vt.analyse` (`confidence`, `matching`,
         `slice`, `prior`, `only`, …); `inspect.signature(vt.report)` lists those of the analysis.
@@ -306,7 +306,7 @@ def render_report(
     changed
         Settings of protocol and analysis that are not the defaults, the audit table and the study of human judgement.
     card
-        Share card to write.
+        Card to share, if it is to be written.
 
     Raises
     ------
