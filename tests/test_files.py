@@ -43,7 +43,7 @@ def test_failed_write_leaves_the_old_file_and_no_remains(tmp_path, monkeypatch):
 
 
 def test_missing_folder_is_one_clear_line(tmp_path):
-    with pytest.raises(vt.ReadError, match="expected a place to write, found no such file or directory"):
+    with pytest.raises(vt.ReadError, match="expected a file that can be written, found no such file or directory"):
         write_atomically(tmp_path / "none" / "a.json", "x")
 
 
@@ -103,7 +103,7 @@ def test_full_disk_leaves_a_folder_as_it_was(tmp_path, is_there):
     target = tmp_path / "out"
     if is_there:
         fill(target, a="old")
-    with pytest.raises(vt.ReadError, match="out: expected a place to write, found no space left on device"):
+    with pytest.raises(vt.ReadError, match="out: expected a file that can be written, found no space left on device"):
         fill(target, a="new", b="stop")
     assert contents(tmp_path) == ({"out/in/a": "old"} if is_there else {})
 
@@ -140,7 +140,7 @@ def test_a_folder_where_a_file_is_to_be_stops_before_anything_is_replaced(tmp_pa
     folder, _ = old_folder(tmp_path / "out")
     (folder / "c.txt").mkdir()
     before = tree(folder)
-    with pytest.raises(vt.ReadError, match=r"c\.txt: expected a place to write, found a folder of this name"):
+    with pytest.raises(vt.ReadError, match=r"c\.txt: expected a file that can be written, found a folder of this name"):
         renew(folder)
     assert tree(folder) == before
 

@@ -78,3 +78,12 @@ def test_iou_thresholds_are_also_a_text() -> None:
     for text in ("half", "0.9:0.5", "0.5:0.1:0.2:0.9", ""):
         with pytest.raises(vt.BadParameter, match=r"0\.5,0\.75 or 0\.5:0\.95"):
             IoURules(iou=text)
+
+
+def test_names_of_other_tools_are_accepted():
+    truth = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]])
+    pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 9, 9]], confidence=[0.5])
+    found = vt.coco(truth, pred, iou_type="bbox", classes=["cat"])
+    assert str(found.signature) == str(vt.coco(truth, pred, on="box", labels=["cat"]).signature)
+    with pytest.raises(vt.BadParameter, match="on: expected on or iou_type, found both"):
+        vt.coco(truth, pred, on="box", iou_type="segm")

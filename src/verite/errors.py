@@ -15,7 +15,7 @@ Every message is one line: where, what was found, what was expected, what to do.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -263,6 +263,15 @@ def excerpt(value: object, limit: int = 60) -> str:
     except Exception:  # a number of thousands of digits, an object that cannot show itself
         text = type(value).__name__
     return one_line(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def count_words(words: Sequence[str]) -> str:
+    """Return how many words a line of text has, with their beginning.
+
+    >>> count_words(["0", "0.5"]), count_words(["{"])
+    ("2 words ('0 0.5')", "1 word ('{')")
+    """
+    return f"{len(words)} word{'s' if len(words) != 1 else ''} ({excerpt(' '.join(words))})"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

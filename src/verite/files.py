@@ -207,7 +207,7 @@ def translate_core_errors(path: object = "") -> Iterator[None]:
 def explain_parse_error(path: object, error: Any) -> ReadError:
     """Return an error of the JSON reader with its place, what was expected and found, and the likeliest mistake."""
     if error.code == "truncated":
-        expected, found = "a whole JSON document", str(error)
+        expected, found = "a whole JSON document", f"that {error}"
     else:
         expected, found = error.expected + CODES.get(error.code, ""), f"{error.found} at byte {error.byte}"
     has_place = error.place and error.code != "truncated"
@@ -235,7 +235,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
         # Made as any new file, so that the system applies the umask: reading that would mean setting it for a moment.
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
     except OSError as error:
-        raise ReadError(target, expected="a place to write", found=reason(error)) from None
+        raise ReadError(target, expected="a file that can be written", found=reason(error)) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
@@ -243,7 +243,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except OSError as error:
-        raise ReadError(target, expected="a place to write", found=reason(error)) from None
+        raise ReadError(target, expected="a file that can be written", found=reason(error)) from None
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
@@ -298,7 +298,7 @@ def fill_folder(path: str | os.PathLike[str], *, overwrite: bool | None = None) 
                 new = sorted(one for one in temporary.rglob("*") if not one.is_dir())
                 places = [target / file.relative_to(temporary) for file in new]
                 if clash := next((place for place in places if place.is_dir()), None):
-                    raise ReadError(clash, expected="a place to write", found="a folder of this name")
+                    raise ReadError(clash, expected="a file that can be written", found="a folder of this name")
                 for file, place in zip(new, places, strict=True):
                     place.parent.mkdir(parents=True, exist_ok=True)
                     os.replace(file, place)
@@ -308,7 +308,7 @@ def fill_folder(path: str | os.PathLike[str], *, overwrite: bool | None = None) 
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
     except OSError as error:
-        raise ReadError(target, expected="a place to write", found=reason(error)) from None
+        raise ReadError(target, expected="a file that can be written", found=reason(error)) from None
 
 
 def folder_atomically(path: str | os.PathLike[str]) -> AbstractContextManager[Path]:

@@ -201,6 +201,10 @@ OTHER_WORDS = {"bbox": "box", "segm": "mask", "obb": "rotated", "pose": "keypoin
                "points": "point"}  # fmt: skip
 
 
+# What other tools call a setting.
+OTHER_NAMES = {"iou_type": "on", "classes": "labels"}
+
+
 class Choice(Setting[Given, Held]):
     """One of a few words: those of a `Literal`, or a list of them."""
 
@@ -429,10 +433,8 @@ class Settings:
         cls.initial = {name: setting.accept(None) for name, setting in cls.declared.items()}
 
     def __init__(self, **given: Any) -> None:
+        given = self.rename(given)
         for name, value in given.items():
-            if name not in self.declared:
-                near = did_you_mean(name, self.declared)
-                raise BadParameter(f"settings: expected {', '.join(self.declared)}, found {name!r}{near}")
             # Words first: other defaults follow from them, whatever another tool calls them.
             if isinstance(self.declared[name], Choice) and value is not None:
                 given[name] = self.declared[name].validate(value)
@@ -442,6 +444,20 @@ class Settings:
         for name in [name for name in self.declared if name in chosen]:
             vars(self)[name] = self.declared[name].accept(chosen[name])
         self.check()
+
+    @classmethod
+    def rename(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Return settings by the names that they have here, such as `on` for `iou_type`; refuse names of none."""
+        names = {
+            name: OTHER_NAMES[name] if name not in cls.declared and name in OTHER_NAMES else name for name in given
+        }
+        for name, meant in names.items():
+            if meant not in cls.declared:
+                near = did_you_mean(name, cls.declared)
+                raise BadParameter(f"settings: expected {', '.join(cls.declared)}, found {name!r}{near}")
+            if meant != name and meant in given:
+                raise BadParameter(f"{meant}: expected {meant} or {name}, found both")
+        return {names[name]: value for name, value in given.items()}
 
     def defaults(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return defaults that depend on other settings, such as ten thresholds for boxes but one for keypoints."""
@@ -456,13 +472,11 @@ class Settings:
 
     def change(self, **given: Any) -> Self:
         """Return a copy with some values changed; only these are validated again."""
+        given = self.rename(given)
         changed = object.__new__(type(self))
         vars(changed).update(vars(self))
         changed.given = self.given.union(given)
         for name, value in given.items():
-            if name not in self.declared:
-                near = did_you_mean(name, self.declared)
-                raise BadParameter(f"settings: expected {', '.join(self.declared)}, found {name!r}{near}")
             vars(changed)[name] = self.declared[name].accept(value)
         changed.check()
         return changed

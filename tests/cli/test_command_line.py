@@ -286,6 +286,31 @@ def test_wrong_option_gets_a_suggestion(typed):
     assert "--interpolation" in complaint(err)
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (("coco", "--iou", "1.5"), "--iou: "),
+        (("coco", "--class", "dogs"), "--class: "),
+        (("coco", "--require", "mAP>0.5"), "--require: "),
+        (("partial", "coco", "-o", "x.part", "--class", "dogs"), "--class: "),
+        (("analyse", "--only", "error"), "--only: "),
+        (("localize", "-m", "iuo"), "--metric: "),
+        (("rank", "--epsilon", "2"), "--epsilon: "),
+        (("convert", "--to", "ylo"), "--to: "),
+    ],
+)
+def test_wrong_values_name_the_option_that_was_typed(typed, words, option, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    demo = Path(str(files("verite") / "data" / "demo"))
+    table = str(files("verite") / "data" / "ranking" / "table2.csv")
+    sides = {"rank": (table,), "convert": (str(demo / "truth.json"), "out")}
+    place = 2 if words[0] == "partial" else 1
+    inputs = sides.get(words[0], (str(demo / "truth.json"), str(demo / "hawk.json")))
+    status, _, err = typed(*words[:place], *inputs, *words[place:])
+    assert status == 2
+    assert err.splitlines()[-1].startswith(f"verite: {option}")
+
+
 def test_wrong_class_gets_a_suggestion(typed):
     status, _, err = typed("voc", TRUTH, PRED, "--class", "persn", "--quiet")
     assert status == 2

@@ -155,7 +155,7 @@ def test_what_was_measured_differently_is_refused_with_the_keys(typed, saved, ve
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--sure", "0.95", "--require", "AP>=base"), "which have no state per image; give TRUTH BASE NEW"),
+        (("--sure", "0.95", "--require", "AP>=base"), "give TRUTH BASE NEW, or two partial results"),
         (("--require", "AP=1"), "expected a line such as"),
         (("--require", "APP>=base"), "did you mean 'AP'"),
         (("--summary",), "GITHUB_STEP_SUMMARY"),

@@ -99,13 +99,13 @@ def test_missing_file_is_one_line(typed, verb, tmp_path):  # noqa: F811
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("imagenet-det", "-t", "2"), "iou: expected a threshold above 0 and up to 1, found 2.0"),
-        (("imagenet-det", "--tolerance", "-3"), "tolerance: expected a number from 0 up, found -3.0"),
-        (("imagenet-loc", "-t", "0"), "iou: expected a threshold"),
-        (("openimages", "--group-of-weight", "-1"), "group_of_weight: expected a number from 0 up"),
-        (("openimages", "--class", "ship"), "label: expected one of"),
-        (("lvis", "-t", "7"), "iou: expected a threshold"),
-        (("panoptic", "--class", "ship"), "label: expected one of"),
+        (("imagenet-det", "-t", "2"), "--iou: expected a threshold above 0 and up to 1, found 2.0"),
+        (("imagenet-det", "--tolerance", "-3"), "--tolerance: expected a number from 0 up, found -3.0"),
+        (("imagenet-loc", "-t", "0"), "--iou: expected a threshold"),
+        (("openimages", "--group-of-weight", "-1"), "--group-of-weight: expected a number from 0 up"),
+        (("openimages", "--class", "ship"), "--class: expected one of"),
+        (("lvis", "-t", "7"), "--iou: expected a threshold"),
+        (("panoptic", "--class", "ship"), "--class: expected one of"),
         (("openimages", "--metric", "v3"), "'v3' is not one of"),
     ],
 )

@@ -50,7 +50,7 @@ def fail_at_the_second(monkeypatch, kind, name):
 @pytest.mark.parametrize("format", FOLDERS)
 def test_failure_half_way_through_a_folder_leaves_nothing(pred, tmp_path, monkeypatch, format):
     calls = fail_at_the_second(monkeypatch, Path, "write_bytes" if format == "labelme" else "write_text")
-    with pytest.raises(vt.ReadError, match="expected a place to write, found no space left on device"):
+    with pytest.raises(vt.ReadError, match="expected a file that can be written, found no space left on device"):
         vt.write(pred, tmp_path / "out", format)
     assert len(calls) == 2
     assert not list(tmp_path.iterdir())
@@ -82,7 +82,7 @@ def test_folder_with_files_is_never_written_to(pred, tmp_path, format):
 def test_folder_is_not_replaced_by_a_file(pred, tmp_path, format):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("x")
-    with pytest.raises(vt.ReadError, match="expected a place to write"):
+    with pytest.raises(vt.ReadError, match="expected a file that can be written"):
         vt.write(pred, tmp_path / "out", format)
     assert (tmp_path / "out" / "mine").read_text() == "x"
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
@@ -126,7 +126,7 @@ def test_images_of_the_same_stem_are_refused(tmp_path, format):
 def test_names_too_long_for_the_file_system_are_one_line(tmp_path, format):
     name = "a" * 300
     truth = vt.Annotations.of([name], ["boat"], [[1, 2, 3, 4]], sizes={name: (9, 9)})
-    with pytest.raises(vt.ReadError, match="expected a place to write, found file name too long"):
+    with pytest.raises(vt.ReadError, match="expected a file that can be written, found file name too long"):
         vt.write(truth, tmp_path / "out", format)
     assert not list(tmp_path.iterdir())
 

@@ -127,7 +127,7 @@ def test_only_leaves_out_other_labels_and_their_names(data):
 
 
 def test_only_names_the_nearest_label(data):
-    with pytest.raises(vt.BadParameter, match=r"label: expected one of 3, found 'cats'; did you mean 'cat'\?"):
+    with pytest.raises(vt.BadParameter, match=r"labels: expected one of 3 classes, found 'cats'; did you mean 'cat'\?"):
         data.only(["cats"])
 
 

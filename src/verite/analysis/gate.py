@@ -127,13 +127,18 @@ def read_saved(path: str | Path) -> Saved:
     if isinstance(systems, dict) and len(systems) == 1:  # the keys of one detector are at the top, too
         document = document if "name" in document else next(iter(systems.values()))
     elif isinstance(systems, (list, dict)):
-        raise ReadError(path, expected="one system", found=f"{len(systems)}", remedy="save them one by one")
+        raise ReadError(
+            path, expected="results of one detector", found=f"those of {len(systems)}", remedy="save them one by one"
+        )
     try:
         return Saved.of(document)
     except (KeyError, TypeError, AttributeError, ValueError, OverflowError):
         expected = "results that verite wrote as JSON"
         raise ReadError(
-            path, expected=expected, found="another document", remedy="verite coco TRUTH PRED --save FILE"
+            path,
+            expected=expected,
+            found="another document",
+            remedy="write them with verite coco TRUTH PRED --save FILE",
         ) from None
 
 

@@ -297,6 +297,9 @@ def describe_error(error: Exception, words: Sequence[str]) -> tuple[str, int]:
             return f"no option {name!r}; did you mean {PASCALVOC_OPTIONS[name]!r}?{hint}", 2
         if name:
             return f"no option {name!r}; ground truth and predictions are arguments: TRUTH PRED{hint}", 2
+        if isinstance(error, click.NoSuchOption) and error.ctx:
+            known = [word for param in error.ctx.command.get_params(error.ctx) for word in param.opts]
+            return f"no option {error.option_name!r}{did_you_mean(error.option_name, known)}{hint}", 2
         return error.format_message().rstrip(".") + hint, 2
     if isinstance(error, VeriteError):
         return str(error), 2 if isinstance(error, (BadParameter, UnknownMetric)) else 1

@@ -19,7 +19,7 @@ from verite.cli.options import (
     read_side,
     written_formats,
 )
-from verite.errors import list_faults
+from verite.errors import BadParameter, did_you_mean, list_faults
 from verite.settings import Flag, Option, Setting, Settings
 
 
@@ -126,9 +126,11 @@ What the new format cannot hold is listed.""",
 def convert(source: str, target: str, to: str, like: str | None, quiet: bool, **given: Any) -> None:
     """Convert annotations to another format."""
     from verite.cli.output import count_of, describe_reading, note
-    from verite.formats import format_named, read, read_source, restrict_images, write
+    from verite.formats import REGISTRY, format_named, read, read_source, restrict_images, write
     from verite.formats.format import Options
 
+    if to not in REGISTRY:
+        raise BadParameter(f"to: expected a format (see verite formats), found {to!r}{did_you_mean(to, REGISTRY)}")
     title = format_named(to).title
     truth = read(like) if like else None
     listed = given.pop("only_images")

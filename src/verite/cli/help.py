@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from verite.cli.options import SIDES, OneOf, SettingOption
+from verite.errors import BadParameter, UnknownMetric
 from verite.files import check_folder
 from verite.formats import REGISTRY
 
@@ -109,6 +110,18 @@ class Sectioned(click.Command):
         if ctx.params.get("output") and "overwrite" in ctx.params:  # told before a large file is read
             check_folder(ctx.params["output"], overwrite=ctx.params["overwrite"])
         return rest
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error that names a setting names its option."""
+        try:
+            return super().invoke(ctx)
+        except (BadParameter, UnknownMetric) as error:
+            name, _, rest = str(error).partition(": ")
+            for param in self.get_params(ctx):
+                option = max(param.opts, key=len)
+                if rest and option.startswith("--") and name in (param.name, option[2:].replace("-", "_")):
+                    raise type(error)(f"{option}: {rest}") from error
+            raise
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options: the common ones first, the others by the section of their declaration."""

@@ -248,7 +248,9 @@ class ClassSettings(EvaluationSettings):
         """Raise `BadParameter` if a chosen class is not among these."""
         for label in self.labels or ():
             if label not in names:
-                raise BadParameter(f"label: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
+                raise BadParameter(
+                    f"labels: expected one of {len(names)} classes, found {label!r}{did_you_mean(label, names)}"
+                )
 
     def describe_threshold(self, pred: Annotations) -> str:
         """How many predictions of the chosen classes reach the confidence threshold; "" where none was given.

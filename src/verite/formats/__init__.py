@@ -492,5 +492,5 @@ def write(annotations: Readable, path: str | PathLike[str], format: str) -> tupl
     try:
         chosen.write(annotations, Path(path))
     except OSError as error:
-        raise ReadError(path, expected="a place to write", found=reason(error)) from None
+        raise ReadError(path, expected="a file that can be written", found=reason(error)) from None
     return tuple(sorted(facts_of(annotations) - chosen.preserves))

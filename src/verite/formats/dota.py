@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from verite.errors import ReadError, excerpt
+from verite.errors import ReadError, count_words, excerpt
 from verite.files import folder_atomically, read_lines
 from verite.formats.format import Format, Options, PathProbe, check_words, file_stems, is_list, write_lines
 from verite.formats.polygons import bounds_of_rings, check_ring
@@ -74,7 +74,7 @@ def add_truth(rows: Rows, file: Path) -> None:
         with rows.errors:
             where = f"{file}:{number}"
             if len(words) not in (9, 10):
-                found = f"{len(words)} words ({excerpt(line.strip())})"
+                found = count_words(words)
                 raise ReadError(where, expected="8 numbers, a class and a difficulty", found=found,
                                 remedy="class names may contain no blanks")  # fmt: skip
             difficulty = to_number(words[9], where, "a difficulty of 0, 1 or 2") if len(words) == 10 else 0.0
@@ -93,7 +93,7 @@ def add_results(rows: Rows, file: Path) -> None:
             where = f"{file}:{number}"
             if len(words) != 10:
                 remedy = "task 2 has upright boxes and is not read" if len(words) == 6 else ""
-                found = f"{len(words)} words ({excerpt(line.strip())})"
+                found = count_words(words)
                 raise ReadError(where, expected="an image, a confidence and 8 numbers", found=found, remedy=remedy)
             confidence, *corners = to_numbers(words[1:], where)
             add_quad(rows, where, words[0], label, corners, confidence)

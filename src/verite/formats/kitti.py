@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from verite.errors import ReadError, excerpt
+from verite.errors import ReadError, count_words, excerpt
 from verite.files import folder_atomically, read_lines
 from verite.formats.format import (
     FRAMES,
@@ -93,7 +93,7 @@ def add_file(rows: Rows, file: Path) -> None:
 def add_line(rows: Rows, where: str, image: str, words: list[str], track: int | None = None) -> None:
     """Add one object."""
     if len(words) not in (WORDS, WORDS + 1):
-        found = f"{len(words)} words ({excerpt(' '.join(words))})"
+        found = count_words(words)
         raise ReadError(where, expected=WORDING, found=found, remedy="types may contain no blanks")
     truncated, occluded, _, *numbers = to_numbers(words[1:], where)
     # 3: how far it is hidden is not known.
@@ -225,7 +225,7 @@ def read_tracking(path: Path, options: Options) -> Annotations:
                 continue
             with rows.errors:
                 if len(words) not in (WORDS + 2, WORDS + 3):
-                    found, remedy = f"{len(words)} words ({excerpt(' '.join(words))})", "types may contain no blanks"
+                    found, remedy = count_words(words), "types may contain no blanks"
                     raise ReadError(where, expected=f"FRAME TRACK {WORDING}", found=found, remedy=remedy)
                 frame, track = to_numbers(words[:2], where)
                 if not 0 <= frame <= FRAMES_AT_MOST or frame != int(frame):

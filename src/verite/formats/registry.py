@@ -118,7 +118,7 @@ def format_named(name: str) -> Format:
     Raises
     ------
     BadParameter
-        If no format has this name; the message lists all of them and the nearest one.
+        If no format has this name; the message has the nearest one.
 
     Examples
     --------
@@ -126,9 +126,8 @@ def format_named(name: str) -> Format:
     'Pascal VOC XML'
     """
     if not isinstance(name, str) or name not in REGISTRY:
-        raise BadParameter(
-            f"format: expected one of {', '.join(REGISTRY)}, found {name!r}{did_you_mean(name, REGISTRY)}"
-        )
+        near = did_you_mean(name, REGISTRY)
+        raise BadParameter(f"format: expected one of {len(REGISTRY)} (see verite formats), found {name!r}{near}")
     module, _, record = REGISTRY[name].partition(":")
     found: Format = getattr(import_module(module), record or "FORMAT")
     return found
@@ -194,6 +193,9 @@ def recognise(path: Path, options: Options, *, is_asked: bool = True) -> tuple[F
     raise unknown_format(probe, options, is_asked=is_asked)
 
 
+MOST_NAMED = 8  # formats that the error of an unknown one names
+
+
 def unknown_format(probe: PathProbe, options: Options, *, is_asked: bool) -> ReadError:
     """Return the error of a path in no known format: what it looks like, and what to do with it."""
     from verite.formats.sizes import size_of_image_file
@@ -226,7 +228,7 @@ def unknown_format(probe: PathProbe, options: Options, *, is_asked: bool) -> Rea
     elif not remedy:
         fitting = [one.name for one in all_formats() if (suffix in one.suffixes if suffix else not one.suffixes)]
         remedy = f"name its format with {options.spell('format', 'NAME')}"
-        remedy += f": {', '.join(fitting)}" if fitting else ""
+        remedy += f": {', '.join(fitting)}" if 0 < len(fitting) <= MOST_NAMED else " (see verite formats)"
         remedy = f"{LAYOUT_HINTS[suffix]}; or {remedy}" if suffix in LAYOUT_HINTS else remedy
     return ReadError(probe.path, expected=EXPECTED, found=found, remedy=remedy)
 

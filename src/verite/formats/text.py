@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from verite.errors import ReadError, excerpt
+from verite.errors import ReadError, count_words
 from verite.files import folder_atomically, read_lines
 from verite.formats.format import (
     FRAMES,
@@ -134,7 +134,7 @@ def add_line(rows: Rows, file: Path, number: int, line: str, place: int) -> None
         raise ReadError(
             where,
             expected="a class and 4 or 5 numbers",
-            found=f"{len(words)} words ({excerpt(line.strip())})",
+            found=count_words(words),
             remedy="class names may contain no blanks",
         )
     numbers = to_numbers(words[1:], where)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
 from verite.arrays import np
-from verite.errors import ErrorCollector, ReadError, excerpt
+from verite.errors import ErrorCollector, ReadError, count_words
 from verite.files import find_path, folder_atomically, read_lines, read_text
 from verite.formats.format import FRAMES, Format, Options, PathProbe, file_stems, flags_by_row
 from verite.formats.rows import Rows
@@ -400,7 +400,7 @@ def read_voc_results(path: Path, options: Options) -> Annotations:
                 with rows.errors:
                     where = f"{file}:{number}"
                     if len(words) != RESULTS_WORDS:
-                        found = f"{len(words)} words ({excerpt(line.strip())})"
+                        found = count_words(words)
                         raise ReadError(where, expected="an image, a confidence and 4 numbers", found=found)
                     confidence, *corners = to_numbers(words[1:], where)
                     rows.add(where, words[0], label, corners, confidence)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from verite.errors import ReadError, excerpt
+from verite.errors import ReadError, count_words, excerpt
 from verite.files import folder_atomically, read_lines
 from verite.formats.format import (
     FRAMES,
@@ -253,7 +253,7 @@ def add_line(rows: Rows, file: Path, number: int, words: list[str], layout: str,
     where = f"{file}:{number}"
     if len(words) < 5:
         expected = "a class and 4 numbers, 5 with a confidence, or a polygon of at least 3 points"
-        raise ReadError(where, expected=expected, found=f"{len(words)} words ({excerpt(' '.join(words))})")
+        raise ReadError(where, expected=expected, found=count_words(words), remedy="is this a YOLO file?")
     if not words[0].isdecimal() or len(words[0]) > 18:
         spelled = rows.options.spell("format", "text")
         remedy = "" if is_number(words[0]) else f"class names belong to the text format: {spelled}"

@@ -232,7 +232,7 @@ def metric(name: str | Metric | Callable[..., Any], **parameters: Any) -> Metric
         if known is None:
             names = [name for record in RECORDS.values() for name in (record.name, *record.aliases)]
             raise UnknownMetric(
-                f"metric: expected one of {len(RECORDS)} (see verite metrics), or package.module:function, "
+                f"metric: expected one of {len(RECORDS)} metrics (see verite metrics), or package.module:function, "
                 f"found {excerpt(word)}{did_you_mean(word, names)}"
             )
         record, given = RECORDS[known[0]], known[1]

@@ -421,7 +421,9 @@ class Annotations:
         wanted = list(dict.fromkeys(labels))
         for name in wanted:
             if name not in names:
-                raise BadParameter(f"label: expected one of {len(names)}, found {name!r}{did_you_mean(name, names)}")
+                raise BadParameter(
+                    f"labels: expected one of {len(names)} classes, found {name!r}{did_you_mean(name, names)}"
+                )
         keep = [i for i, name in enumerate(names) if name in wanted]
         new = [-1] * len(names)
         for place, old in enumerate(keep):

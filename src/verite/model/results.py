@@ -239,7 +239,7 @@ class Results(Display):
             found, label = self[score[0]], score[1]
             if label not in self.class_names:
                 near = did_you_mean(label, self.class_names)
-                raise BadParameter(f"class: expected one of {len(self.class_names)}, found {label!r}{near}")
+                raise BadParameter(f"class: expected one of {len(self.class_names)} classes, found {label!r}{near}")
             by_class = self.class_scores().get(found.name)
             if by_class is None:
                 raise BadParameter(f"class: expected none, found {label!r}: {found.name} has no value per class")

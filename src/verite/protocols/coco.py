@@ -838,5 +838,5 @@ def flag_class(names: Sequence[str], label: str) -> list[bool]:
         Flags in the order of the classes, as queries for means take them.
     """
     if label not in names:
-        raise BadParameter(f"class: expected one of {len(names)}, found {label!r}{did_you_mean(label, names)}")
+        raise BadParameter(f"class: expected one of {len(names)} classes, found {label!r}{did_you_mean(label, names)}")
     return [name == label for name in names]

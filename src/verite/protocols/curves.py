@@ -219,7 +219,9 @@ class CurveResults(Results):
         """
         curves = self.curves[threshold]
         if label not in curves:
-            raise BadParameter(f"class: expected one of {len(curves)}, found {label!r}{did_you_mean(label, curves)}")
+            raise BadParameter(
+                f"class: expected one of {len(curves)} classes, found {label!r}{did_you_mean(label, curves)}"
+            )
         return self.area_below(curves[label])
 
     def area_below(self, curve: Curve) -> float:

@@ -297,7 +297,7 @@ class Overlay:
             found = images.index_of_id.get(int(name))
         if found is None:
             near = did_you_mean(name, images.names or ())
-            raise BadParameter(f"image: expected one of {len(images)}, found {name!r}{near}")
+            raise BadParameter(f"image: expected one of {len(images):,} images, found {name!r}{near}")
         return found
 
     def size(self, image: int) -> tuple[float, float]:

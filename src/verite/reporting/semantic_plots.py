@@ -92,7 +92,7 @@ def plot_differences(results: SemanticResults, image: str, images: str | PathLik
 
     at = results.truth.images.find(image)
     if at is None or results.images is None:
-        raise BadParameter(f"image: expected one of {len(results.truth.images)}, found {image!r}")
+        raise BadParameter(f"image: expected one of {len(results.truth.images):,} images, found {image!r}")
     is_ignored = find_ignored(results.pred.labels, results.settings)
     truth, pred = class_map(results.truth, at), class_map(results.pred, at)
     pred = np.full_like(truth, -1) if not pred.size else pred

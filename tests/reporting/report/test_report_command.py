@@ -66,7 +66,7 @@ def test_findings_of_the_checks_come_before_any_number(capsys, tmp_path):
     [
         ([], 2, "expected -o REPORT or --check REPORT"),
         (["-o", "x.html", "--budget", "much"], 2, "expected bytes such as 4MB"),
-        (["-o", "nowhere/x.html"], 1, "expected a place to write"),
+        (["-o", "nowhere/x.html"], 1, "expected a file that can be written"),
         (["--check", TRUTH], 1, "expected a report written by verite report"),
         (["-o", "x.html", "--protocol", "voc", "--on", "mask"], 2, "on: expected box or rotated, found 'mask'"),
     ],

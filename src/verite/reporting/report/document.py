@@ -319,7 +319,7 @@ class RankedDetector:
 
 @dataclass(frozen=True)
 class DecisiveAnnotation:
-    """An annotation that matters most for the order of neighbours, if it is wrong; `truth` or `pred` is its outline."""
+    """An annotation that changes a gap between neighbouring ranks most, if wrong; `truth` or `pred` is its outline."""
 
     image: int
     label: str

@@ -121,7 +121,7 @@ def report(
     errors
         Annotation errors to simulate, such as "missing=0.05,spurious=0.02"; by default none.
     card
-        Card to share, written too: an image of 1200 × 630 pixels with the result and the cost bars (.png, .svg or .pdf).
+        Card to share: an image of 1200 × 630 pixels with the result and the cost bars (.png, .svg or .pdf).
     **settings
         Settings of the protocol (`on`, `iou`, `labels`, `checks`, …) and of `vt.analyse` (`confidence`, `matching`,
         `slice`, `prior`, `only`, …); `inspect.signature(vt.report)` lists those of the analysis.

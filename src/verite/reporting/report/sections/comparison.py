@@ -1,4 +1,4 @@
-"""Section "A | B": the two chosen detectors side by side, the better one first.
+"""Section "Two detectors compared": the two chosen detectors side by side, the better one first.
 
 Shown for several detectors, for every pair of them. Classes are listed by the difference of their score, with 95 %
 confidence intervals from the paired bootstrap over images. Whether two detectors detect different objects is tested by
@@ -365,7 +365,7 @@ def class_differences(
     names = shorten_apart([first.name, second.name], 14)
     heads = [
         column("class", "l"),
-        column("●\u2002first\u2003○\u2002second", "l nosort"),
+        column(f"●\u2002{names[0]}\u2003○\u2002{names[1]}", "l nosort"),
         column(names[0]),
         column(names[1]),
     ]
@@ -412,7 +412,7 @@ def score_differences(pair: Pair, first: Detector, second: Detector, *, is_error
     by = ", with 95\u00a0% confidence intervals (paired bootstrap over images)" if has_interval else ""
     return join_elements(
         element("h3", "Every score"),
-        scroll("Table of score differences", table(f"First minus second{by}.", heads, rows, class_="gaps")),
+        scroll("Table of score differences", table(f"{names[0]} minus {names[1]}{by}.", heads, rows, class_="gaps")),
     )
 
 
@@ -444,7 +444,7 @@ def render_outcomes(pair: Pair, first: Detector, second: Detector) -> Markup:
 
 SECTION = PairSection(
     id="sides",
-    title="A | B",
+    title="Two detectors compared",
     place=20,
     wanted=lambda document: len(document.detectors) > 1 and bool(document.truth.objects),
     build=build,

@@ -367,7 +367,8 @@ def frequent_confusions(i: int, pairs: list[Json]) -> Markup:
                 " confused with ",
                 name(one["pred"]),
             ),
-            element("span", f"{percent(one['low'], 1)} to {percent(one['high'], 1)}", class_="q"),
+            " ",
+            element("span", f"[{percent(one['low'], 1)} to {percent(one['high'], 1)}]", class_="q"),
         )
         for one in pairs
     ]

@@ -5,7 +5,7 @@ annotation errors are simulated where rates are given. The table has the gap of 
 confidence interval, how often it is first and keeps its rank by source of uncertainty, the probability of being first
 on all images, and the ranks that cannot be excluded. Under annotation errors alone the shares of simulations are
 probabilities, given the errors; over resampled images they are not, because the leader was probably lucky. Below it are
-statistically tied detectors, and the annotations that matter most for the order of neighbours, if wrong.
+statistically tied detectors, and the annotations that change the gaps between neighbouring ranks most, if wrong.
 
 The numbers are those of `vt.leaderboard`.
 """
@@ -68,7 +68,7 @@ def render(document: ReportDocument, images: ReportImages, data: None) -> Markup
         how = f"with probability {probability(share)} under"
         if source != "errors":
             assert share is not None
-            percent = f">{GAP}99" if share > 0.995 else f"<{GAP}1" if share < 0.005 else f"{100 * share:.0f}"
+            percent = f">{GAP}99" if share >= 0.995 else f"<{GAP}1" if share <= 0.005 else f"{100 * share:.0f}"
             how = f"in {percent}{GAP}% of"
         result = sentence(shown, f" {verb} {how} {SOURCES[source]}.")
     about = [f"{ranking.draws:,} {'resamples' if known == ['images'] else 'simulations'}"]
@@ -108,10 +108,10 @@ def detector_table(ranking: Ranking, known: list[str]) -> Markup:
         groups = [td() for _ in range(4)]
         groups += [element("th", word, scope="colgroup", colspan=len(known), class_="grp") for word in words]
         groups += [td(kind="grp"), td(), *[td()] * has_chance]
-    heads = [("detector", "l"), (ranking.metric, ""), ("standard error", ""), ("gap to the next", "")]
+    heads = [("detector", "l"), (ranking.metric, ""), ("std. error", ""), ("gap to the next", "")]
     heads += [(SOURCE_HEADS[key], "grp" if k == 0 else "") for _ in range(2) for k, key in enumerate(known)]
     heads += [("P(first)", "grp")] * has_chance
-    heads += [("possible ranks", "grp"), ("swapping annotations", "")]
+    heads += [("possible ranks", "grp"), ("swapped by", "")]
     rows = []
     for one in ranking.detectors:
         gap, (low, high) = one.gap, one.ranks
@@ -131,8 +131,8 @@ def detector_table(ranking: Ranking, known: list[str]) -> Markup:
         rows.append(element("tr", *cells))
     caption = (
         "Standard error and 95\u00a0% confidence interval of the gap: bootstrap. Possible ranks: those not excluded at "
-        "95\u00a0%, for all detectors at once. Swapping annotations: smallest number found that, if wrong, swaps this "
-        "detector with the next."
+        "95\u00a0%, for all detectors at once. Swapped by: smallest number of annotations found that, if wrong, "
+        "swap this detector with the next."
     )
     if known and known != ["errors"]:
         caption += " First in, rank kept in: shares of simulations; over resampled images they are no probabilities."
@@ -171,7 +171,7 @@ def decisive_annotations(document: ReportDocument, images: ReportImages, ranking
         shown = scroll("Table of annotations", table("Annotations to check.", heads, rows, is_captioned=False))
     return join_elements(
         element("h3", "Check these annotations before you trust the ranking"),
-        element("p", f"The {count} that matter most for the order of neighbours, if they are wrong."),
+        element("p", f"The {count} that would change the gaps between neighbouring ranks most, if wrong."),
         shown,
     )
 
