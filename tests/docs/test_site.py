@@ -70,3 +70,10 @@ def test_pages_state_how_many_localization_metrics_there_are():
     stated = re.findall(r"(\d+) localization metrics", pages)
     assert len(stated) >= 2
     assert set(stated) == {count}
+
+
+def test_pages_state_how_many_formats_there_are():
+    from verite.formats.registry import REGISTRY
+
+    stated = [re.search(r"(\d+) \[?formats", (ROOT / name).read_text()) for name in ("README.md", "CHANGELOG.md")]
+    assert [found[1] if found else None for found in stated] == [str(len(REGISTRY))] * 2
