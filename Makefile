@@ -95,10 +95,13 @@ clients: .venv/installed  ## training loops and other people's tests, unchanged,
 	build/clients/bin/python -m pip install --quiet --disable-pip-version-check matplotlib pillow pyyaml requests scipy \
 	  psutil polars opencv-python-headless defusedxml tqdm pydeprecate
 	build/clients/bin/python -m pip install --quiet --disable-pip-version-check --no-deps torchvision ultralytics \
-	  ultralytics-thop supervision
+	  ultralytics-thop supervision sahi mmdet mmengine "mmcv-lite<2.2" datasets
+	build/clients/bin/python -m pip install --quiet --disable-pip-version-check shapely tabulate terminaltables addict \
+	  yapf platformdirs rich pandas pyarrow dill multiprocess xxhash fvcore iopath fire
 	build/clients/bin/python -m pytest -rs -p no:cacheprovider -o addopts= tests/compat tests/protocols/test_incremental.py
 	# Below PEERS: sources of cocoapi (ppwwyyxx), torchmetrics and faster_coco_eval for their tests, of detr, Deformable-DETR,
 	# DINO, rf-detr, vision, detectron2, mmdetection, YOLOX, transformers and ultralytics for their evaluators.
+	build/clients/bin/python -W ignore -m tests.compat.objects $(PEERS)
 	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.peers "$(PEERS)"
 	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.evaluators "$(PEERS)"
 	test -z "$(PEERS)" || build/clients/bin/python -m tests.compat.backends "$(PEERS)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import sys
 from typing import Any
 
@@ -199,3 +200,46 @@ def test_boundaries_are_those_of_the_original() -> None:
 def test_an_unknown_way_to_compare_is_refused() -> None:
     with pytest.raises(TypeError, match="iouType"):
         ours.COCOeval_faster(iouType="cube")
+
+
+@pytest.mark.parametrize("name", ["COCO", "COCOeval_faster"])
+def test_methods_take_the_arguments_of_the_original_by_name(name: str) -> None:
+    for key in dir(getattr(theirs, name)):
+        original = inspect.getattr_static(getattr(theirs, name), key)
+        if key.startswith("_") or not inspect.isroutine(getattr(original, "__func__", original)):
+            continue
+        expected = list(inspect.signature(getattr(getattr(theirs, name), key)).parameters)
+        assert list(inspect.signature(getattr(getattr(ours, name), key)).parameters)[: len(expected)] == expected, key
+
+
+def test_ids_are_found_by_names_in_snake_case() -> None:
+    """Two images; the first has a dog of 30 pixels and a crowd of cats of 900, the second a cat of 100."""
+    dog, cats, cat = (
+        {
+            "id": i,
+            "image_id": image,
+            "category_id": label,
+            "bbox": [0, 0, 1, area],
+            "area": area,
+            "iscrowd": int(i == 2),
+        }
+        for i, image, label, area in ((1, 1, 8, 30), (2, 1, 7, 900), (3, 2, 7, 100))
+    )
+    document = {
+        "images": [{"id": 1}, {"id": 2}],
+        "categories": [{"id": 7, "name": "cat", "supercategory": "animal"}, {"id": 8, "name": "dog"}],
+        "annotations": [dog, cats, cat],
+    }
+    document["categories"][1]["supercategory"] = "pet"  # type: ignore[index]
+    for package in (ours, theirs):
+        coco = package.COCO(copy.deepcopy(document))
+        assert coco.get_ann_ids(img_ids=[1], area_rng=[10, 100], iscrowd=False) == [1]
+        assert coco.get_ann_ids(cat_ids=[7]) == [2, 3]
+        assert coco.get_cat_ids(cat_names=["dog"]) == coco.get_cat_ids(sup_names=["pet"]) == [8]
+        assert coco.get_img_ids(img_ids=[1, 2], cat_ids=[7, 8]) == [1]
+        assert coco.load_anns(ids=3) == [cat]
+        assert [one["id"] for one in coco.load_imgs(ids=[2, 1])] == [2, 1]
+        assert coco.load_cats(ids=8)[0]["name"] == "dog"
+        for load in (coco.load_anns, coco.load_cats, coco.load_imgs):
+            with pytest.raises(TypeError):
+                load()

@@ -116,12 +116,31 @@ class COCO(base.COCO):
     def loadImgs(self, ids: Any = ()) -> list[Record]:  # noqa: N802
         return super().loadImgs(whole_ids(ids))
 
-    get_ann_ids = getAnnIds
-    get_cat_ids = getCatIds
-    get_img_ids = getImgIds
-    load_anns = loadAnns
-    load_cats = loadCats
-    load_imgs = loadImgs
+    def get_ann_ids(
+        self, img_ids: Any = None, cat_ids: Any = None, area_rng: Any = None, iscrowd: Any = None
+    ) -> list[Any]:
+        """Ids of the annotations in these images, of these classes, between these areas."""
+        return self.getAnnIds(img_ids, cat_ids, area_rng, iscrowd)
+
+    def get_cat_ids(self, cat_names: Any = None, sup_names: Any = None, cat_ids: Any = None) -> list[Any]:
+        """Ids of the classes with these names, of these groups, with these ids."""
+        return self.getCatIds(cat_names, sup_names, cat_ids)
+
+    def get_img_ids(self, img_ids: Any = None, cat_ids: Any = None) -> list[Any]:
+        """Ids of the images among these that have all of these classes."""
+        return self.getImgIds(img_ids, cat_ids)
+
+    def load_anns(self, ids: Any) -> list[Record]:
+        """Annotations with these ids."""
+        return self.loadAnns(ids)
+
+    def load_cats(self, ids: Any) -> list[Record]:
+        """Classes with these ids."""
+        return self.loadCats(ids)
+
+    def load_imgs(self, ids: Any) -> list[Record]:
+        """Images with these ids."""
+        return self.loadImgs(ids)
 
     @property
     def img_ann_map(self) -> Any:
