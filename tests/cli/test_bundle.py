@@ -125,7 +125,7 @@ def test_the_action_evaluates_and_keeps_the_status(tmp_path: Path) -> None:
     action = yaml.safe_load(ACTION.read_text())
     assert action["runs"]["using"] == "composite"
     (step,) = [one for one in action["runs"]["steps"] if one.get("id") == "evaluate"]
-    for arguments, status in (("", "0"), ("--require 'AP>=0.99'", "3")):
+    for arguments, status in (("", "0"), ("--summary --require 'AP>=0.99'", "3")):
         home = tmp_path / f"status {status}"
         home.mkdir()
         environment = {
@@ -133,6 +133,7 @@ def test_the_action_evaluates_and_keeps_the_status(tmp_path: Path) -> None:
             "GITHUB_OUTPUT": str(home / "output"),
             "GITHUB_STEP_SUMMARY": str(home / "summary"),
             "RUNNER_TEMP": str(home),
+            "GITHUB_ACTIONS": "true",
             "ARGUMENTS": f"coco {TRUTH} {PRED} {arguments}",
             "TITLE": "hawk",
         }
@@ -148,6 +149,10 @@ def test_the_action_evaluates_and_keeps_the_status(tmp_path: Path) -> None:
         comment = (home / "verite-comment.md").read_text()
         assert comment.startswith("<!-- verite: hawk -->")
         assert "0.5518" in comment
+        # Annotations go to the log, where the runner reads them, and messages into the comment.
+        assert done.stdout.startswith("::error") == (status == "3")
+        assert ("not met: AP>=0.99" in comment) == (status == "3")
+        assert "::" not in comment
     last = action["runs"]["steps"][-1]
     assert last["env"]["STATUS"] == "${{ steps.evaluate.outputs.status }}"
     assert subprocess.run(["bash", "-c", last["run"]], env={"STATUS": "3"}, check=False).returncode == 3
