@@ -142,7 +142,20 @@ def find_wrong_classes(pair: Pair) -> Iterator[Finding]:
         yield other
         return
     if len(pred.labels) == known:
-        yield from find_no_common_class(truth, pred)
+        # No object is of a predicted class, so that none can be a true positive. A note for fewer than five
+        # predictions, which may all be wrong by chance; V309 then names the classes beside the AP.
+        asked, given = (_core.mark_used(side.label, known) for side in (truth, pred))
+        if len(truth) and len(pred) and not (asked & given).any():
+            predicted, wanted = ([truth.labels.name(int(i)) for i in np.flatnonzero(used)] for used in (given, asked))
+            yield Finding(
+                "V203",
+                "warning" if len(pred) >= FEWEST_PREDICTIONS else "note",
+                f"no prediction has the class of any object: predictions have {list_names(predicted)}, objects have "
+                f"{list_names(wanted)}",
+                len(pred),
+                (),
+                "check that class ids start at the same number on both sides",
+            )
         return
     counts = np.bincount(pred.label, minlength=len(pred.labels))
     spelt = {fold(name) for name in truth.labels.all_names}  # V204 reports names that differ only in case
@@ -203,26 +216,6 @@ def reordered_classes(pair: Pair, explanation: Hypothesis) -> Finding | None:
         sum(found[1] for found in moved.values()),
         tuple(lines),
         "check the order of the detector's class names, and the ids that they were given",
-    )
-
-
-def find_no_common_class(truth: Annotations, pred: Annotations) -> Iterator[Finding]:
-    """Find predictions of known classes of which no object is, so that none can be a true positive (V203).
-
-    A note for fewer than five predictions, which may all be wrong by chance; V309 then names the classes beside the AP.
-    """
-    asked, given = (_core.mark_used(side.label, len(truth.labels)) for side in (truth, pred))
-    if not len(truth) or not len(pred) or (asked & given).any():
-        return
-    names = [[truth.labels.name(int(i)) for i in np.flatnonzero(used)] for used in (given, asked)]
-    yield Finding(
-        "V203",
-        "warning" if len(pred) >= FEWEST_PREDICTIONS else "note",
-        f"no prediction has the class of any object: predictions have {list_names(names[0])}, objects have "
-        f"{list_names(names[1])}",
-        len(pred),
-        (),
-        "check that class ids start at the same number on both sides",
     )
 
 

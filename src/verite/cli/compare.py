@@ -16,7 +16,7 @@ from verite.protocols import REGISTRY, protocol_named
 from verite.settings import Choice, Option
 
 if TYPE_CHECKING:
-    from verite.model.results import Results
+    pass
 
 
 class CompareSettings(EvaluationSettings):
@@ -56,7 +56,14 @@ def compare(paths: tuple[str, ...], **given: Any) -> None:
         if not all(is_part(path) for path in paths):
             raise click.UsageError("expected two parts or two saved results, found one of each")
         requirements_of(given)
-        finish([merge_parts(path, name) for path, name in zip(paths, system_names(paths), strict=True)], given)
+        from verite.formats.shards import find_shards
+        from verite.scale.partial import PartialResult, compute
+
+        results = [
+            compute([PartialResult.load(part) for part in find_shards(path)], name=name)
+            for path, name in zip(paths, system_names(paths), strict=True)
+        ]
+        finish(results, given)
         return
     from verite.analysis.gate import SavedComparison, read_saved
 
@@ -68,19 +75,3 @@ def compare(paths: tuple[str, ...], **given: Any) -> None:
 
 def is_part(path: str) -> bool:
     return path.endswith(".part")
-
-
-def merge_parts(path: str, name: str) -> Results:
-    """Return the results of all partial results that a path or glob names.
-
-    Parameters
-    ----------
-    path
-        File or glob of partial results.
-    name
-        Name of the detector.
-    """
-    from verite.formats.shards import find_shards
-    from verite.scale.partial import PartialResult, compute
-
-    return compute([PartialResult.load(part) for part in find_shards(path)], name=name)

@@ -31,7 +31,6 @@ from verite.progress import wait_for
 from verite.settings import Flag, Option, Setting, Settings
 
 if TYPE_CHECKING:
-    from verite.model.annotations import Annotations
     from verite.model.comparison import Comparison
     from verite.model.results import Results
     from verite.protocols.protocol import Protocol
@@ -131,11 +130,9 @@ def run_protocol(protocol: Protocol[Any, Any], truth: str | None, pred: tuple[st
 
         results: list[Any] = evaluate_in_parts(protocol, truth, pred, given, typed)
     else:
-
-        def evaluate(truths: Annotations, preds: Annotations, *, name: str, checks: str) -> Any:
-            return protocol.run(truths, preds, settings.change(name=name, checks=checks))
-
-        results = evaluate_each(truth, pred, given, evaluate)
+        results = evaluate_each(
+            truth, pred, given, lambda truths, preds, **own: protocol.run(truths, preds, settings.change(**own))
+        )
     if has_interval:
         # Add the confidence interval of the first score to each of the results.
         from verite.leaderboards.bootstrap import image_groups

@@ -92,31 +92,27 @@ def localize_each(truth: str, preds: tuple[str, ...], chosen: list[Metric], give
     """Return the results of every PRED of volumes."""
     from verite.cli.evaluate import system_names
     from verite.cli.output import note, warn
+    from verite.formats.volumes import list_cases, read_volume
     from verite.metrics.catalogue import every_metric
     from verite.metrics.volumes import localize_volumes
 
     if given["every"]:
         chosen = [*chosen, *(m for m in every_metric() if m.record.volumes and m not in chosen)]
     how = {"spacing": given["spacing"], "mask_threshold": given["mask_threshold"]}
-    note(f"truth: {truth}: {describe_volumes(truth, how)}", quiet=given["quiet"] or given["as_json"])
+    cases = list_cases(truth)
+    if cases:
+        described = f"{len(cases):,} volumes, paired by the names of their files"
+    else:
+        volume = read_volume(truth, **how)
+        shape = " × ".join(map(str, volume.values.shape))
+        described = f"a volume of {shape} voxels, spacing {volume.spacing or 'not known: distances in voxels'}"
+    note(f"truth: {truth}: {described}", quiet=given["quiet"] or given["as_json"])
     names = system_names(preds)
     results = []
     for pred, name in zip(preds, names, strict=True):
         results.append(localize_volumes(truth, pred, chosen, names=given["names"], name=name, per=given["per"], **how))
         warn(results[-1].findings, {"truth": truth, "pred": pred}, set())
     return results
-
-
-def describe_volumes(path: str, how: Given) -> str:
-    """Describe a file or folder of volumes."""
-    from verite.formats.volumes import list_cases, read_volume
-
-    cases = list_cases(path)
-    if cases:
-        return f"{len(cases):,} volumes, paired by the names of their files"
-    volume = read_volume(path, **how)
-    shape = " × ".join(map(str, volume.values.shape))
-    return f"a volume of {shape} voxels, spacing {volume.spacing or 'not known: distances in voxels'}"
 
 
 def save_plots(result: LocalizationResults, home: Path, given: Given) -> None:

@@ -202,9 +202,36 @@ def rank(paths: tuple[str, ...], **given: Any) -> None:
         emit(calibration_of(paths, given), given)
         return
     errors = model_of(given)
-    ranking = of_table(paths[0], errors, given) if len(paths) == 1 else of_detectors(paths, errors, given, quiet=quiet)
+    if len(paths) == 1:
+        # The algorithms of a table of answers.
+        from verite.errors import ReadError
+        from verite.ranking.rank import rank as assess
+        from verite.ranking.sheets import HEADER
+        from verite.ranking.tables import is_table, read_table
+
+        path = paths[0]
+        # A file named like a table is left to the table reader, whose messages are more precise.
+        if Path(path).suffix.lower() not in (".csv", ".tsv", ".parquet") and not is_table(path):
+            raise ReadError(
+                path, expected=f"a table with {HEADER}", found="none", remedy="give predictions after the ground truth"
+            )
+        table = read_table(path, errors.columns, kind=given["kind"], **pick_settings(given))
+        ranking = assess(table, errors, **pick_rank_settings(given))
+    else:
+        ranking = of_detectors(paths, errors, given, quiet=quiet)
     if given["output"]:
-        save_all(ranking, Path(given["output"]), given)
+        # Write the JSON document, both tables and the plots.
+        from verite.cli.output import keep_table, wants_plots
+        from verite.files import fill_folder, write_atomically
+        from verite.reporting.rank_plots import read_published, save_ranking
+
+        points = read_published(given["published"], ranking.order) if given["published"] else []
+        with fill_folder(Path(given["output"]), overwrite=given["overwrite"]) as home:
+            write_atomically(home / "ranking.json", ranking.to_json(indent=1) + "\n")
+            keep_table(home / "ranks.csv", ranking.rank_table(), given)
+            keep_table(home / "pairs.csv", ranking.main_table(), given)
+            if wants_plots(given):
+                save_ranking(ranking, home, given["plot_format"], points)
         note(f"results in {given['output']}", quiet=quiet)
     emit(replace(ranking, all_pairs=given["all_pairs"]), given)
 
@@ -286,22 +313,6 @@ def calibration_of(paths: tuple[str, ...], given: Given) -> AnswerCalibration:
     return calibrate(table, read_truth(given["calibrate"], table), errors)
 
 
-def of_table(path: str, errors: ErrorModel, given: Given) -> Ranking:
-    """Rank the algorithms of a table of answers."""
-    from verite.errors import ReadError
-    from verite.ranking.rank import rank as assess
-    from verite.ranking.sheets import HEADER
-    from verite.ranking.tables import is_table, read_table
-
-    # A file named like a table is left to the table reader, whose messages are more precise.
-    if Path(path).suffix.lower() not in (".csv", ".tsv", ".parquet") and not is_table(path):
-        raise ReadError(
-            path, expected=f"a table with {HEADER}", found="none", remedy="give predictions after the ground truth"
-        )
-    table = read_table(path, errors.columns, kind=given["kind"], **pick_settings(given))
-    return assess(table, errors, **pick_rank_settings(given))
-
-
 def of_detectors(paths: tuple[str, ...], errors: ErrorModel, given: Given, *, quiet: bool) -> Ranking:
     """Rank detectors by the objects they detect."""
     from verite.cli.evaluate import system_names
@@ -364,18 +375,3 @@ def pick_settings(given: Given) -> Given:
 def pick_rank_settings(given: Given) -> Given:
     """Return the settings of `vt.rank`."""
     return {name: given[name] for name in RankSettings.declared}
-
-
-def save_all(ranking: Ranking, folder: Path, given: Given) -> None:
-    """Write the JSON document, both tables and the plots."""
-    from verite.cli.output import keep_table, wants_plots
-    from verite.files import fill_folder, write_atomically
-    from verite.reporting.rank_plots import read_published, save_ranking
-
-    points = read_published(given["published"], ranking.order) if given["published"] else []
-    with fill_folder(folder, overwrite=given["overwrite"]) as home:
-        write_atomically(home / "ranking.json", ranking.to_json(indent=1) + "\n")
-        keep_table(home / "ranks.csv", ranking.rank_table(), given)
-        keep_table(home / "pairs.csv", ranking.main_table(), given)
-        if wants_plots(given):
-            save_ranking(ranking, home, given["plot_format"], points)

@@ -70,7 +70,22 @@ def sweep(truth: str, runs: tuple[str, ...], **given: Any) -> None:
     score = given["metric"] or next(iter(first.scores))
     first[score]  # an unknown name is refused
     names = [truths.images.name(i) for i in range(len(truths.images))]
-    groups = conditions_of(given["metadata"], names) if given["metadata"] else None
+    groups = None
+    if given["metadata"]:
+        # The condition of each image from a table image,CONDITION.
+        from verite.csv_files import lines_of
+        from verite.errors import ReadError, excerpt
+        from verite.files import find_path
+
+        file = find_path(given["metadata"])
+        rows = [row for _, row in lines_of(file) if any(row)]
+        if not rows or rows[0][0].strip() != "image" or len(rows[0]) < 2:
+            raise ReadError(file, expected="the columns image,CONDITION", found=excerpt(rows[0] if rows else ""))
+        known = {row[0].strip(): row[1].strip() for row in rows[1:] if len(row) > 1}
+        missing = next((name for name in names if name not in known), None)
+        if missing is not None:
+            raise ReadError(file, expected="a condition for every image", found=f"none for {excerpt(missing)}")
+        groups = [known[name] for name in names]
     found = sweep_runs(results, score, parameter=parameter, draws=given["draws"], seed=given["seed"], groups=groups)
     note(f"{len(results)} runs, {len(names):,} images", quiet=quiet)
     note("", quiet=quiet)
@@ -133,20 +148,3 @@ def runs_of(given: tuple[str, ...]) -> tuple[str, dict[float | str, str]]:
     if len(files) < 2:
         raise BadParameter(f"sweep: expected two runs or more, found {len(files)}; quote patterns: 'runs/conf=*.json'")
     return (names.pop() if len(names) == 1 else "run"), files
-
-
-def conditions_of(path: str, names: list[str]) -> list[str]:
-    """Return the condition of each image from a table image,CONDITION."""
-    from verite.csv_files import lines_of
-    from verite.errors import ReadError, excerpt
-    from verite.files import find_path
-
-    file = find_path(path)
-    rows = [row for _, row in lines_of(file) if any(row)]
-    if not rows or rows[0][0].strip() != "image" or len(rows[0]) < 2:
-        raise ReadError(file, expected="the columns image,CONDITION", found=excerpt(rows[0] if rows else ""))
-    known = {row[0].strip(): row[1].strip() for row in rows[1:] if len(row) > 1}
-    missing = next((name for name in names if name not in known), None)
-    if missing is not None:
-        raise ReadError(file, expected="a condition for every image", found=f"none for {excerpt(missing)}")
-    return [known[name] for name in names]

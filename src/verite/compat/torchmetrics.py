@@ -473,7 +473,11 @@ class MeanAveragePrecision(Base):
 
     def joined(self, name: str) -> Array:
         """A state of all batches as one array."""
-        return to_numpy(join_states(getattr(self, name)))
+        # What was collected piece by piece, or put together by a synchronisation already.
+        state = getattr(self, name)
+        if isinstance(state, list):
+            state = np.concatenate([to_numpy(piece) for piece in state]) if state else np.empty(0)
+        return to_numpy(state)
 
     def rotated_side(self, side: str, classes: list[int]) -> Any:
         """Rotated boxes of one side as annotations: polygons of four corners."""
@@ -591,13 +595,6 @@ def to_numpy(values: Any) -> Array:
         values = values.detach().cpu()
         values = values.float() if "bfloat16" in str(values.dtype) else values
     return np.asarray(values)
-
-
-def join_states(state: Any) -> Any:
-    """What was collected piece by piece, or put together by a synchronisation already."""
-    if not isinstance(state, list):
-        return state
-    return np.concatenate([to_numpy(piece) for piece in state]) if state else np.empty(0)
 
 
 def to_tensor(values: Any) -> Any:

@@ -44,7 +44,10 @@ def explain_low_score(results: Results) -> list[str]:
     kept = matches_by_half(results)
     recall, words = first_recall(kept), words_of(kept.rules.similarity)
     # At most twice as many objects can be detected without classes then: classes are not the cause.
-    any_recall = recall if recall >= HALF else recall_without_classes(kept)
+    any_recall = recall  # at IoU 0.5 if classes are ignored
+    if recall < HALF and len(kept.counts[0]) != 1:
+        rules = replace(kept.rules, thresholds=(HALF,), class_agnostic=True, allow_unknown_classes=True)
+        any_recall = first_recall(Evaluation(kept.truth, kept.pred, rules, kept.threads))
     is_of_classes = any_recall >= SOME_RECALL and recall < any_recall / 4
     if any_recall < LOW_RECALL and is_of_classes:
         truths, preds = (len(set(side.label.tolist())) for side in (kept.truth, kept.pred))
@@ -86,14 +89,6 @@ def first_recall(kept: Evaluation) -> float:
     truths, recalls = kept.counts[0], kept.class_means("recall", 0, 0, len(kept.rules.limits) - 1)
     found = sum(recall * count for recall, count in zip(recalls, truths, strict=True) if count)
     return found / max(sum(truths), 1)
-
-
-def recall_without_classes(kept: Evaluation) -> float:
-    """Return the recall at IoU 0.5 if classes are ignored."""
-    if len(kept.counts[0]) == 1:
-        return first_recall(kept)
-    rules = replace(kept.rules, thresholds=(HALF,), class_agnostic=True, allow_unknown_classes=True)
-    return first_recall(Evaluation(kept.truth, kept.pred, rules, kept.threads))
 
 
 Checks = Literal["stop", "warn", "off"]

@@ -25,15 +25,11 @@ def tell_as(kind: type[VeriteError]) -> Iterator[None]:
     except VeriteError:
         raise
     except ValueError as error:
-        raise kind(str(error) + way_out_of(str(error))) from None
-
-
-def way_out_of(complaint: str) -> str:
-    """Return what to do about an error of the core, as an option or an argument; "" if nothing is known."""
-    if not complaint.endswith("in two of them"):
-        return ""
-    way = "--duplicates first" if IS_COMMAND_LINE.get() else 'duplicates="first"'
-    return f"; {way} takes the first"
+        message = str(error)
+        if message.endswith("in two of them"):
+            way = "--duplicates first" if IS_COMMAND_LINE.get() else 'duplicates="first"'
+            message += f"; {way} takes the first"
+        raise kind(message) from None
 
 
 FIRST_EXTRA = 1 << 62  # ids of classes that the ground truth does not have

@@ -453,7 +453,17 @@ def document(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
             raise ReadError(f"{path}: top level", expected=f"a key {key!r}", found="none")
     if faults := file.table_faults(region_limits()):
         raise explain_fault(path, file, faults[0])
-    images, image_notes = image_table(file, options.image_offset)
+    image_notes: list[str] = []
+    ids = file.image_id_texts()
+    if ids is None:
+        images = Images.over(file.image_table(options.image_offset))
+    else:
+        # Results refer to images by these texts. They become the image names, unless the file names agree with them.
+        pairs = list(zip(ids, file.file_names(), strict=True))
+        odd = next((name for id, name in pairs if name and stem(name) != stem(id)), None)
+        if odd is not None:
+            image_notes = [f"images named by their ids, which are texts; file names such as {excerpt(odd)} left out"]
+        images = Images.over(file.image_table(names=ids if odd is not None else [name or id for id, name in pairs]))
     labels, label_notes = label_table(path, file, options.label_offset)
     columns, faults = file.objects(native_layout(options), region_limits(), thread_count())
     if columns is None:
@@ -465,23 +475,6 @@ def native_layout(options: Options) -> str:
     """Return the box layout in which the native reader keeps the numbers; other layouts are converted afterwards."""
     layout = layout_name(options.boxes) if options.boxes is not None else "xywh"
     return layout if layout in KEPT else "xywh"
-
-
-def image_table(file: _core.CocoFile, offset: int) -> tuple[Images, list[str]]:
-    """Build the table of images, and a note about their names.
-
-    Where image ids are texts, results refer to images by these texts. They become the image names, unless the file
-    names agree with them.
-    """
-    ids = file.image_id_texts()
-    if ids is None:
-        return Images.over(file.image_table(offset)), []
-    pairs = list(zip(ids, file.file_names(), strict=True))
-    odd = next((name for id, name in pairs if name and stem(name) != stem(id)), None)
-    if odd is not None:
-        note = f"images named by their ids, which are texts; file names such as {excerpt(odd)} left out"
-        return Images.over(file.image_table(names=ids)), [note]
-    return Images.over(file.image_table(names=[name or id for id, name in pairs])), []
 
 
 def label_table(path: Path, file: _core.CocoFile, offset: int) -> tuple[Labels, list[str]]:

@@ -58,9 +58,19 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
     """
     if not file.is_results:
         raise ReadError(f"{path}: top level", expected="an array", found="an object")
-    counted = note_if_counted_from_one(path, file, options)
-    options = replace(options, label_offset=-1) if counted else options
-    truth, numbers, columns = options.like, None, None
+    truth, counted = options.like, ""
+    # Class ids of Ultralytics count from 1 and the ground truth of YOLO from 0. Ultralytics' `predictions.json` has ids
+    # from 1 since version 8.2; records with `file_name` come from such a version. Without it, an id equal to the number
+    # of classes, and none of 0, is the evidence. The classes of COCO, which have 91 ids, are left alone.
+    is_yolo = truth is not None and truth.source.format.startswith(("yolo", "data-yaml")) and not options.label_offset
+    if truth is not None and is_yolo and truth.labels.names is not None and not takes_names(options):
+        count, ids = len(truth.labels), file.ids_used()[1]
+        is_recent = re.match(r'\s*\[\s*\{[^}]*"file_name"', head_of(Path(path))) is not None
+        if ids and min(ids) >= 1 and max(ids) <= count and (is_recent or max(ids) == count):
+            counted = f"class ids 1 to {count} read as Ultralytics', which count from 1; "
+            counted += "those of the ground truth count from 0"
+            options = replace(options, label_offset=-1)
+    numbers, columns = None, None
     if truth is not None and truth.images.table.has_ids and not takes_names(options):
         numbers = truth.labels.numbers
     if truth is not None and numbers is not None and file.object_count:  # the fast way, as no table is built
@@ -78,25 +88,6 @@ def results(path: Path, file: _core.CocoFile, options: Options) -> Annotations:
 
 # What confidences are called elsewhere; other tools do not read files that call them so, which a note says.
 OTHER_SCORE = r'"(confidence|conf|scores|prob|probability|Score)"\s*:'
-
-
-def note_if_counted_from_one(path: Path, file: _core.CocoFile, options: Options) -> str:
-    """Return a note if class ids are those of Ultralytics, counted from 1, and the ground truth is YOLO's, from 0.
-
-    Ultralytics' `predictions.json` has ids from 1 since version 8.2; records with `file_name` come from such a version.
-    Without it, an id equal to the number of classes, and none of 0, is the evidence. The classes of COCO, which have 91
-    ids, are left alone.
-    """
-    truth = options.like
-    if truth is None or not truth.source.format.startswith(("yolo", "data-yaml")) or options.label_offset:
-        return ""
-    if truth.labels.names is None or takes_names(options):
-        return ""
-    count, ids = len(truth.labels), file.ids_used()[1]
-    is_recent = re.match(r'\s*\[\s*\{[^}]*"file_name"', head_of(Path(path))) is not None
-    if not ids or min(ids) < 1 or max(ids) > count or not (is_recent or max(ids) == count):
-        return ""
-    return f"class ids 1 to {count} read as Ultralytics', which count from 1; those of the ground truth count from 0"
 
 
 def in_own_tables(path: Path, file: _core.CocoFile, options: Options) -> tuple[_core.Columns, Images, Labels]:

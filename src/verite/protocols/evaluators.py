@@ -96,9 +96,8 @@ def join_side(parts: list[Columns], images: Images, labels: Labels, layout: str,
     """Return one side of many images as annotations."""
     counts = [len(c["labels"]) for c in parts]
     used = concatenate([c["labels"] for c in parts], np.int64)
-    if not any("counts" in part for part in parts):
-        masks = None
-    else:
+    masks = None
+    if any("counts" in part for part in parts):
         lengths = [
             np.diff(part["objects"]) if "counts" in part else np.zeros(n, np.int64)
             for part, n in zip(parts, counts, strict=True)
@@ -110,7 +109,11 @@ def join_side(parts: list[Columns], images: Images, labels: Labels, layout: str,
         masks = RLEMasks(runs, offsets_of(concatenate(lengths, np.int64)), concatenate(sizes, np.int32).reshape(-1, 2))
     boxes = concatenate([c["boxes"] for c in parts], np.float64).reshape(-1, 4)
     boxed = np.repeat([bool(c["boxed"]) for c in parts], counts).astype(np.bool_)
-    regions = Regions(boxes, layout, runs=masks, boxed=boxed, keypoints=join_keypoints(parts, counts))
+    keypoints = None
+    if any("keypoints" in part for part in parts):
+        poses = [part.get("keypoints", [None] * n) for part, n in zip(parts, counts, strict=True)]
+        keypoints = Keypoints.of([pose for own in poses for pose in own])
+    regions = Regions(boxes, layout, runs=masks, boxed=boxed, keypoints=keypoints)
     return Annotations(
         images=images,
         labels=labels,
@@ -272,13 +275,6 @@ def image_of(pred: Item, target: Item, i: int) -> int | None:
 
 def concatenate(parts: list[NDArray[Any]], dtype: Any) -> NDArray[Any]:
     return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype=dtype)
-
-
-def join_keypoints(parts: list[Columns], counts: list[int]) -> Keypoints | None:
-    if not any("keypoints" in part for part in parts):
-        return None
-    every = [part["keypoints"] if "keypoints" in part else [None] * n for part, n in zip(parts, counts, strict=True)]
-    return Keypoints.of([pose for poses in every for pose in poses])
 
 
 FIRST = 64  # images after which the checks look for the first time

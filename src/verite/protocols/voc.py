@@ -185,13 +185,12 @@ class VocSettings(CurveSettings):
             is_judged = np.zeros(max(len(pred.images), len(truth.images)), dtype=np.bool_)
             is_judged[slice(len(truth.images)) if self.judged == "truth" else truth.image] = True
             pred = pred.where(is_judged[pred.image])
-        return truth, as_written(pred) if self.quirks == "detectron2" else pred
-
-
-def as_written(pred: Annotations) -> Annotations:
-    """Return predictions rounded as Detectron2 writes them: confidences to three decimals, corners to one."""
-    confidence = None if pred.confidence is None else pred.confidence.round(3)
-    return replace(pred, regions=pred.regions.with_boxes(pred.regions.boxes.round(1), "xyxy"), confidence=confidence)
+        if self.quirks == "detectron2":  # which writes confidences with three decimals, corners with one
+            regions = pred.regions.with_boxes(pred.regions.boxes.round(1), "xyxy")
+            pred = replace(
+                pred, regions=regions, confidence=None if pred.confidence is None else pred.confidence.round(3)
+            )
+        return truth, pred
 
 
 class VocResults(CurveResults, WeighableResults):
@@ -378,9 +377,12 @@ def evaluate(truth: Annotations, pred: Annotations, settings: VocSettings) -> tu
 def rules_of(settings: VocSettings) -> Rules:
     """Return the matching rules. Pascal VOC matches only the object of highest IoU, even if it is matched already."""
     set_aside: dict[str, tuple[str, ...]] = {"skip": FLAGS, "crowd": ("crowd",)}
+    # Boxes are compared by their corners, or as COCO compares them if only crowds are ignored.
+    is_as_coco = settings.ignored == "crowd" and settings.pixel == "continuous"
+    similarity = "corner_box" if settings.on == "box" and not is_as_coco else settings.on
     return Rules(
         thresholds=settings.iou,
-        similarity=similarity_of(settings),
+        similarity=similarity,
         pixel=1.0 if settings.pixel == "plus1" else 0.0,
         limits=(settings.max_dets or 2**31 - 1,),
         wants="nearest" if settings.matching == "free" and settings.ignored == "skip" else settings.matching,
@@ -396,13 +398,6 @@ def rules_of(settings: VocSettings) -> Rules:
         allow_unknown_classes=True,
         region_share=settings.ignore_regions if settings.ignored != "count" and settings.quirks == "none" else 0.0,
     )
-
-
-def similarity_of(settings: VocSettings) -> str:
-    """Return the similarity: boxes by their corners, or as COCO compares them if only crowds are ignored."""
-    if settings.on != "box":
-        return settings.on
-    return "box" if settings.ignored == "crowd" and settings.pixel == "continuous" else "corner_box"
 
 
 def recalls_of(settings: VocSettings) -> tuple[float, ...]:

@@ -92,18 +92,6 @@ def probability_ahead(only_first: int, only_second: int, epsilon: float) -> floa
     return float(min(1.0, found))
 
 
-def kept_range(first: str, second: str, right: tuple[int, int], items: int, epsilon: float) -> KeptRange:
-    """Return the range of the probability that the first of two algorithms stays ahead, over all overlaps."""
-    mine, theirs = right
-    most = min(theirs, items - mine)  # items that only the second has right
-    overlaps = np.unique(np.linspace(0, most, min(most + 1, MOST_OVERLAPS)).round().astype(np.int64))
-    found = [probability_ahead(mine - theirs + int(x), int(x), epsilon) for x in overlaps]
-    low, high = int(np.argmin(found)), int(np.argmax(found))
-    disagree = [mine - theirs + 2 * int(overlaps[i]) for i in (low, high)]
-    tests = [mcnemar_exact(mine - theirs + x, x) for x in (0, most)]
-    return KeptRange(first, second, mine, theirs, found[low], found[high], *disagree, *tests)
-
-
 def disagreements(pair: KeptRange) -> list[int]:
     """Return the numbers of items on which two algorithms disagree at both ends of the range, in rising order."""
     return sorted((pair.disagree_at_low, pair.disagree_at_high))
@@ -206,8 +194,18 @@ def rank_published(scores: Mapping[str, float], items: int, epsilon: float) -> P
             )
     right = {name: round(score * items) for name, score in scores.items()}
     ordered = sorted(scores, key=lambda name: -right[name])
-    pairs = tuple(kept_range(a, b, (right[a], right[b]), items, epsilon) for a, b in combinations(ordered, 2))
-    return PublishedRanking(items, epsilon, pairs)
+    pairs = []
+    for first, second in combinations(ordered, 2):
+        # The range of the probability that the first of two algorithms stays ahead, over all overlaps.
+        mine, theirs = right[first], right[second]
+        most = min(theirs, items - mine)  # items that only the second has right
+        overlaps = np.unique(np.linspace(0, most, min(most + 1, MOST_OVERLAPS)).round().astype(np.int64))
+        found = [probability_ahead(mine - theirs + int(x), int(x), epsilon) for x in overlaps]
+        low, high = int(np.argmin(found)), int(np.argmax(found))
+        disagree = [mine - theirs + 2 * int(overlaps[i]) for i in (low, high)]
+        tests = [mcnemar_exact(mine - theirs + x, x) for x in (0, most)]
+        pairs.append(KeptRange(first, second, mine, theirs, found[low], found[high], *disagree, *tests))
+    return PublishedRanking(items, epsilon, tuple(pairs))
 
 
 def parse_scores(text: str) -> dict[str, float]:

@@ -553,11 +553,7 @@ def discussion(c: JeiCurves) -> Iterator[Statement]:
     top = [k for k, v in scores.items() if v == max(scores.values())]
     yield Statement.of(where, "MARgce and MARlce are advised", {"MARgce", "MARlce"} <= set(top),
                        f"highest final score {max(scores.values())}: {listed(top)}")  # fmt: skip
-    yield from illustrations()
-
-
-def illustrations() -> Iterator[Statement]:
-    """Show how the statements on figures 12 to 14 fare on stand-ins; the paper's images are not published."""
+    # Show how the statements on figures 12 to 14 fare on stand-ins; the paper's images are not published.
     from verite.reproductions.plots import ILLUSTRATED, examples
 
     values = {
