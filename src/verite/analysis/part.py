@@ -22,7 +22,7 @@ from verite.model.results import to_json
 from verite.model.tables import Display
 from verite.plotting import MOST_OF_NAME, shorten
 from verite.signature import Signature
-from verite.statistics.intervals import difference_interval, percentile_interval
+from verite.statistics.intervals import difference_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -249,8 +249,3 @@ class ImageBootstrap:
     def settings(self) -> dict[str, object]:
         """The settings of the bootstrap, as signatures have them."""
         return {"resample": self.by if isinstance(self.by, str) else "given", "draws": self.count, "seed": self.seed}
-
-
-def bootstrap_interval(resampled: Floats) -> tuple[float, float]:
-    """Return the 95 % percentile interval of a bootstrap distribution."""
-    return percentile_interval(resampled, LEVEL)

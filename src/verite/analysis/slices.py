@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
-from verite.analysis.part import AnalysisPart, PartRecord, bootstrap_interval, describe_ignored, part_signature
+from verite.analysis.part import LEVEL, AnalysisPart, PartRecord, describe_ignored, part_signature
 from verite.analysis.properties import BUILT_IN, Property, find_property, read_metadata
 from verite.model.tables import Table
 from verite.plotting import COLOURS, label_rows
 from verite.settings import FileOrContent, Names, Setting, Settings
-from verite.statistics.intervals import student_tails
+from verite.statistics.intervals import percentile_interval, student_tails
 from verite.statistics.multiple_comparisons import holm
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ class Slices(AnalysisPart):
         if isnan(own) or not len(others):
             return SliceAP(own)
         middle = float(others.mean())
-        low, high = bootstrap_interval(own - others)
+        low, high = percentile_interval(own - others, LEVEL)
         more = int((np.abs(others - middle) >= abs(own - middle) - 1e-12).sum())
         return SliceAP(own, own - middle, low, high, (more + 1) / (len(others) + 1))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from verite.cli.output import print_error
 from verite.evaluation.settings import EvaluationSettings
 from verite.protocols import REGISTRY, protocol_named
 from verite.settings import Choice, Option
-
-if TYPE_CHECKING:
-    pass
 
 
 class CompareSettings(EvaluationSettings):

@@ -145,7 +145,9 @@ def overlaps(
         bases[image] = base
         base += tall * wide
     truth, pred = (intervals(m, r, s, bases) for m, r, s in zip(masks, rows, sides, strict=True))
-    cuts = merge_cuts(truth[0], truth[1], pred[0], pred[1])
+    # A stable sort merges sorted lists; `np.unique` would hash each value.
+    cuts = np.sort(np.concatenate([truth[0], truth[1], pred[0], pred[1]]), kind="stable")
+    cuts = cuts[np.diff(cuts, prepend=-1) > 0]
     if len(cuts) < 2:
         return SharedPixels(*(np.empty(0, np.int64) for _ in range(3)))
     lengths, places = np.diff(cuts), cuts[:-1]
@@ -153,12 +155,6 @@ def overlaps(
     width = len(rows[1]) + 1
     found, pixels = add_up((one + 1) * width + two + 1, lengths, (len(rows[0]) + 1) * width)
     return SharedPixels(found // width - 1, found % width - 1, pixels)
-
-
-def merge_cuts(*rising: Ints) -> Ints:
-    """Return the union of sorted lists: a stable sort merges them, `np.unique` would hash each value."""
-    cuts = np.sort(np.concatenate(rising), kind="stable")
-    return cuts[np.diff(cuts, prepend=-1) > 0]
 
 
 def add_up(codes: Ints, lengths: NDArray[np.integer] | None, most: int) -> tuple[Ints, Ints]:

@@ -54,30 +54,6 @@ def joint_pmf(pairwise: Pairwise, rate: float) -> tuple[Array, NDArray[np.int64]
     return (place - size).astype(np.float64), wrong_records.astype(np.int64), np.log(table[place, wrong_records])
 
 
-def reweight(pairwise: Pairwise, rate: float, pmf: Array) -> tuple[Array, Array] | None:
-    """Return lead and log probability when the number of errors has the log pmf `pmf` on 0 … pairwise.size.
-
-    Parameters
-    ----------
-    pairwise
-        Items on which two algorithms differ.
-    rate
-        Rate of the independent errors whose joint distribution is reweighted.
-    pmf
-        Log pmf of the number of errors: correlated errors differ from independent ones in this alone.
-
-    Returns
-    -------
-    tuple[Array, Array] | None
-        Lead and log probability of each value of the joint distribution; None if there are too many.
-    """
-    joint = joint_pmf(pairwise, rate)
-    if joint is None:
-        return None
-    lead, wrong_records, logs = joint
-    return lead, logs + (pmf - binomial_log_pmf(pairwise.size, rate))[wrong_records]
-
-
 @dataclass(frozen=True, eq=False)
 class SharedGroup:
     """The discordant items of a group of correlated errors; `times` groups have the same composition."""
@@ -166,9 +142,11 @@ def one_group_loss_tie_win(pairwise: Pairwise, errors: Array) -> LossTieWin | No
         gap = pairwise.gap
         return LossTieWin(*(0.0 if side else -inf for side in (gap < 0, gap == 0, gap > 0)))
     rate = mean_rate(errors)
-    found = reweight(pairwise, rate, errors)
-    if found is not None:
-        lead, logs = found
+    joint = joint_pmf(pairwise, rate)
+    if joint is not None:
+        # Correlated errors differ from independent ones of this rate in the distribution of their number alone.
+        lead, wrong_records, logs = joint
+        logs = logs + (errors - binomial_log_pmf(pairwise.size, rate))[wrong_records]
         return LossTieWin(*(min(log_sum(logs[side]), 0.0) for side in (lead < 0, lead == 0, lead > 0)))
     if not pairwise.is_reversal or not is_narrow(errors, rate):
         return None

@@ -113,10 +113,17 @@ def outcomes_of(answers: AnswerTable, model: ErrorModel) -> ItemOutcomes:
     keys = [] if which is None else [which]
     keys += [] if groups is None else [groups]
     if answers.kind == "labels":
-        kinds = label_kinds(answers, keys)
+        right, moves, gains, extra, counts = label_kinds(answers, keys)
     else:
-        kinds = binary_kinds(answers, keys)
-    right, moves, gains, extra, counts = kinds
+        # Types by who is right; a wrong annotation makes the others right (or, if it vanishes, none).
+        columns = [(column == answers.truth).astype(np.uint8) for column in answers.answers]
+        distinct, counts = count_rows([*columns, *keys])
+        right = np.stack(distinct[: len(columns)], axis=1).astype(np.int8)
+        gains = (1 - right if answers.wrong == "reverses" else np.zeros_like(right))[:, None, :]
+        matter = right.any(axis=1) & ~right.all(axis=1)
+        extra = [key[matter] for key in distinct[len(columns) :]]
+        right, gains, counts = right[matter], gains[matter], counts[matter]
+        moves = np.ones((len(counts), 1))
     rates = table[extra[0]] if which is not None else np.full(len(counts), table[0])
     return ItemOutcomes(
         names=answers.names,
@@ -132,18 +139,6 @@ def outcomes_of(answers: AnswerTable, model: ErrorModel) -> ItemOutcomes:
 
 
 Kinds = tuple[NDArray[np.int8], NDArray[np.float64], NDArray[np.int8], list[NDArray[np.int64]], NDArray[np.int64]]
-
-
-def binary_kinds(answers: AnswerTable, keys: Sequence[NDArray[np.int64]]) -> Kinds:
-    """Return types by who is right; a wrong annotation makes the others right (or, if it vanishes, none)."""
-    columns = [(column == answers.truth).astype(np.uint8) for column in answers.answers]
-    distinct, counts = count_rows([*columns, *keys])
-    right = np.stack(distinct[: len(columns)], axis=1).astype(np.int8)
-    gains = (1 - right if answers.wrong == "reverses" else np.zeros_like(right))[:, None, :]
-    matter = right.any(axis=1) & ~right.all(axis=1)
-    extra = [key[matter] for key in distinct[len(columns) :]]
-    moves = np.ones((int(matter.sum()), 1))
-    return right[matter], moves, gains[matter], extra, counts[matter]
 
 
 def label_kinds(answers: AnswerTable, keys: Sequence[NDArray[np.int64]]) -> Kinds:

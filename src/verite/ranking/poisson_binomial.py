@@ -384,7 +384,11 @@ def characteristic_function(steps: Steps, stride: int, size: int, low: int, vari
         if many.any():
             spectrum *= characteristic_powers(pmfs[many], counts[many], frequency)
         if not many.all():
-            spectrum *= characteristic_product(pmfs[~many], frequency)
+            # The product of the characteristic functions of steps that occur once each.
+            single = pmfs[~many]
+            both = np.empty((len(single), len(frequency)), dtype=np.complex128)
+            both.real, both.imag = characteristic_factors(single, frequency)
+            spectrum *= np.conj(np.multiply.reduce(both, axis=0))
     # Each step was measured from its mode_of value, to keep the angles small; what that adds up to is put back here,
     # its many whole turns taken out in whole numbers.
     start = int(steps.counts @ mode_of(steps.pmfs)) - low
@@ -428,25 +432,4 @@ def characteristic_powers(pmfs: Array, counts: NDArray[np.int64], frequency: Arr
     real, imaginary = characteristic_factors(pmfs, frequency[alive])
     result = np.zeros(len(frequency), dtype=np.complex128)
     result[alive] = np.exp(size[alive] - 1j * (counts @ np.arctan2(imaginary, real)))
-    return result
-
-
-def characteristic_product(pmfs: Array, frequency: Array) -> NDArray[np.complex128]:
-    """Return the product of the characteristic functions of steps that occur once each.
-
-    Parameters
-    ----------
-    pmfs
-        Probabilities of each step's values, [step, value].
-    frequency
-        Frequencies at which the transform is evaluated.
-
-    Returns
-    -------
-    NDArray[np.complex128]
-        The characteristic function of the sum of independent steps.
-    """
-    both = np.empty((len(pmfs), len(frequency)), dtype=np.complex128)
-    both.real, both.imag = characteristic_factors(pmfs, frequency)
-    result: NDArray[np.complex128] = np.conj(np.multiply.reduce(both, axis=0))
     return result

@@ -86,28 +86,23 @@ def plot_miss_rates(results: MissRateResults, axes: Axes) -> None:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8, title="MR⁻²")
 
 
-def subset_lines(results: KittiResults | WiderResults) -> dict[str, tuple[Floats, Floats, float]]:
-    """Return recall, precision and AP of each class and subset with objects."""
-    found: dict[str, tuple[Floats, Floats, float]] = {}
-    if isinstance(results, KittiResults):
-        recall = np.arange(POINTS) / (POINTS - 1)
-        for name, by_difficulty in results.curves.items():
-            for difficulty, one in by_difficulty.items():
-                if one.truths:
-                    precision = np.array(one.precision)
-                    found[f"{name} {difficulty}"] = (recall, precision, one.average(results.settings.recalls))
-        return found
-    for subset, by_class in results.curves.items():
-        for name, curve in by_class.items():
-            if curve.truths:
-                found[f"{name} {subset}"] = (curve.recall, curve.precision, curve.ap)
-    return found
-
-
 def plot_subsets(results: KittiResults | WiderResults, axes: Axes) -> None:
     """Plot precision against recall of each class and subset, the highest AP first."""
     label_axes(axes, "recall", "precision")
-    lines = subset_lines(results)
+    # Recall, precision and AP of each class and subset with objects.
+    lines: dict[str, tuple[Floats, Floats, float]] = {}
+    if isinstance(results, KittiResults):
+        grid = np.arange(POINTS) / (POINTS - 1)
+        for name, by_difficulty in results.curves.items():
+            for difficulty, one in by_difficulty.items():
+                if one.truths:
+                    average = one.average(results.settings.recalls)
+                    lines[f"{name} {difficulty}"] = (grid, np.array(one.precision), average)
+    else:
+        for subset, by_class in results.curves.items():
+            for name, curve in by_class.items():
+                if curve.truths:
+                    lines[f"{name} {subset}"] = (curve.recall, curve.precision, curve.ap)
     for i, name in enumerate(sorted(lines, key=lambda name: -lines[name][2])):
         recall, precision, ap = lines[name]
         label = f"{shorten(name, MOST_OF_NAME)} {ap:.3f}" if i < MOST_IN_LEGEND else None

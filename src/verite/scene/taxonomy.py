@@ -96,7 +96,28 @@ def read_taxonomy(path: str | PathLike[str]) -> Taxonomy:
     text = read_text(file)
     if not text.strip():
         raise ReadError(file, expected="a taxonomy", found="an empty file")
-    return parse_json(text, file) if text.lstrip()[0] in "{[" else parse_text(text, file)
+    if text.lstrip()[0] in "{[":
+        return parse_json(text, file)
+    # One name per line, indented more than its parent; # starts a comment.
+    parents: dict[str, str | None] = {}
+    above: list[tuple[int, str]] = []  # depth and name of the line's ancestors
+    for number, line in enumerate(StringIO(text, newline=None), 1):
+        bare = line.split("#", 1)[0].rstrip()
+        if not bare:
+            continue
+        start = bare[: len(bare) - len(bare.lstrip())]
+        if " " in start and "\t" in start:
+            raise ReadError(f"{file}:{number}", expected="spaces or tabs before the name", found="both")
+        while above and above[-1][0] >= len(start):
+            left = above.pop()[0]
+            if (above[-1][0] if above else 0) < len(start) < left:
+                raise ReadError(
+                    f"{file}:{number}", expected="a depth that a line above has", found=f"{len(start)} characters"
+                )
+        name = bare.strip()
+        add(name, above[-1][1] if above else None, parents, f"{file}:{number}")
+        above.append((len(start), name))
+    return Taxonomy(parents, str(file))
 
 
 def parse_json(text: str, path: Path) -> Taxonomy:
@@ -139,29 +160,6 @@ def walk(node: Any, parent: str | None, parents: dict[str, str | None], path: Pa
         add(node, parent, parents, path)
     elif node is not None:
         raise ReadError(path, expected="names, lists and objects", found=excerpt(node))
-
-
-def parse_text(text: str, path: Path) -> Taxonomy:
-    """Parse one name per line, indented more than its parent; # starts a comment."""
-    parents: dict[str, str | None] = {}
-    above: list[tuple[int, str]] = []  # depth and name of the line's ancestors
-    for number, line in enumerate(StringIO(text, newline=None), 1):
-        bare = line.split("#", 1)[0].rstrip()
-        if not bare:
-            continue
-        start = bare[: len(bare) - len(bare.lstrip())]
-        if " " in start and "\t" in start:
-            raise ReadError(f"{path}:{number}", expected="spaces or tabs before the name", found="both")
-        while above and above[-1][0] >= len(start):
-            left = above.pop()[0]
-            if (above[-1][0] if above else 0) < len(start) < left:
-                raise ReadError(
-                    f"{path}:{number}", expected="a depth that a line above has", found=f"{len(start)} characters"
-                )
-        name = bare.strip()
-        add(name, above[-1][1] if above else None, parents, f"{path}:{number}")
-        above.append((len(start), name))
-    return Taxonomy(parents, str(path))
 
 
 def add(name: str, parent: str | None, parents: dict[str, str | None], where: object) -> None:

@@ -184,24 +184,20 @@ def prepare_sides(
     truths, asked = read_side(truth, images, labels, p, is_pred=False, with_ignore="ignore" in rules.ignored)
     preds, found = read_side(pred, images, labels, p, is_pred=True)
     warn_of(examine_all(asked, found), "COCOeval")
-    cells = federated_cells(truth, p) if federated else {}
+    cells: dict[str, NDArray[np.int64]] = {}
+    if federated:
+        # Cells (image × classes + class) verified to be without objects, and those annotated incompletely, as in LVIS.
+        image_places, classes = place_ids(p.imgIds), place_ids(p.catIds)
+        keys = (("verified", "neg_category_ids"), ("ignore_if_unmatched", "not_exhaustive_category_ids"))
+        for name, key in keys:
+            listed = [
+                place * len(classes) + classes[label]
+                for image, place in image_places.items()
+                for label in truth.imgs[image].get(key, ())
+                if label in classes
+            ]
+            cells[name] = np.unique(np.array(listed, dtype=np.int64))
     return Prepared(truths, preds, Evaluation(asked, found, rules, thread_count(), **cells))
-
-
-def federated_cells(coco: COCO, p: Params) -> dict[str, NDArray[np.int64]]:
-    """Cells (image × classes + class) verified to be without objects, and those annotated incompletely, as in LVIS."""
-    images, classes = place_ids(p.imgIds), place_ids(p.catIds)
-    found = {}
-    keys = (("verified", "neg_category_ids"), ("ignore_if_unmatched", "not_exhaustive_category_ids"))
-    for name, key in keys:
-        cells = [
-            place * len(classes) + classes[label]
-            for image, place in images.items()
-            for label in coco.imgs[image].get(key, ())
-            if label in classes
-        ]
-        found[name] = np.unique(np.array(cells, dtype=np.int64))
-    return found
 
 
 def image_sizes(coco: COCO, p: Params) -> Any:
@@ -252,8 +248,12 @@ def read_side(
     if with_ignore:
         flags["ignore"] = np.array([bool(records[row].get("ignore")) for row in rows.tolist()], dtype=np.bool_)
     regions = Regions(boxes, "xywh", polygons=polygons, runs=runs, keypoints=keypoints)
-    if regions.polygons is not None:
-        check_image_sizes(regions.polygons, image, images, p)
+    if regions.polygons is not None:  # polygons are drawn on images, which must have sides then
+        drawn = image[np.diff(regions.polygons.objects) > 0]
+        flat = drawn[(images.heights[drawn] <= 0) | (images.widths[drawn] <= 0)]
+        if len(flat):
+            unsized = p.imgIds[int(flat[0])]
+            raise DataError(f"images: expected a height and a width to draw polygons on, found none of image {unsized}")
     return RecordSide(coco, records), Annotations(
         images=images,
         labels=labels,
@@ -272,13 +272,3 @@ def read_outlines(records: list[Record], rows: Any) -> tuple[Polygons, RLEMasks]
     """Polygons and masks of these records."""
     polygons, runs = _core.read_outlines(records, rows, thread_count())
     return Polygons(*polygons), RLEMasks(*runs)
-
-
-def check_image_sizes(polygons: Polygons, image: Any, images: Images, p: Params) -> None:
-    """Polygons are drawn on images, which must have sides then."""
-    drawn = image[np.diff(polygons.objects) > 0]
-    flat = drawn[(images.heights[drawn] <= 0) | (images.widths[drawn] <= 0)]
-    if len(flat):
-        raise DataError(
-            f"images: expected a height and a width to draw polygons on, found none of image {p.imgIds[int(flat[0])]}"
-        )
