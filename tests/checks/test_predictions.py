@@ -125,6 +125,18 @@ def test_distances_written_as_confidences_are_a_warning():
     assert not [f for f in examine_pair(*sides(judged(lambda sure: sure))) if f.code == "V312"]
 
 
+@pytest.mark.parametrize("flag", ["crowd", "ignore"])
+def test_predictions_inside_ignored_regions_are_no_false_positives(flag):
+    """The thirty more confident ones lie in a region that is ignored; 0.48 of them inside is not enough."""
+    reversed_ones = judged(lambda sure: 1 - sure)
+    for left, is_told in ((190, False), (226, True)):
+        boxes = [[0, 0, 50, 50]] * 30 + [[left, 190, left + 300, 300]] * 30
+        images, flags = [f"{i}" for i in range(30)] * 2, {flag: np.repeat([False, True], 30)}
+        ignoring = vt.Annotations.of(images, ["cat"] * 60, boxes, labels=["cat", "dog"], **flags)
+        codes = {finding.code for finding in examine_pair(ignoring, reversed_ones.pred.like(ignoring))}
+        assert ("V312" in codes) == is_told
+
+
 def test_duplicates_of_low_confidence_are_no_true_positives_of_low_confidence():
     """Thirty cats, each found at 0.9 and again three times at 0.1, and thirty false positives at 0.5."""
     truth = [(f"{i}", "cat", 0, 0, 50, 50) for i in range(30)]

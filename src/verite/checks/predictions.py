@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.checks.check import EXAMPLES, Finding
 from verite.checks.evidence import Hypothesis, find_overlapping, frames_of, relative_to_images
-from verite.checks.sample import Pair, Side
+from verite.checks.sample import Pair, Side, is_reversed
 from verite.checks.values import confidence_examples
 from verite.errors import excerpt, spell_option
 from verite.hooks import hook
@@ -135,8 +135,15 @@ def doubled_objects(pair: Pair) -> tuple[int, int]:
 
 
 def find_reversed_confidences(pair: Pair) -> Iterator[Finding]:
-    """Find confidences that are lower for true positives than for false positives (V312), by the AUC on a sample."""
+    """Find confidences that are lower for true positives than for false positives (V312), by the AUC on a sample.
+
+    Predictions that lie mostly inside a crowd or an ignored region are no false positives: they are left out.
+    """
     fit = pair.fit
+    if pair.truth.ignored.any():
+        fit = Pair(pair.truth, pair.pred.where(~lie_in_ignored(pair.truth, pair.pred))).fit
+        if not is_reversed(fit.true_positives, fit.false_positives, fit.u_statistic):
+            return
     share = fit.u_statistic / (fit.true_positives * fit.false_positives)
     yield Finding(
         "V312",
@@ -147,6 +154,24 @@ def find_reversed_confidences(pair: Pair) -> Iterator[Finding]:
         (),
         "are these distances, or 1 - confidence? write larger numbers for higher confidence",
     )
+
+
+INSIDE = 0.5  # share of a prediction's area within an ignored object
+
+
+def lie_in_ignored(truth: Annotations, pred: Annotations) -> NDArray[np.bool_]:
+    """Mark predictions of which at least half lies inside one ignored object of their image."""
+    boxes, found = np.asarray(truth.regions.boxes), np.asarray(pred.regions.boxes)
+    area = np.maximum((found[:, 2:] - found[:, :2]).prod(axis=1), 0)
+    inside = np.zeros(len(pred), dtype=np.bool_)
+    order = np.argsort(pred.image, kind="stable")
+    images = pred.image[order]
+    for row in np.flatnonzero(truth.ignored).tolist():
+        first, last = np.searchsorted(images, [truth.image[row], truth.image[row] + 1])
+        mine = order[first:last]
+        low, high = np.maximum(found[mine, :2], boxes[row, :2]), np.minimum(found[mine, 2:], boxes[row, 2:])
+        inside[mine] |= np.maximum(high - low, 0).prod(axis=1) >= INSIDE * area[mine]
+    return inside
 
 
 def find_exchanged_classes(pair: Pair) -> Iterator[Finding]:
