@@ -349,6 +349,21 @@ def test_pixels_of_weight_3_count_as_three_where_a_match_is_placed(tmp_path):
         score(importance=tmp_path, localization="boundary_iou")
 
 
+def test_keypoints_weigh_the_pixels_that_are_nearest_to_them(tmp_path):
+    """Nose at 1, hand at 3.5: columns 0 and 1 weigh 3. Missed 12 of 32, spurious 4 of 24: martin is 1/6, not 1/4."""
+    crowd = {"id": 7, "image_id": 1, "category_id": 1, "bbox": [40, 40, 4, 4], "area": 16, "iscrowd": 1}
+    person = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 4, 4], "area": 16, "iscrowd": 0}
+    person |= {"keypoints": [1, 2, 2, 3.5, 2, 2], "num_keypoints": 2}
+    images = [{"id": 1, "file_name": "a.png", "width": 64, "height": 64}]
+    classes = [{"id": 1, "name": "person", "keypoints": ["nose", "hand"]}]
+    truth = vt.read({"images": images, "categories": classes, "annotations": [crowd, person]})
+    pred = vt.read([{"image_id": 1, "category_id": 1, "bbox": [1, 0, 4, 4], "score": 1.0}], like=truth)
+    (tmp_path / "weights.csv").write_text("keypoint,weight\nnose,3\n")
+    assert vt.scene_score(truth, pred, checks="off").score == pytest.approx(0.8 / 4)
+    weighted = vt.scene_score(truth, pred, importance=tmp_path / "weights.csv", checks="off")
+    assert weighted.score == pytest.approx(0.8 / 6)
+
+
 def test_an_object_of_weight_3_counts_as_three(tmp_path):
     truth = vt.Annotations.of(["a", "a"], ["person", "bird"], [A, B])
     pred = vt.Annotations.of(["a"], ["person"], [A], confidence=[1.0])
