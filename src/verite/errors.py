@@ -294,7 +294,7 @@ CODE = r" \((V\d{3})\)"
 
 PLACES = 5  # remembered of each kind
 
-KINDS = 20  # told apart
+KINDS = 20  # of skipped records that are counted separately
 
 _IS_LISTING: ContextVar[bool] = ContextVar("is_listing", default=False)
 

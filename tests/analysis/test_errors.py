@@ -23,7 +23,7 @@ from tests.analysis.worlds import (
 from tests.oracles.analysis import TYPES, Breakdown, random_world, raw_precision, shapley
 from verite.analysis.errors import ap_of_fixed_sets, error_types
 from verite.analysis.worst import ClassRanking
-from verite.evaluation.evaluation import WRONG
+from verite.evaluation.evaluation import FALSE_POSITIVE
 
 WORLDS = [
     *({"seed": seed} for seed in range(15)),
@@ -141,7 +141,7 @@ def test_every_wrong_prediction_has_one_type_and_missed_ones_were_not_found(tmp_
         results = vt.coco(*sides(*random_world(seed), tmp_path))
         errors = results.analyse().errors
         found = results.evaluation.outcomes(0)
-        assert sum(errors.counts.values()) - errors.counts["missed"] == (found.state == WRONG).sum()
+        assert sum(errors.counts.values()) - errors.counts["missed"] == (found.state == FALSE_POSITIVE).sum()
         assert errors.counts["missed"] <= (found.is_asked & (found.pred < 0)).sum()
 
 

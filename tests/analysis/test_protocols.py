@@ -13,7 +13,7 @@ import verite as vt
 from tests.protocols.test_lvis import federated, written
 from tests.protocols.test_openimages import TREE, both, random_set
 from verite.cli import run
-from verite.evaluation.evaluation import RIGHT
+from verite.evaluation.evaluation import TRUE_POSITIVE
 
 GROUP = vt.Annotations.of(
     ["i", "i", "j"], ["cat", "cat", "dog"], [[0, 0, 40, 40], [60, 60, 80, 80], [0, 0, 10, 10]],
@@ -120,7 +120,7 @@ def test_a_group_is_matched_by_its_best_prediction_and_the_others_are_ignored() 
     )
     assert found.to_dict()["set_aside_reasons"] == {"group_of": 1, "unjudged": 1}
     state = found.matches.outcomes.state
-    assert (state == RIGHT).tolist() == [True, False, True, False, False]
+    assert (state == TRUE_POSITIVE).tolist() == [True, False, True, False, False]
     told = found.to_dict()
     assert told["operating"]["classes"]["cat"]["tp"] == 2
     assert told["confusion"]["matrix"] == [[2, 0, 0], [0, 0, 1], [0, 0, 0]]

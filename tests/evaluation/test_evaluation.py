@@ -14,7 +14,7 @@ import verite as vt
 from tests.evaluation.sets import assert_same, evaluate, read
 from tests.oracles.coco_sets import random_mask_set, random_set
 from verite.errors import BadParameter, DataError
-from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, Rules
+from verite.evaluation.evaluation import FALSE_POSITIVE, IGNORED, TRUE_POSITIVE, UNSEEN, Evaluation, Rules
 
 pytest.importorskip("pycocotools", reason="the reference is not installed: pip install pycocotools")
 
@@ -49,7 +49,13 @@ def test_outcomes_say_who_took_whom() -> None:
     )
     kept = evaluate(truth, pred.like(truth))
     found = kept.outcomes(0)
-    assert found.state.tolist() == [RIGHT, WRONG, IGNORED, WRONG, UNSEEN]  # nobody asks for dogs
+    assert found.state.tolist() == [
+        TRUE_POSITIVE,
+        FALSE_POSITIVE,
+        IGNORED,
+        FALSE_POSITIVE,
+        UNSEEN,
+    ]
     assert found.truth.tolist() == [0, -1, 2, -1, -1]
     assert found.overlap[[0, 2]].tolist() == [1.0, 1.0]
     assert np.isnan(found.overlap[[1, 3, 4]]).all()
@@ -88,14 +94,14 @@ def test_best_of_all_is_taken_or_none() -> None:
     for wants in ("best", "free"):
         kept = Evaluation(truth, pred, Rules((0.5,), "corner_box", wants=wants, equal="first"))
         states[wants] = kept.outcomes().state.tolist()
-    assert states == {"best": [RIGHT, WRONG], "free": [RIGHT, RIGHT]}
+    assert states == {"best": [TRUE_POSITIVE, FALSE_POSITIVE], "free": [TRUE_POSITIVE, TRUE_POSITIVE]}
 
 
 def test_truths_may_ask_for_more_than_the_threshold() -> None:
     truth = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 10], [20, 0, 30, 10]])
     pred = vt.Annotations.of(["a", "a"], ["cat", "cat"], [[0, 0, 10, 6], [20, 0, 30, 6]], confidence=[0.9, 0.8])
     kept = Evaluation(truth, pred, Rules((0.5,), "corner_box"), min_iou=np.array([0.5, 0.7]))
-    assert kept.outcomes().state.tolist() == [RIGHT, WRONG]
+    assert kept.outcomes().state.tolist() == [TRUE_POSITIVE, FALSE_POSITIVE]
 
 
 def test_rules_that_are_none_are_refused() -> None:

@@ -12,7 +12,7 @@ import verite as vt
 from tests.oracles import lvis as oracle
 from tests.oracles import lvis_package as package
 from tests.oracles.coco_sets import random_mask_set, random_set
-from verite.evaluation.evaluation import RIGHT, WRONG
+from verite.evaluation.evaluation import FALSE_POSITIVE, TRUE_POSITIVE
 
 pytest.importorskip("lvis", reason="needs the package lvis, which `make test` installs")
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -121,7 +121,7 @@ def counts_of(results, label):
     """Hits and false ones at the first threshold."""
     state = results.evaluation.outcomes().state
     own = results.pred.label == results.truth.labels.index_of_name[label]
-    return int((state[own] == RIGHT).sum()), int((state[own] == WRONG).sum())
+    return int((state[own] == TRUE_POSITIVE).sum()), int((state[own] == FALSE_POSITIVE).sum())
 
 
 def test_prediction_of_a_class_that_nobody_looked_for_is_left_out(tmp_path):

@@ -23,7 +23,7 @@ import numpy as np
 from verite.analysis.matches import TOUCHING, ends_of_runs
 from verite.analysis.operating import mean_present
 from verite.analysis.part import AnalysisPart, PartRecord, describe_ignored, part_signature
-from verite.evaluation.evaluation import RIGHT
+from verite.evaluation.evaluation import TRUE_POSITIVE
 from verite.model.tables import Table
 from verite.plotting import COLOURS, label_axes
 from verite.settings import Choice, Option, Settings
@@ -330,7 +330,7 @@ class Calibration(AnalysisPart):
             rows = self.matches.counted_rows[part]
             if len(rows):
                 errors = self.localization_errors(rows, self.matches.outcomes.overlap, self.matches.is_tp)
-                errors0 = self.localization_errors(rows, touching.overlap, touching.state == RIGHT)
+                errors0 = self.localization_errors(rows, touching.overlap, touching.state == TRUE_POSITIVE)
                 found[self.matches.names[k]] = {
                     "preds": len(rows),
                     **self.measure(rows),

@@ -17,7 +17,7 @@ import numpy as np
 
 from verite import _core
 from verite.analysis.part import AnalysisPart, PartRecord, describe_ignored, part_signature
-from verite.evaluation.evaluation import RIGHT
+from verite.evaluation.evaluation import TRUE_POSITIVE
 from verite.model.tables import Bar, Table
 from verite.plotting import COLOURS, ERROR_COLOURS
 from verite.settings import Number, Option, Settings
@@ -126,7 +126,7 @@ def error_types(matches: AnalysisMatches, threshold: int) -> ErrorTypes:
         iou=matches.thresholds[threshold],
         rank=rank,
         by_class=by_class,
-        is_tp=found.state == RIGHT,
+        is_tp=found.state == TRUE_POSITIVE,
         kind=kind,
         target=target,
         is_fixed=is_fixed.view(np.bool_),

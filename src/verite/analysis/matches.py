@@ -17,10 +17,10 @@ import numpy as np
 from verite.errors import BadParameter
 from verite.evaluation.evaluation import (
     EVERY_AREA,
+    FALSE_POSITIVE,
     IGNORED,
-    RIGHT,
+    TRUE_POSITIVE,
     UNSEEN,
-    WRONG,
     Evaluation,
     in_ignore_regions,
 )
@@ -232,12 +232,12 @@ class AnalysisMatches:
     @cached_property
     def is_tp(self) -> Bools:
         """Predictions that are true positives."""
-        return np.asarray(self.outcomes.state == RIGHT)
+        return np.asarray(self.outcomes.state == TRUE_POSITIVE)
 
     @cached_property
     def counted_pred(self) -> Bools:
         """Predictions that are true or false positives; the others are ignored."""
-        return np.asarray(self.outcomes.state >= WRONG)
+        return np.asarray(self.outcomes.state >= FALSE_POSITIVE)
 
     @cached_property
     def counted_rows(self) -> Ints:

@@ -12,7 +12,7 @@ import numpy as np
 
 from verite import _core
 from verite.checks.check import EXAMPLES, Finding, Fix, Severity, SideName
-from verite.checks.evidence import FOUND, Hypothesis, boxes_under
+from verite.checks.evidence import MATCHED_IOU, Hypothesis, boxes_under
 from verite.checks.misread_boxes import looks_like_fractions, looks_like_pixels
 from verite.checks.readings import NAMES, SCALED, Reading, are_like_corners, code_of, fix_of
 from verite.checks.regions import COMPARED, agree, nearest, shape_bounds
@@ -238,7 +238,7 @@ def count_different(corners: Floats, image: Ints) -> int:
 
     A box that has such an IoU with one of the image before is the same object too, however far it has moved since.
     """
-    overlaps = _core.box_iou(np.ascontiguousarray(corners), np.ascontiguousarray(corners)) >= FOUND
+    overlaps = _core.box_iou(np.ascontiguousarray(corners), np.ascontiguousarray(corners)) >= MATCHED_IOU
     is_same = overlaps & (image[:, None] != image[None, :])
     is_moved = (overlaps & (image[:, None] == image[None, :] + 1)).any(axis=1)
     kept: list[int] = []

@@ -18,7 +18,7 @@ from verite.checks.sample import EDGE, NATS, Sample, SampledObjects, imbalance, 
 from verite.model.layouts import Floats
 from verite.model.ragged import Ints
 
-FOUND = 0.5  # IoU from which an object counts as matched
+MATCHED_IOU = 0.5  # IoU from which an object counts as matched
 
 PRECISE = 0.75  # IoU that similar sizes and places alone do not reach
 
@@ -110,8 +110,8 @@ def wins(new: Floats, old: Floats) -> tuple[int, int]:
         Gained and lost objects. Small changes of the IoU around the threshold count for neither.
     """
     gain = new - old
-    won = (new >= FOUND) & (old < FOUND) & (gain >= BETTER)
-    lost = (old >= FOUND) & (new < FOUND) & (gain <= -BETTER)
+    won = (new >= MATCHED_IOU) & (old < MATCHED_IOU) & (gain >= BETTER)
+    lost = (old >= MATCHED_IOU) & (new < MATCHED_IOU) & (gain <= -BETTER)
     return int(won.sum()), int(lost.sum())
 
 
@@ -130,7 +130,7 @@ def is_dominant(new: Floats, old: Floats, more: float, fewest: int) -> bool:
         Number of objects that must be gained at least.
     """
     won, lost = wins(new, old)
-    before = int((old >= FOUND).sum())
+    before = int((old >= MATCHED_IOU).sum())
     return won >= fewest + ODDS * lost and won - lost >= more * before
 
 
@@ -150,12 +150,12 @@ def exceeds_other_images(own: Floats, chance: list[Floats]) -> bool:
     """Whether objects match predictions of their own image far more often than those of other images."""
     if not chance:
         return False
-    for overlap in (FOUND, PRECISE):
+    for overlap in (MATCHED_IOU, PRECISE):
         hits = sum(int((other >= overlap).sum()) for other in chance)
         if surprise(int((own >= overlap).sum()), (hits + 1) / len(chance)) >= NATS:
             return True
     other = chance[0]
-    either = (own >= FOUND) | (other >= FOUND)
+    either = (own >= MATCHED_IOU) | (other >= MATCHED_IOU)
     return imbalance(int((own > other)[either].sum()), int((own < other)[either].sum())) >= NATS
 
 
@@ -192,7 +192,7 @@ def frames_of(truth: SampledObjects, pred: SampledObjects) -> Floats:
 
 def chance_of_random(relative: Floats) -> Floats:
     """Return the probability that a random box has IoU ≥ 0.5 with each object."""
-    return np.asarray((_core.box_iou(relative, random_boxes()) >= FOUND).mean(axis=1))
+    return np.asarray((_core.box_iou(relative, random_boxes()) >= MATCHED_IOU).mean(axis=1))
 
 
 @cache
@@ -230,7 +230,7 @@ class Hypothesis:
     @property
     def found(self) -> int:
         """The number of matched objects."""
-        return int((self.overlaps >= FOUND).sum())
+        return int((self.overlaps >= MATCHED_IOU).sum())
 
     @property
     def is_sound(self) -> bool:
@@ -281,5 +281,7 @@ def find_overlapping(sample: Sample, e: Hypothesis) -> tuple[Ints, Ints, Floats]
     """
     truth_boxes, pred_boxes = boxes_under(sample, e.side, e.reading, e.shift)
     pred = sample.preds[e.shift]
-    offsets, which, overlap = _core.box_candidates(truth_boxes, sample.truth.image, pred_boxes, pred.image, 0.0, FOUND)
+    offsets, which, overlap = _core.box_candidates(
+        truth_boxes, sample.truth.image, pred_boxes, pred.image, 0.0, MATCHED_IOU
+    )
     return which.astype(np.int64), np.repeat(np.arange(len(pred)), np.diff(offsets)), overlap

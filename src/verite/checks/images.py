@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.checks.boxes import percent
 from verite.checks.check import EXAMPLES, Finding, Fix, near_word
-from verite.checks.evidence import FEWEST, FOUND, Hypothesis, best_overlaps, most_possible, overlaps_under, turns
+from verite.checks.evidence import FEWEST, MATCHED_IOU, Hypothesis, best_overlaps, most_possible, overlaps_under, turns
 from verite.checks.sample import IMAGES, NATS, Pair, Sample, group_objects, sample_images, speaks_by_id, usable_rows
 from verite.errors import VeriteError, excerpt, spell_option
 from verite.hooks import hook
@@ -166,7 +166,7 @@ def fit_of_positions(truth: Annotations, pred: Annotations, used: Ints) -> tuple
             sizes = np.stack([truth.images.widths, truth.images.heights], axis=1)[images[spaced]].astype(np.float64)
             other = group_objects(pred, theirs[spaced], usable_preds, sizes)
             overlaps = best_overlaps(group.corners(), group.image, other.corners(), other.image)
-            fit = int((overlaps >= FOUND).sum()), most_possible(group, other)
+            fit = int((overlaps >= MATCHED_IOU).sum()), most_possible(group, other)
             found[start] = max(found[start], fit)
     start = max(found, key=lambda one: found[one][0])
     matched, possible = found[start]
@@ -201,7 +201,7 @@ def shift_that_makes_known(truth_ids: Ints, used_ids: Ints, sample: Sample | Non
             continue
         if sample is not None and plain is not None and shift in sample.shifts:
             overlaps = overlaps_under(sample, plain.side, plain.reading, shift)
-            if (overlaps >= FOUND).sum() >= FEWEST and overlaps.sum() >= NO_WORSE * plain.overlaps.sum():
+            if (overlaps >= MATCHED_IOU).sum() >= FEWEST and overlaps.sum() >= NO_WORSE * plain.overlaps.sum():
                 return shift
         density = len(truth_ids) / max(1, int(truth_ids.max()) - int(truth_ids.min()) + 1)
         unknown = int((~np.isin(used_ids, truth_ids)).sum())
@@ -266,7 +266,7 @@ def match_no_better_than_other_images(truth: Annotations, pred: Annotations) -> 
         return False
 
     def matched(one: Sample) -> int:
-        return int((overlaps_under(one, "pred", one.pred.reading, 0) >= FOUND).sum())
+        return int((overlaps_under(one, "pred", one.pred.reading, 0) >= MATCHED_IOU).sum())
 
     others = [matched(Sample(sample.truth, {0: sample.pred.turn(turn)})) for turn in turns(sample.truth.images)]
     return matched(sample) <= ALIKE_IMAGES * (sum(others) + 1) / len(others)

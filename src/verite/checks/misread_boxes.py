@@ -15,7 +15,7 @@ import numpy as np
 from verite.checks.check import SideName
 from verite.checks.evidence import (
     FEWEST,
-    FOUND,
+    MATCHED_IOU,
     MORE,
     PRECISE,
     Hypothesis,
@@ -191,7 +191,7 @@ def is_plausible(sample: Sample, plain: Hypothesis, found: Hypothesis) -> bool:
         return is_image_specific or beats_random_boxes(sample, found)
     # A scale is estimated to fit: with objects in few places it must fit each image by itself, or very well.
     truth_boxes, _ = boxes_under(sample, found.side, found.reading, found.shift)
-    where = places(relative_to_images(truth_boxes, sample.truth.sizes)[found.overlaps >= FOUND])
+    where = places(relative_to_images(truth_boxes, sample.truth.sizes)[found.overlaps >= MATCHED_IOU])
     if where >= FEWEST_PLACES:
         return is_image_specific or beats_random_boxes(sample, found)
     if found.side == "pred" and found.reading.layout != sample.pred.reading.layout:
@@ -299,7 +299,7 @@ def beats_random_boxes(sample: Sample, found: Hypothesis) -> bool:
     per_image = np.minimum(1, np.bincount(truth.image, chance, minlength=truth.images))
     for group in (pred, confident):
         boxes = group.corners(found.reading if found.side == "pred" else None)
-        right = int((best_overlaps(boxes, group.image, truth_boxes, truth.image) >= FOUND).sum())
+        right = int((best_overlaps(boxes, group.image, truth_boxes, truth.image) >= MATCHED_IOU).sum())
         if exceeds_random_boxes(right, float(per_image[group.image].sum()), TP_SHARE * len(group)):
             return True
     return False

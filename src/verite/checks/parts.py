@@ -17,7 +17,7 @@ from verite import _core
 from verite.checks.check import EXAMPLES, Finding
 from verite.checks.evidence import (
     FEWEST,
-    FOUND,
+    MATCHED_IOU,
     PRECISE,
     best_overlaps,
     boxes_under,
@@ -60,10 +60,10 @@ def find_mixed_layouts(pair: Pair) -> Iterator[Finding]:
     reading = Reading(layout, sample.pred.reading.measure)
     plain = overlaps_under(sample, "pred", sample.pred.reading, 0)
     other = overlaps_under(sample, "pred", reading, 0)
-    is_gained = (other >= PRECISE) & (plain < FOUND)
-    count, matched = int(is_gained.sum()), int((plain >= FOUND).sum())
+    is_gained = (other >= PRECISE) & (plain < MATCHED_IOU)
+    count, matched = int(is_gained.sum()), int((plain >= MATCHED_IOU).sum())
     exchanged = Reading(sample.pred.reading.layout, "exchanged")
-    if int(((overlaps_under(sample, "pred", exchanged, 0) >= PRECISE) & (plain < FOUND)).sum()) > RIVAL * count:
+    if int(((overlaps_under(sample, "pred", exchanged, 0) >= PRECISE) & (plain < MATCHED_IOU)).sum()) > RIVAL * count:
         return
     if count < max(FEWEST, SHARE * (count + matched)) or surprise(count, chance_of_gains(sample, reading)) < NATS:
         return
@@ -113,7 +113,7 @@ def chance_of_gains(sample: Sample, reading: Reading) -> float:
     for turn in tried:
         rotated = Sample(sample.truth, {0: sample.pred.turn(turn)})
         plain = overlaps_under(rotated, "pred", sample.pred.reading, 0)
-        hits += int(((overlaps_under(rotated, "pred", reading, 0) >= PRECISE) & (plain < FOUND)).sum())
+        hits += int(((overlaps_under(rotated, "pred", reading, 0) >= PRECISE) & (plain < MATCHED_IOU)).sum())
     return (hits + 1) / max(len(tried), 1)
 
 
@@ -198,7 +198,7 @@ def matches_on_tiles(sample: Sample, across: float, down: float) -> tuple[int, i
     centres = (boxes[:, :2] + boxes[:, 2:]) / 2
     is_beyond = (centres > size).any(axis=1)
     first = np.where(centres > size, 1, 0)  # the first tile that an object can be on
-    free = best_overlaps(pred.corners(), pred.image, boxes, truth.image) < FOUND  # the others are in place as read
+    free = best_overlaps(pred.corners(), pred.image, boxes, truth.image) < MATCHED_IOU  # others match as read
     preds, pred_image = pred.corners()[free], pred.image[free]
     found = []
     for step in (1, 0.8, 0.75, 0.5):
@@ -206,7 +206,7 @@ def matches_on_tiles(sample: Sample, across: float, down: float) -> tuple[int, i
         for tile in (last, np.maximum(last - 1, first))[: 1 + (step < 1)]:  # ... the one before
             moved = np.clip(boxes - np.tile(tile * size * step, 2), 0, np.tile(size, 2))
             overlaps = best_overlaps(moved, truth.image, preds, pred_image)
-            found.append(int(((overlaps >= FOUND) & is_beyond).sum()))
+            found.append(int(((overlaps >= MATCHED_IOU) & is_beyond).sum()))
     return max(found), int(is_beyond.sum())
 
 

@@ -21,7 +21,7 @@ from verite.errors import excerpt, spell_option
 from verite.hooks import hook
 from verite.model.annotations import Annotations
 from verite.model.layouts import Floats
-from verite.model.outcomes import RIGHT
+from verite.model.outcomes import TRUE_POSITIVE
 
 
 def find_exchanged_sides(pair: Pair) -> Iterator[Finding]:
@@ -348,7 +348,7 @@ def tie_range(truth: Annotations, pred: Annotations) -> tuple[float, float, bool
     fates = coco(truth, pred, checks="off").objects(0.5).columns
     is_pred = fates["side"].values == 1
     is_right = np.zeros(len(pred), dtype=np.bool_)
-    is_right[fates["row"].values[is_pred]] = fates["fate"].values[is_pred] == RIGHT
+    is_right[fates["row"].values[is_pred]] = fates["fate"].values[is_pred] == TRUE_POSITIVE
 
     def ap(is_first: NDArray[np.bool_]) -> float:
         assert pred.confidence is not None

@@ -16,7 +16,7 @@ from verite import _core
 from verite.checks.check import EXAMPLES, Finding
 from verite.checks.evidence import (
     FEWEST,
-    FOUND,
+    MATCHED_IOU,
     MORE,
     best_overlaps,
     exceeds_other_images,
@@ -218,7 +218,7 @@ def find_masks_by_rows(pair: Pair) -> Iterator[Finding]:
         return best_overlaps(sample.truth.corners(), sample.truth.image, group.corners(), group.image)
 
     overlaps = overlaps_of(other)
-    matched = int((overlaps >= FOUND).sum())
+    matched = int((overlaps >= MATCHED_IOU).sum())
     if matched < LEAST_MATCHED * plain.possible or not is_dominant(overlaps, plain.overlaps, MORE, FEWEST):
         return
     if found is not None and found.overlaps.sum() >= overlaps.sum():
@@ -531,5 +531,5 @@ def nearest(pair: Pair) -> Iterator[tuple[int, int]]:
         if not rows:
             continue
         overlaps = _core.box_iou(truth.regions.boxes[[i]], np.ascontiguousarray(pred.regions.boxes[rows]))[0]
-        if overlaps.max() >= FOUND:
+        if overlaps.max() >= MATCHED_IOU:
             yield i, rows[int(overlaps.argmax())]

@@ -16,7 +16,7 @@ from verite import _core
 from verite.checks.check import Finding
 from verite.checks.evidence import (
     FEWEST,
-    FOUND,
+    MATCHED_IOU,
     PRECISE,
     SIGMAS,
     best_overlaps,
@@ -113,7 +113,9 @@ def refine_ratio(
     A ratio of sums is used, since least squares is biased towards zero by errors of the predictions.
     """
     for _ in range(2):
-        offsets, which, overlap = _core.box_candidates(truth, image, pred * np.tile(ratio, 2), pred_image, 0.0, FOUND)
+        offsets, which, overlap = _core.box_candidates(
+            truth, image, pred * np.tile(ratio, 2), pred_image, 0.0, MATCHED_IOU
+        )
         other = np.repeat(np.arange(len(pred)), np.diff(offsets))
         one, other = best_pairs(which.astype(np.int64), other, overlap)
         if len(one) < FEWEST:

@@ -357,7 +357,7 @@ def system_names(paths: tuple[str, ...]) -> list[str]:
     lengths = [1] * len(parts)
     names = [p[-1] for p in parts]
     for _ in range(max(map(len, parts))):
-        # The same path given twice cannot be told apart by any end of it.
+        # The same path given twice has no distinguishing end.
         twice = {name for name in names if len({p for p, n in zip(parts, names, strict=True) if n == name}) > 1}
         lengths = [length + (name in twice) for length, name in zip(lengths, names, strict=True)]
         names = ["-".join(p[-n:]).strip("/") for p, n in zip(parts, lengths, strict=True)]

@@ -118,14 +118,14 @@ class Arrays:
 class Outcomes:
     """Outcome of every object at one IoU threshold and in one area range: TP, FP, FN or ignored."""
 
-    state: NDArray[np.int8]  # per prediction: RIGHT (TP), WRONG (FP), IGNORED, or UNSEEN if it does not count at all
+    state: NDArray[np.int8]  # per prediction: TRUE_POSITIVE, FALSE_POSITIVE, IGNORED, or UNSEEN if it does not count
     truth: NDArray[np.int32]  # per prediction: the matched ground-truth object, -1 for none
     overlap: Floats  # per prediction: IoU with that object; nan for none
     pred: NDArray[np.int32]  # per ground-truth object: the first matched prediction, -1 for none
     is_asked: NDArray[np.bool_]  # per ground-truth object: whether it counts, or is ignored
 
 
-RIGHT, WRONG, IGNORED, UNSEEN = 1, 0, -1, -2
+TRUE_POSITIVE, FALSE_POSITIVE, IGNORED, UNSEEN = 1, 0, -1, -2
 
 
 @dataclass(frozen=True, eq=False)
@@ -492,7 +492,11 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         found = self.outcomes(threshold)
         matched_pred = np.where(found.is_asked, found.pred, -1).astype(np.int64)
         return Matches(
-            thresholds[threshold], found.is_asked, matched_pred, highest_threshold(confidence), found.state >= WRONG
+            thresholds[threshold],
+            found.is_asked,
+            matched_pred,
+            highest_threshold(confidence),
+            found.state >= FALSE_POSITIVE,
         )
 
     def outcomes_at(self, threshold: float) -> Outcomes:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from verite import _core
 from verite.csv_files import lines_of
 from verite.errors import BadParameter, ReadError, excerpt
-from verite.evaluation.evaluation import RIGHT, WRONG
+from verite.evaluation.evaluation import FALSE_POSITIVE, TRUE_POSITIVE
 from verite.files import find_path
 from verite.model.annotations import Annotations
 from verite.signature import Signature
@@ -185,8 +185,8 @@ def class_values(
     labels = range(len(predictions)) if order is None or len(predictions) == 1 else order
     precision, recall = [], []
     for label, rows in zip(labels, predictions, strict=True):
-        kept = rows[outcomes.state[rows] >= WRONG]
-        is_true = outcomes.state[kept] == RIGHT
+        kept = rows[outcomes.state[rows] >= FALSE_POSITIVE]
+        is_true = outcomes.state[kept] == TRUE_POSITIVE
         own = np.append(weights, 0.0)[outcomes.truth[kept]]
         total = float(totals[label])
         precision.append(weighted_average_precision(is_true, own, total, recalls, slack))

@@ -1,6 +1,6 @@
 """Mask images and label images: PNG or TIFF whose pixels are masks, classes or instances; read and written.
 
-Binary masks, contours, one object per file, and label images are told apart by their values, or by the option `masks`.
+The values decide which are binary masks, contours, one object per file, or label images, or the option `masks`.
 They are written as label images with as few bits as their values need.
 """
 

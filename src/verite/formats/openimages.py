@@ -80,7 +80,7 @@ def read_hierarchy(path: str | PathLike[str]) -> Hierarchy:
 
 
 def read_descriptions(path: str | PathLike[str]) -> dict[str, str]:
-    """`/m/01g317,Person` a line, with or without a header; classes of the same name are told apart by their codes."""
+    """`/m/01g317,Person` a line, with or without a header; classes of the same name differ by their codes."""
     file = find_path(path)
     found: dict[str, str] = {}
     for number, line in lines_of(file):

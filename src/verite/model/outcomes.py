@@ -17,10 +17,13 @@ if TYPE_CHECKING:
 
 
 SIDES = ("truth", "pred")
+SIDE_TITLES = ("ground truth", "predictions")
 
+# Values of the column `fate`, in the order of the constants below; what a printed summary calls them.
 OUTCOMES = ("found", "missed", "not asked for", "right", "wrong", "left out")
+TITLES = ("detected (TP)", "missed (FN)", "ignored", "true positive", "false positive", "ignored")
 
-FOUND, MISSED, NOT_ASKED, RIGHT, WRONG, LEFT_OUT = range(6)
+DETECTED, MISSED, IGNORED_TRUTH, TRUE_POSITIVE, FALSE_POSITIVE, IGNORED_PRED = range(6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +67,8 @@ class ObjectOutcomes(Display):
     def contents(self) -> list[Part]:
         side, fate = self.columns["side"].values, self.columns["fate"].values
         counts = [[int(((side == s) & (fate == f)).sum()) for s in range(2)] for f in range(len(OUTCOMES))]
-        shown = {"truths": [c[0] for c in counts], "preds": [c[1] for c in counts]}
-        return [f"{len(self):,} objects at {self.overlap} {self.iou:g}", Table.of("fate", OUTCOMES, shown)]
+        rows = tuple((SIDE_TITLES[f // 3], TITLES[f], counts[f][f // 3]) for f in range(len(OUTCOMES)))
+        return [f"{len(self):,} objects at {self.overlap} {self.iou:g}", Table(("side", "outcome", "objects"), rows)]
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame; names are categories, numbers are not copied."""
@@ -106,12 +109,12 @@ def fates_of(results: Results, iou: float | None = None) -> ObjectOutcomes:
     partner = np.full(len(truth) + len(pred), -1, dtype=np.int64)
     partner[: len(truth)] = matches.matched_pred
     partner[len(truth) + matches.matched_pred[is_found]] = np.flatnonzero(is_found)
-    of_truths = np.where(is_found, FOUND, np.where(matches.counted_truth, MISSED, NOT_ASKED))
-    of_preds = np.where(partner[len(truth) :] >= 0, RIGHT, WRONG)
+    of_truths = np.where(is_found, DETECTED, np.where(matches.counted_truth, MISSED, IGNORED_TRUTH))
+    of_preds = np.where(partner[len(truth) :] >= 0, TRUE_POSITIVE, FALSE_POSITIVE)
     if matches.counted_pred is not None:
-        of_preds[~matches.counted_pred & (of_preds != RIGHT)] = LEFT_OUT
+        of_preds[~matches.counted_pred & (of_preds != TRUE_POSITIVE)] = IGNORED_PRED
     if matches.confidence_threshold is not None and pred.confidence is not None:
-        of_preds[(pred.confidence < matches.confidence_threshold) & (of_preds != RIGHT)] = LEFT_OUT
+        of_preds[(pred.confidence < matches.confidence_threshold) & (of_preds != TRUE_POSITIVE)] = IGNORED_PRED
     none = np.full(len(truth), np.nan)
     given = pred.confidence if pred.confidence is not None else np.full(len(pred), np.nan)
     columns = {

@@ -16,7 +16,7 @@ from verite.arrays import np
 from verite.errors import BadParameter, DataError, did_you_mean
 from verite.evaluation.bootstrap import Points, mean_over_classes, rearrange
 from verite.evaluation.curves import Curve, Interpolation
-from verite.evaluation.evaluation import GONE, IGNORED, RIGHT, Evaluation, Rules, int64s
+from verite.evaluation.evaluation import GONE, IGNORED, TRUE_POSITIVE, Evaluation, Rules, int64s
 from verite.evaluation.partial import ClassRows, MergedNumbers
 from verite.evaluation.prepare import explain_low_score
 from verite.evaluation.settings import RankedSettings
@@ -378,7 +378,7 @@ class KeptCurve(Curve):
 
     @cached_property
     def is_true(self) -> NDArray[np.bool_]:
-        return np.asarray(self.state()[self.rows] == RIGHT)
+        return np.asarray(self.state()[self.rows] == TRUE_POSITIVE)
 
     @property
     def tp(self) -> int:

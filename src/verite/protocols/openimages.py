@@ -12,7 +12,16 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, excerpt, spell_option
 from verite.evaluation.curves import Curve
-from verite.evaluation.evaluation import IGNORED, RIGHT, UNSEEN, WRONG, Evaluation, MatchedEvaluation, Outcomes, Rules
+from verite.evaluation.evaluation import (
+    FALSE_POSITIVE,
+    IGNORED,
+    TRUE_POSITIVE,
+    UNSEEN,
+    Evaluation,
+    MatchedEvaluation,
+    Outcomes,
+    Rules,
+)
 from verite.evaluation.prepare import check_mask_sizes, prepare
 from verite.evaluation.results import MatchedResults
 from verite.evaluation.settings import THREADS, above_threshold, highest_threshold
@@ -93,7 +102,7 @@ class Decided:
 
 def decide(sides: Sides, threshold: float) -> Decided:
     truth, pred = sides.truth, sides.pred
-    outcome = np.full(len(pred), WRONG, dtype=np.int8)
+    outcome = np.full(len(pred), FALSE_POSITIVE, dtype=np.int8)
     matched_pred = np.full(len(truth), -1, dtype=np.int64)
     met, overlap = np.full(len(pred), -1, dtype=np.int64), np.full(len(pred), np.nan)
     groups: list[Ints] = []
@@ -109,9 +118,9 @@ def decide(sides: Sides, threshold: float) -> Decided:
         one_by_one, as_groups = replace(rules, ignored=("difficult",)), replace(rules, shared=("group_of",))
         singles, grouped = compared & ~truth.group_of, compared & truth.group_of
         rows, found = match_undecided(sides, outcome, singles, one_by_one)
-        outcome[rows] = np.where(says_nothing & (found.state == RIGHT), IGNORED, found.state)
+        outcome[rows] = np.where(says_nothing & (found.state == TRUE_POSITIVE), IGNORED, found.state)
         meet(rows, found, singles)
-        is_right = found.state == RIGHT
+        is_right = found.state == TRUE_POSITIVE
         matched_pred[np.flatnonzero(singles)[found.truth[is_right]]] = rows[is_right]
         rows, found = match_undecided(sides, outcome, grouped, as_groups)
         outcome[rows[found.truth >= 0]] = IGNORED
@@ -185,7 +194,7 @@ def is_ignored(truth: Annotations, on: On) -> Bools:
 
 def match_undecided(sides: Sides, outcome: NDArray[np.int8], truths: Bools, rules: Rules) -> tuple[Ints, Outcomes]:
     """Match the unmatched predictions with some ground-truth objects; of equal confidences the last comes first."""
-    rows = np.flatnonzero(outcome == WRONG)[::-1]
+    rows = np.flatnonzero(outcome == FALSE_POSITIVE)[::-1]
     return rows, Evaluation(sides.truth.where(truths), sides.pred.take(rows), rules, sides.threads).outcomes()
 
 
@@ -204,7 +213,7 @@ class Entries:
         rows, is_group = list_falling(sides, decided, group_weight)
         order = np.argsort(sides.pred.label[rows], kind="stable")
         rows, is_group = rows[order], is_group[order]
-        return cls(sides.pred.label[rows], rows, is_group | (decided.outcome[rows] == RIGHT), is_group)
+        return cls(sides.pred.label[rows], rows, is_group | (decided.outcome[rows] == TRUE_POSITIVE), is_group)
 
 
 def list_falling(sides: Sides, decided: Decided, group_weight: float) -> tuple[Ints, Bools]:
@@ -308,7 +317,7 @@ class OpenImagesEvaluation(MatchedEvaluation):
         state = np.full(len(self.pred), UNSEEN, dtype=np.int8)
         met, overlap = np.full(len(self.pred), -1, dtype=np.int32), np.full(len(self.pred), np.nan)
         state[origin], met[origin], overlap[origin] = found.outcome, found.met, found.overlap
-        state[matched_pred[matched_pred >= 0]] = RIGHT
+        state[matched_pred[matched_pred >= 0]] = TRUE_POSITIVE
         return Outcomes(state, met, overlap, matched_pred.astype(np.int32), asked)
 
     def matches(
@@ -346,7 +355,7 @@ class OpenImagesEvaluation(MatchedEvaluation):
             truth = replace(self.truth, flags=flags)
             sides = pair_sides(self.settings, truth, self.pred, self.threads)
             decided = decide(sides, self.settings.iou[0])
-            is_outside = (decided.outcome == WRONG) & (of_preds[sides.origin] != code)
+            is_outside = (decided.outcome == FALSE_POSITIVE) & (of_preds[sides.origin] != code)
             decided = replace(decided, outcome=np.where(is_outside, IGNORED, decided.outcome).astype(np.int8))
             values = [curve.average_precision("all") for curve in curves_of(self.settings, sides, decided).values()]
             found.append(_core.mean([value for value in values if value == value]))

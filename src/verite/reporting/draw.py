@@ -31,7 +31,7 @@ from verite.evaluation.settings import (
 from verite.files import check_folder, fill_folder, make_folder, path_of, write_atomically
 from verite.formats import Readable, read_pair
 from verite.model.images import stem
-from verite.model.outcomes import FOUND, LEFT_OUT, MISSED, NOT_ASKED, OUTCOMES, RIGHT, WRONG
+from verite.model.outcomes import DETECTED, FALSE_POSITIVE, IGNORED_PRED, IGNORED_TRUTH, MISSED, OUTCOMES, TRUE_POSITIVE
 from verite.model.rasters import array_of
 from verite.model.regions import MASK, POLYGON
 from verite.model.results import Results
@@ -268,9 +268,9 @@ class Overlay:
         matched = self.matches.matched_pred
         is_kept = above_threshold(self.pred, self.confidence)
         is_found = (matched >= 0) & np.append(is_kept, False)[matched]
-        truths = np.where(is_found, FOUND, np.where(self.matches.counted_truth, MISSED, NOT_ASKED))
-        preds = np.where(self.is_true_positive, RIGHT, np.where(self.is_counted, WRONG, LEFT_OUT))
-        return truths.astype(np.int8), np.where(is_kept, preds, LEFT_OUT).astype(np.int8)
+        truths = np.where(is_found, DETECTED, np.where(self.matches.counted_truth, MISSED, IGNORED_TRUTH))
+        preds = np.where(self.is_true_positive, TRUE_POSITIVE, np.where(self.is_counted, FALSE_POSITIVE, IGNORED_PRED))
+        return truths.astype(np.int8), np.where(is_kept, preds, IGNORED_PRED).astype(np.int8)
 
     @cached_property
     def by_image(self) -> dict[str, NDArray[np.int64]]:
@@ -278,9 +278,9 @@ class Overlay:
         count = len(self.truth.images)
         truths, preds = self.outcomes
         return {
-            "found": np.bincount(self.truth.image[truths == FOUND], minlength=count),
+            "found": np.bincount(self.truth.image[truths == DETECTED], minlength=count),
             "missed": np.bincount(self.truth.image[truths == MISSED], minlength=count),
-            "wrong": np.bincount(self.pred.image[preds == WRONG], minlength=count)[:count],
+            "wrong": np.bincount(self.pred.image[preds == FALSE_POSITIVE], minlength=count)[:count],
         }
 
     @property
@@ -315,7 +315,7 @@ class Overlay:
         """Return the objects of an image, the large ones first, so that small ones are drawn above them."""
         found = []
         for name, side, outcomes in (("truth", self.truth, self.outcomes[0]), ("pred", self.pred, self.outcomes[1])):
-            rows = np.flatnonzero((side.image == image) & (outcomes != LEFT_OUT))
+            rows = np.flatnonzero((side.image == image) & (outcomes != IGNORED_PRED))
             found += [self.mark(name, int(row)) for row in rows if np.isfinite(side.regions.boxes[row]).all()]
         return sorted(found, key=lambda mark: -mark.box_area)
 
