@@ -18,7 +18,7 @@ from tests.oracles.coco_sets import random_mask_set, random_set
 from verite.errors import DataError
 from verite.evaluation.evaluation import Evaluation, Rules
 from verite.evaluation.partial import MergedNumbers
-from verite.evaluation.state import Part
+from verite.evaluation.state import EvaluationState
 from verite.model.images import Images
 from verite.model.regions import Regions
 from verite.protocols.coco import RECALLS, CocoSettings, rules_of
@@ -49,13 +49,13 @@ def split(sides: Sides, rng: np.random.Generator, count: int) -> list[Sides]:
     return [(take_images(sides[0], place == i), take_images(sides[1], place == i)) for i in range(count)]
 
 
-def merge_in_any_way(parts: list[Part], rng: np.random.Generator) -> Part:
+def merge_in_any_way(parts: list[EvaluationState], rng: np.random.Generator) -> EvaluationState:
     """By a random tree, some of its branches through bytes."""
     while len(parts) > 1:
         some = rng.permutation(len(parts))[: int(rng.integers(2, 4))]
-        merged = Part.merge(*(parts[i] for i in some))
+        merged = EvaluationState.merge(*(parts[i] for i in some))
         if rng.random() < 0.5:
-            merged = Part.from_bytes(merged.to_bytes())
+            merged = EvaluationState.from_bytes(merged.to_bytes())
         parts = [part for i, part in enumerate(parts) if i not in some] + [merged]
     return parts[0]
 
@@ -81,7 +81,7 @@ def test_any_partition_and_any_tree_gives_the_bytes_and_the_numbers_of_the_whole
         whole = evaluate(sides, on)
         parts = [evaluate(some, on).part() for some in split(sides, rng, int(rng.integers(1, 6)))]
         merged = merge_in_any_way(parts, rng)
-        assert merged.to_bytes() == whole.part().to_bytes() == Part.merge(*parts).to_bytes()
+        assert merged.to_bytes() == whole.part().to_bytes() == EvaluationState.merge(*parts).to_bytes()
         assert_same_numbers(MergedNumbers(parts, sides[0].labels), whole)
         assert_same_numbers(MergedNumbers([merged], sides[0].labels, threads=2), whole)
 
@@ -118,7 +118,7 @@ def test_confidences_come_back_to_the_last_bit_in_few_bytes(digits: str) -> None
     truth = vt.Annotations(ids, labels, image[chosen], label[chosen], Regions(boxes.values[chosen] + 3, "xyxy"))
     whole = evaluate((truth, pred))
     data = whole.part().to_bytes()
-    assert_same_numbers(MergedNumbers([Part.from_bytes(data)], labels), whole)
+    assert_same_numbers(MergedNumbers([EvaluationState.from_bytes(data)], labels), whole)
     assert len(data) / count <= (7 if digits != "all" else 7 + 8)
 
 
@@ -132,10 +132,10 @@ def test_images_without_ids_are_known_by_their_names() -> None:
     ]  # fmt: skip
     merged = MergedNumbers(parts, truth.labels)
     assert merged.images.names == ("a.jpg", "b.jpg", "c.jpg")
-    assert Part.merge(*parts).to_bytes() == Part.merge(*parts[::-1]).to_bytes()
+    assert EvaluationState.merge(*parts).to_bytes() == EvaluationState.merge(*parts[::-1]).to_bytes()
     assert_same_numbers(merged, evaluate((truth, pred)))
     with pytest.raises(DataError, match=r"found image 'a.jpg' in two of them"):
-        Part.merge(parts[1], parts[1])
+        EvaluationState.merge(parts[1], parts[1])
 
 
 def test_parts_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
@@ -143,11 +143,11 @@ def test_parts_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
     part = evaluate(sides).part()
     assert len(part) == len(sides[0].images)
     with pytest.raises(DataError, match=r"expected every image once, found image \d+ in two of them"):
-        Part.merge(part, part)
-    assert Part.merge(part, part, takes_first=True).to_bytes() == part.to_bytes()
+        EvaluationState.merge(part, part)
+    assert EvaluationState.merge(part, part, takes_first=True).to_bytes() == part.to_bytes()
     other = Evaluation(*sides, Rules((0.5,), recalls=RECALLS)).part()
     with pytest.raises(DataError, match="expected the same rules and classes"):
-        Part.merge(part, other)
+        EvaluationState.merge(part, other)
 
 
 def test_an_image_that_is_in_two_parts_is_that_of_the_first(tmp_path: Path) -> None:
@@ -184,9 +184,9 @@ def test_damaged_bytes_give_one_clear_error(tmp_path: Path, many: Callable[[int]
             first, last = sorted(rng.integers(0, len(mutated), 2).tolist())
             del mutated[first : last + 1]
         with pytest.raises(DataError, match="expected a part"):
-            Part.from_bytes(bytes(mutated))
+            EvaluationState.from_bytes(bytes(mutated))
     with pytest.raises(DataError, match="expected a part of version 1, found version 2; make it again"):
-        Part.from_bytes(data[:12] + b"\x02" + data[13:])
+        EvaluationState.from_bytes(data[:12] + b"\x02" + data[13:])
 
 
 def test_a_liar_with_the_right_digest_cannot_read_beyond_its_bytes(tmp_path: Path) -> None:
@@ -201,9 +201,9 @@ def test_a_liar_with_the_right_digest_cannot_read_beyond_its_bytes(tmp_path: Pat
             mutated[int(rng.integers(13, len(mutated)))] = int(rng.choice([0, 1, 2, 127, 128, 255, rng.integers(256)]))
         whole = bytes(mutated)
         try:
-            part = Part.from_bytes(whole + _core.digest(whole).to_bytes(8, "little"))
+            part = EvaluationState.from_bytes(whole + _core.digest(whole).to_bytes(8, "little"))
             part.numbers()
-            Part.merge(part)
+            EvaluationState.merge(part)
         except DataError:
             refused += 1
         except MemoryError:

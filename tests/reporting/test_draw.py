@@ -188,7 +188,7 @@ def drawn_again(folder):
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["--image", "nope.png"], 2, "image: expected one of 36, found 'nope.png'"),
+        (["--image", "nope.png"], 2, "--image: expected one of 36 images, found 'nope.png'"),
         (["--protocol", "imagenet-loc", "--checks", "off"], 2, "expected evaluations that match objects"),
         (["--images", "nowhere"], 1, "nowhere: expected"),
         (["--protocol", "voc", "--on", "mask"], 2, "on: expected box or rotated, found 'mask'"),

@@ -16,7 +16,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import BadParameter, DataError, VeriteError, spell_options
 from verite.evaluation.settings import highest_threshold
-from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
+from verite.evaluation.state import EvaluationState, PartialMetadata, class_id, tell_as
 from verite.files import translate_core_errors
 from verite.limits import limit, remedy
 from verite.model.ragged import offsets_of
@@ -294,7 +294,7 @@ class MatchedEvaluation:
         """Return the same for several sources of uncertainty, [sample, source, part]."""
         raise self.without_objects("simulate_means")
 
-    def part(self, about: str = "") -> Part:
+    def part(self, about: str = "") -> EvaluationState:
         """Return the partial result of these images; merged ones must have the same `about`."""
         raise self.without_objects("part")
 
@@ -440,7 +440,7 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
         rows, offsets = self.kept.by_class()
         return [rows[first:last] for first, last in pairwise(offsets.tolist())]
 
-    def part(self, about: str = "") -> Part:
+    def part(self, about: str = "") -> EvaluationState:
         """Return the partial result of these images; merged ones must have the same `about`.
 
         Classes are identified by their ids, or else by their positions; classes that the ground truth does not have by
@@ -459,7 +459,7 @@ class Evaluation(MatchedEvaluation, PrecisionRecall):
             ids = sorted(labels.numbers)
         with tell_as(DataError):
             about = about or repr((replace(self.rules, sigmas=()), sorted(labels.all_names)))
-            return Part(self.kept.state(int64s(ids), about), PartialMetadata.join([notes]))
+            return EvaluationState(self.kept.state(int64s(ids), about), PartialMetadata.join([notes]))
 
     def outcomes(self, threshold: int = 0, area: int = 0) -> Outcomes:
         """Return the outcome of every object at one IoU threshold and in one area range, both given as positions.

@@ -15,7 +15,7 @@ from verite import _core
 from verite.arrays import np
 from verite.errors import DataError
 from verite.evaluation.evaluation import int64s
-from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
+from verite.evaluation.state import EvaluationState, PartialMetadata, class_id, tell_as
 from verite.model.classes import Labels
 from verite.model.images import known_images
 
@@ -55,7 +55,7 @@ class KeptRows:
         truth: Annotations,
         pred: Annotations,
         notes: PartialMetadata | None = None,
-    ) -> Part:
+    ) -> EvaluationState:
         """Return the partial result; classes that only predictions have are identified by their names."""
         names = list(truth.labels.all_names)
         more = pred.labels.all_names[len(names) :]
@@ -87,7 +87,7 @@ class KeptRows:
                     counts=np.ascontiguousarray(self.counts[kept], dtype=np.uint32),
                 ),
             )
-        return Part(made, joined)
+        return EvaluationState(made, joined)
 
     @classmethod
     def of_merged(cls, numbers: MergedNumbers, marks: int, counts: int) -> KeptRows:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.evaluation.evaluation import Changes, Floats
-    from verite.evaluation.state import Part
+    from verite.evaluation.state import EvaluationState
 
 
 RANGE_BITS = 24  # of the first word of an outcome; above them is the lowest limit that a prediction is within
@@ -94,7 +94,7 @@ class MergedNumbers(MatchedEvaluation, PrecisionRecall):
 
     def __init__(
         self,
-        parts: Sequence[Part],
+        parts: Sequence[EvaluationState],
         labels: Labels | None = None,
         *,
         class_agnostic: bool = False,

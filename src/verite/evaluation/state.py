@@ -201,7 +201,7 @@ def choose(value: Any, known: Sequence[str]) -> Any:
     return value
 
 
-class Part:
+class EvaluationState:
     """Matches of some images without boxes and masks, to be merged with those of other images. Pickles."""
 
     def __init__(self, kept: _core.EvaluationState, notes: PartialMetadata | None = None) -> None:
@@ -218,12 +218,12 @@ class Part:
         with tell_as(DataError):
             return PartialMetadata.from_text(self.kept.notes)
 
-    def add(self, findings: Sequence[Finding]) -> Part:
+    def add(self, findings: Sequence[Finding]) -> EvaluationState:
         """Return a copy with findings about its images."""
-        return Part(self.kept, self.notes.add(findings, len(self))) if findings else self
+        return EvaluationState(self.kept, self.notes.add(findings, len(self))) if findings else self
 
     @staticmethod
-    def merge(*parts: Part, takes_first: bool = False, threads: int = 1) -> Part:
+    def merge(*parts: EvaluationState, takes_first: bool = False, threads: int = 1) -> EvaluationState:
         """Return the state of all these images, the same in any order and grouping.
 
         An image in several of them is refused, or with `takes_first` taken from the first.
@@ -233,7 +233,7 @@ class Part:
             merged = _core.Merger([part.kept for part in parts], takes_first=takes_first).merge(threads)
             if notes.orders and merged.image_count < sum(map(len, parts)):  # counts of some images are in twice
                 notes = replace(notes, orders=())
-            return Part(merged, notes)
+            return EvaluationState(merged, notes)
 
     def numbers(self, threads: int = 1) -> PrecisionRecall:
         """Return precision and recall: bit for bit those of one evaluation of all images."""
@@ -247,6 +247,6 @@ class Part:
         return self.kept.to_bytes()
 
     @classmethod
-    def from_bytes(cls, data: Any) -> Part:
+    def from_bytes(cls, data: Any) -> EvaluationState:
         with tell_as(DataError):
             return cls(_core.EvaluationState.from_bytes(data))

@@ -40,11 +40,10 @@ from verite.evaluation.settings import (
     RankedSettings,
     on_setting,
 )
-from verite.evaluation.state import Part
+from verite.evaluation.state import EvaluationState
 from verite.model.polygons import RLEMasks
 from verite.model.results import to_small_json, with_systems
-from verite.model.tables import ABSENT, Legend, Table
-from verite.model.tables import Part as Piece
+from verite.model.tables import ABSENT, Legend, Part, Table
 from verite.protocols.keypoints import Sigmas, choose_sigmas, fill_crowdpose_areas, name_sigmas, pose_areas
 from verite.protocols.protocol import protocol
 from verite.settings import Choice, Counts, Flag, Option, Setting, Thresholds
@@ -455,7 +454,7 @@ class CocoResults(WeighableResults):
         """Settings of the protocol as they were given; those of LVIS differ from COCO's."""
         return self.asked
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         """Return the partial result of these images; see `Results.part`."""
         return self.evaluation.part(about(self.truth.labels))
 
@@ -777,7 +776,7 @@ class CocoResults(WeighableResults):
         is_emulated = self.settings.quirks == "pycocotools"  # then id 0 is missed here, too
         return [line for line in lines if not (is_emulated and line.startswith("V217"))]
 
-    def contents(self) -> list[Piece]:
+    def contents(self) -> list[Part]:
         """Return the scores, the chosen table, the signature and the notes."""
         scores = Table(("system", *self.scores), ((self.name, *(score.value for score in self.scores.values())),))
         return [scores, self.chosen_table(), self.signature, *self.notes]

@@ -20,7 +20,7 @@ from verite.evaluation.evaluation import GONE, IGNORED, TRUE_POSITIVE, Evaluatio
 from verite.evaluation.partial import ClassRows, MergedNumbers
 from verite.evaluation.prepare import explain_low_score
 from verite.evaluation.settings import RankedSettings
-from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
+from verite.evaluation.state import EvaluationState, PartialMetadata, class_id, tell_as
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
 from verite.model.images import known_images
@@ -480,7 +480,7 @@ class GroupedResults(CurveResults):
 
 def part_of_curves(
     results: CurveResults, about: Callable[[Labels], str], is_asked: Sequence[Bools], *, is_reversed: bool = False
-) -> Part:
+) -> EvaluationState:
     """Return a partial result with the points of all curves, each ignored at all other IoU thresholds.
 
     `is_asked` flags the ground truth that counts as single objects, and as groups. `is_reversed`: equal confidences are
@@ -499,7 +499,7 @@ def part_of_curves(
     cells = count_cells([truth.label, truth.image], is_asked)
     ids = None if is_reversed else images.ids
     with tell_as(DataError):
-        return Part(
+        return EvaluationState(
             _core.EvaluationState.of(
                 about=about(labels),
                 ids=ids,

@@ -17,7 +17,7 @@ from verite.errors import BadParameter, DataError, DataWarning, excerpt
 from verite.evaluation.evaluation import Rules
 from verite.evaluation.partial import MergedNumbers
 from verite.evaluation.settings import count_merged
-from verite.evaluation.state import Part, PartialMetadata
+from verite.evaluation.state import EvaluationState, PartialMetadata
 from verite.formats.memory import mask_pixels, whole_numbers
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
@@ -324,7 +324,7 @@ class BatchEvaluator(Generic[R]):
         self.seen: set[int] = set()  # ids
         self.waiting: list[Batch] = []  # images that are not evaluated yet
         self.objects = 0  # in them
-        self.parts: list[Part] = []
+        self.parts: list[EvaluationState] = []
         self.findings: list[Finding] = []
         self.is_examined = False
         self.knows_ignore = False  # some targets mark objects as ignored, and a warning was given if they count
@@ -434,7 +434,9 @@ class BatchEvaluator(Generic[R]):
         self.say(findings)
         self.merge_small()
 
-    def evaluate_part(self, truth: Annotations, pred: Annotations, settings: Any) -> tuple[Part, list[Finding]]:
+    def evaluate_part(
+        self, truth: Annotations, pred: Annotations, settings: Any
+    ) -> tuple[EvaluationState, list[Finding]]:
         """Return the partial result of some images, and the findings of the checks."""
         raise NotImplementedError
 
@@ -455,7 +457,7 @@ class BatchEvaluator(Generic[R]):
         """Keep the number of partial results low: 16 of one size are merged to one of the next size."""
         sizes = [len(part) for part in self.parts]
         while len(sizes) >= MOST_PARTS and sizes[-MOST_PARTS] < MOST_PARTS * sizes[-1]:
-            merged = Part.merge(*self.parts[-MOST_PARTS:], takes_first=self.takes_first)
+            merged = EvaluationState.merge(*self.parts[-MOST_PARTS:], takes_first=self.takes_first)
             self.parts[-MOST_PARTS:], sizes[-MOST_PARTS:] = [merged], [len(merged)]
 
     def look_at_first(self) -> None:
@@ -524,9 +526,9 @@ class BatchEvaluator(Generic[R]):
         base = 0 if self.has_ids else self.count
         self.waiting += [Batch(batch.pred, batch.target, batch.image + base) for batch in batches]
 
-    def take_parts(self, parts: Sequence[Part]) -> None:
+    def take_parts(self, parts: Sequence[EvaluationState]) -> None:
         base = 0 if self.has_ids else self.count
-        self.parts += [Part(part.kept.shift(base)) if base else part for part in parts]
+        self.parts += [EvaluationState(part.kept.shift(base)) if base else part for part in parts]
         self.merge_small()
 
     def reset(self) -> None:
@@ -613,7 +615,7 @@ class BatchEvaluator(Generic[R]):
         self.evaluate_waiting()
         if not self.parts:
             return b""
-        return Part.merge(*self.parts, takes_first=self.takes_first).add(self.findings).to_bytes()
+        return EvaluationState.merge(*self.parts, takes_first=self.takes_first).add(self.findings).to_bytes()
 
     def gather(self, gather: Callable[[bytes], Sequence[bytes]]) -> BatchEvaluator[R]:
         """Return an evaluator with the images and findings of all processes; see :meth:`compute`."""
@@ -623,7 +625,7 @@ class BatchEvaluator(Generic[R]):
         for data in gather(self.to_bytes()):
             if not data:
                 continue
-            part = Part.from_bytes(data)
+            part = EvaluationState.from_bytes(data)
             if whole.parts and part.kept.about != whole.parts[0].kept.about:
                 raise BadParameter("gather: expected evaluators with the same settings and labels in all processes")
             whole.has_ids = bool(self.has_ids)
@@ -708,7 +710,9 @@ class CocoEvaluator(BatchEvaluator[CocoResults]):
     settings_type = CocoSettings
     needed = ("labels", "scores")
 
-    def evaluate_part(self, truth: Annotations, pred: Annotations, settings: Any) -> tuple[Part, list[Finding]]:
+    def evaluate_part(
+        self, truth: Annotations, pred: Annotations, settings: Any
+    ) -> tuple[EvaluationState, list[Finding]]:
         evaluation, findings = evaluate(truth, pred, settings)
         return evaluation.part(self.about), findings
 
@@ -767,7 +771,9 @@ class F1Evaluator(BatchEvaluator[F1Results]):
 
     settings_type = F1Settings
 
-    def evaluate_part(self, truth: Annotations, pred: Annotations, settings: Any) -> tuple[Part, list[Finding]]:
+    def evaluate_part(
+        self, truth: Annotations, pred: Annotations, settings: Any
+    ) -> tuple[EvaluationState, list[Finding]]:
         evaluation, findings, _ = evaluate_counts(truth, pred, settings)
         return partial_state(evaluation, self.about, by_id=True), findings
 

@@ -33,12 +33,11 @@ from verite.evaluation.points import (
 from verite.evaluation.prepare import explain_low_score, need_pixels, prepare
 from verite.evaluation.results import MeanResults
 from verite.evaluation.settings import BELOW, IGNORE_REGIONS, THREADS, RankedSettings, ThresholdSetting
-from verite.evaluation.state import Part, PartialMetadata, class_id, tell_as
+from verite.evaluation.state import EvaluationState, PartialMetadata, class_id, tell_as
 from verite.formats.class_map import list_counts
 from verite.model.classes import Labels
 from verite.model.images import known_images
-from verite.model.tables import Legend, Table
-from verite.model.tables import Part as Piece
+from verite.model.tables import Legend, Part, Table
 from verite.protocols.asked import AskedClasses, AskedSetting
 from verite.protocols.coco import CocoThresholds, flag_class
 from verite.protocols.protocol import protocol
@@ -604,7 +603,7 @@ class F1Results(MeanResults):
         found = [*explain_low_score(self), *super().notes]
         return [*found, *([self.asked_classes.sentence] if self.asked_classes is not None else [])]
 
-    def contents(self) -> list[Piece]:
+    def contents(self) -> list[Part]:
         names = [*(self.gated.scores if self.gated else ()), *(next(iter(self.queries(self.settings))),), *MEASURES]
         headline = "   ".join(f"{name} {show(self.scores[name].value)}" for name in dict.fromkeys(names))
         return [
@@ -712,7 +711,7 @@ class F1Results(MeanResults):
             return np.stack(found, axis=1)
         return self.evaluation.bootstrap_means(queries, weights)
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         assert isinstance(self.evaluation, Evaluation)
         return partial_state(self.evaluation, about(Labels(self.truth.labels.all_names)))
 
@@ -886,7 +885,7 @@ def allow_unknown_classes(finding: Finding, truth: Annotations, pred: Annotation
     )
 
 
-def partial_state(evaluation: Evaluation, about: str, *, by_id: bool = False) -> Part:
+def partial_state(evaluation: Evaluation, about: str, *, by_id: bool = False) -> EvaluationState:
     """Return the partial result of these images: the outcome of every prediction, and the IoU of its match.
 
     The IoU at the lowest threshold takes the place of the confidence, so that the mean IoU can be merged as well.
@@ -918,7 +917,7 @@ def partial_state(evaluation: Evaluation, about: str, *, by_id: bool = False) ->
     ids = [0] if agnostic else [*own, *map(class_id, more)]
     orders = [] if pred.confidence is not None else sorted(zip(ids, orders_of(evaluation), strict=True))
     with tell_as(DataError):
-        return Part(
+        return EvaluationState(
             _core.EvaluationState.of(
                 about=about,
                 ids=images.ids,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from verite.evaluation.partial import MergedNumbers
-    from verite.evaluation.state import Part
+    from verite.evaluation.state import EvaluationState
     from verite.files import JsonObject
     from verite.model.classes import Labels
 
@@ -247,7 +247,7 @@ class DetectionResults(GroupedResults):
         kept = evaluate_at(threshold, self.settings, self.truth, self.pred)
         return kept.matches((threshold,), None, self.settings.confidence)
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         every = np.ones(len(self.truth), dtype=np.bool_)
         return part_of_curves(self, about, (every, ~every))
 

@@ -23,8 +23,7 @@ from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import IGNORE_REGIONS, THREADS, RankedSettings
 from verite.model.images import known_images
 from verite.model.results import Matches, Results, choose_threshold
-from verite.model.tables import Legend, Table
-from verite.model.tables import Part as Piece
+from verite.model.tables import Legend, Part, Table
 from verite.protocols.coco import CocoThresholds
 from verite.protocols.panoptic import segment_masks
 from verite.protocols.protocol import protocol
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from verite.checks import Finding
     from verite.evaluation.partial import MergedNumbers
-    from verite.evaluation.state import Part
+    from verite.evaluation.state import EvaluationState
     from verite.files import JsonObject
     from verite.model.annotations import Annotations
     from verite.model.classes import Labels
@@ -310,7 +309,7 @@ class InstanceResults(Results):
             pred=pred, name=settings.name, findings=findings,
         )  # fmt: skip
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         """Return a row for each object that counts and each pair of AJI+, and numbers of predictions and pixels."""
         groups, objects = self.groups, self.counted_objects
         thresholds, pairs = len(self.settings.iou), len(groups.pair_iou)
@@ -553,7 +552,7 @@ class InstanceResults(Results):
             "images": self.image_table(),
         }
 
-    def contents(self) -> list[Piece]:
+    def contents(self) -> list[Part]:
         values = [f"{name} {'–' if isnan(score) else f'{score:.4f}'}" for name, score in self.scores.items()]
         return [f"{self.name}   {'   '.join(values)}", self.class_table(), self.size_table(), LEGEND, self.signature,
                 *self.notes]  # fmt: skip

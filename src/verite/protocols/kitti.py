@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from verite.checks import Finding
     from verite.evaluation.partial import MergedNumbers
-    from verite.evaluation.state import Part
+    from verite.evaluation.state import EvaluationState
     from verite.files import JsonObject
     from verite.model.annotations import Annotations
     from verite.model.classes import Labels
@@ -262,7 +262,7 @@ class KittiResults(SubsetResults):
         }
         return Table.of("recall", [f"{i / (POINTS - 1):.3f}" for i in range(POINTS)], columns)
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         """Return the steps of all curves; each difficulty has a mark for every kind of step."""
         rows = [
             (k, d * len(KINDS) + kind, image, confidence)

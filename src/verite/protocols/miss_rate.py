@@ -21,8 +21,7 @@ from verite.evaluation.prepare import need_pixels, prepare
 from verite.evaluation.results import MatchedResults
 from verite.evaluation.settings import THREADS, ObjectNumbers, RankedSettings
 from verite.model.images import known_images
-from verite.model.tables import Legend, Table
-from verite.model.tables import Part as Piece
+from verite.model.tables import Legend, Part, Table
 from verite.protocols.protocol import protocol
 from verite.settings import Number, Option, Setting
 from verite.threads import thread_count
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     from verite.checks import Finding
     from verite.evaluation.partial import MergedNumbers
-    from verite.evaluation.state import Part
+    from verite.evaluation.state import EvaluationState
     from verite.files import JsonObject
     from verite.model.annotations import Annotations
     from verite.model.classes import Labels
@@ -210,7 +209,7 @@ class MissRateResults(MatchedResults):
     def class_names(self) -> list[str]:
         return list(self.evaluation.truth.labels.all_names)
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         """Return all predictions, with a mark for those that count and one for true positives."""
         evaluation = self.evaluation
         assert isinstance(evaluation, Evaluation)
@@ -322,7 +321,7 @@ class MissRateResults(MatchedResults):
     def tables(self) -> dict[str, Table]:
         return {"classes": self.class_table(), "miss-rates": self.curve_table()}
 
-    def contents(self) -> list[Piece]:
+    def contents(self) -> list[Part]:
         value = self.scores["MR-2"].value
         subset = f"subset {self.settings.subset}"
         if isinstance(self.evaluation, Evaluation):

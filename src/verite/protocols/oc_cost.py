@@ -19,8 +19,7 @@ from verite.evaluation.prepare import prepare, probabilities
 from verite.evaluation.settings import RankedSettings
 from verite.model.images import known_images
 from verite.model.results import Results
-from verite.model.tables import Legend, Table
-from verite.model.tables import Part as Piece
+from verite.model.tables import Legend, Part, Table
 from verite.progress import begin
 from verite.protocols.protocol import protocol
 from verite.settings import Constant, Number, Option
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from verite.checks import Finding
     from verite.evaluation.partial import MergedNumbers
-    from verite.evaluation.state import Part
+    from verite.evaluation.state import EvaluationState
     from verite.files import JsonObject
     from verite.model.annotations import Annotations
     from verite.model.classes import Labels
@@ -248,7 +247,7 @@ class CorrectionResults(Results):
             truth=truth, pred=pred, name=settings.name, findings=findings,
         )  # fmt: skip
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         """Return the costs of pairs, and the numbers of extra predictions, missed objects and paired predictions."""
         return self.corrections.to_rows().part(about, self.truth, self.pred)
 
@@ -311,7 +310,7 @@ class CorrectionResults(Results):
     def tables(self) -> dict[str, Table]:
         return {"classes": self.class_table(), "images": self.image_table()}
 
-    def contents(self) -> list[Piece]:
+    def contents(self) -> list[Part]:
         value = self.scores["OC-cost"].value
         return [
             f"{self.name}   OC-cost {'–' if isnan(value) else f'{value:.4f}'} (lower is better)",

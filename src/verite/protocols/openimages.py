@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     from verite.evaluation.partial import MergedNumbers
     from verite.evaluation.settings import ClassThresholds
-    from verite.evaluation.state import Part
+    from verite.evaluation.state import EvaluationState
     from verite.model.annotations import Annotations
 
 
@@ -436,7 +436,7 @@ class OpenImagesResults(GroupedResults, MatchedResults):
     def bin_means(self, of_truths: Any, of_preds: Any, bins: int, areas: Any = ()) -> list[float]:
         return self.evaluation.bin_means((), of_truths, of_preds, bins)
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         truth = self.truth
         is_asked = ~is_ignored(truth, self.settings.on)
         return part_of_curves(

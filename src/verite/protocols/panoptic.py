@@ -16,13 +16,12 @@ from verite.evaluation.evaluation import GONE, int64s
 from verite.evaluation.partial import MergedNumbers
 from verite.evaluation.prepare import prepare
 from verite.evaluation.settings import THREADS, ShardedSettings
-from verite.evaluation.state import Part, tell_as
+from verite.evaluation.state import EvaluationState, tell_as
 from verite.model.classes import Labels
 from verite.model.images import known_images
 from verite.model.polygons import RLEMasks
 from verite.model.results import Matches, Results, choose_threshold
-from verite.model.tables import Part as Piece
-from verite.model.tables import Table
+from verite.model.tables import Part, Table
 from verite.progress import begin
 from verite.protocols.coco import masks_of
 from verite.protocols.curves import column_rules, count_cells
@@ -320,7 +319,7 @@ class PanopticResults(Results):
         sizes = len(self.truth), len(self.pred)
         return Matches.of_pairs(0.5, sizes, (found.truth, found.pred), found.missed, found.false)
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         """A row for each match with its IoU for a confidence; truths and false predictions are counted by image."""
         matched, truth, pred = self.matched, self.truth, self.pred
         assert matched is not None
@@ -349,7 +348,7 @@ class PanopticResults(Results):
                 rows=rows,
                 cells=cells,
             )
-            return Part(made)
+            return EvaluationState(made)
 
     @classmethod
     def of_parts(cls, numbers: MergedNumbers, settings: Any) -> PanopticResults:
@@ -446,7 +445,7 @@ class PanopticResults(Results):
     def tables(self) -> dict[str, Table]:
         return {"classes": self.class_table(), "groups": self.group_table(), "images": self.image_table()}
 
-    def contents(self) -> list[Piece]:
+    def contents(self) -> list[Part]:
         return [self.name, self.group_table(), self.class_table(), self.signature, *self.notes]
 
     def details(self) -> JsonObject:

@@ -10,8 +10,7 @@ from verite.arrays import np
 from verite.evaluation.bootstrap import mean_over_classes, widen
 from verite.model.images import known_images
 from verite.model.results import Results
-from verite.model.tables import Legend, Table
-from verite.model.tables import Part as Piece
+from verite.model.tables import Legend, Part, Table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +53,7 @@ class SubsetResults(Results):
     def tables(self) -> dict[str, Table]:
         return {"classes": self.class_table(), "curves": self.curve_table()}
 
-    def contents(self) -> list[Piece]:
+    def contents(self) -> list[Part]:
         values = [f"{name} {'–' if isnan(score) else f'{score:.4f}'}" for name, score in self.scores.items()]
         return [f"{self.name}   {'   '.join(values)}", self.class_table(), *self.file_notes, self.legend,
                 self.signature, *self.notes]  # fmt: skip

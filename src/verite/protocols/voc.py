@@ -19,7 +19,7 @@ from verite.evaluation.evaluation import RECALLS, Evaluation, Rules
 from verite.evaluation.prepare import need_pixels, prepare
 from verite.evaluation.results import WeighableResults
 from verite.evaluation.settings import IGNORE_REGIONS, IMPORTANCE, MAX_IMAGE_DETS, THREADS
-from verite.evaluation.state import Part
+from verite.evaluation.state import EvaluationState
 from verite.model.annotations import Annotations
 from verite.model.classes import Labels
 from verite.model.images import known_images
@@ -256,7 +256,7 @@ class VocResults(CurveResults, WeighableResults):
         weighted = [] if self.settings.importance is None else [str(self.importance)]
         return [*weighted, *super().notes]
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         return self.evaluation.part(about(Labels(self.truth.labels.all_names)))
 
     @classmethod

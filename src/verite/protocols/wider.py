@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from verite.checks import Finding
     from verite.evaluation.partial import MergedNumbers
-    from verite.evaluation.state import Part
+    from verite.evaluation.state import EvaluationState
     from verite.files import JsonObject
     from verite.model.annotations import Annotations
     from verite.model.classes import Labels
@@ -200,7 +200,7 @@ class WiderResults(SubsetResults):
             found[i] = outcomes.curve(confidence, own[image], own).ap
         return found
 
-    def part(self, about: Callable[[Labels], str]) -> Part:
+    def part(self, about: Callable[[Labels], str]) -> EvaluationState:
         """Return all predictions; each subset has two marks, for positives and for true positives."""
         if len(self.outcomes) > MOST_COUNTS:
             raise BadParameter(f"lists: expected at most {MOST_COUNTS} subsets, found {len(self.outcomes)}")

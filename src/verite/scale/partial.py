@@ -15,7 +15,7 @@ from verite.errors import BadParameter, DataError, NotComparable, ReadError, did
 from verite.evaluation.partial import MergedNumbers
 from verite.evaluation.points import MaxDistance
 from verite.evaluation.settings import ClassThresholds, ObjectNumbers, count_merged
-from verite.evaluation.state import Part
+from verite.evaluation.state import EvaluationState
 from verite.files import find_path, read_bytes, write_atomically
 from verite.formats import Readable, read_pair
 from verite.model.annotations import Source
@@ -45,7 +45,7 @@ class PartialResult:
 
     Parameters
     ----------
-    part : Part
+    part : EvaluationState
         The kept matches and counts of an evaluation; made by :func:`verite.partial` or read from a file.
 
     Examples
@@ -58,7 +58,7 @@ class PartialResult:
     (Partial: coco of 2 images, 1 predictions, 0.505)
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: EvaluationState) -> None:
         self.part = part
         try:
             said = part.kept.about
@@ -125,7 +125,7 @@ class PartialResult:
             If an image is in two of them.
         """
         partials = check_alike((self, *others))
-        merged = Part.merge(
+        merged = EvaluationState.merge(
             *(p.part for p in partials), takes_first=takes_first(duplicates), threads=thread_count(threads)
         )  # fmt: skip
         return PartialResult(merged)
@@ -150,7 +150,7 @@ class PartialResult:
     @classmethod
     def from_bytes(cls, data: Any) -> PartialResult:
         """Return a partial result from the bytes of :meth:`to_bytes`; raise `DataError` for any others."""
-        return cls(Part.from_bytes(data))
+        return cls(EvaluationState.from_bytes(data))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the partial result to a file, atomically."""
@@ -218,7 +218,7 @@ def partial(truth: Readable, pred: Readable, protocol: str = "coco", **settings:
         if chosen.kept is None:
             results = (chosen.of_shard or chosen.evaluate)(*sides, asked)
             own, given = protocol_of(results.protocol), results.given_settings  # completed by the ground truth
-            part: Part = results.part(lambda labels: describe_rules(own, given, labels))
+            part: EvaluationState = results.part(lambda labels: describe_rules(own, given, labels))
             if part.kept.moved:
                 raise DataError(
                     f"{results.pred.source.path or 'predictions'}: expected equal confidences in the order of images, "
