@@ -123,10 +123,10 @@ OPENERS = re.compile(
 )
 OWN_RESOURCES = re.compile(r"__file__|RESOURCES|files\('verite'\)|os\.devnull")
 # Whoever opens files of users, and why not by `files.read_bytes`, `read_text` and `read_lines` or `csv_files`.
-DOORS = {
-    "files.py: find_path": "the door itself: may it be read?",
-    "files.py: read_bytes": "the door itself",
-    "files.py: unpack_bytes": "the door itself",
+READERS = {
+    "files.py: find_path": "the function itself: may it be read?",
+    "files.py: read_bytes": "the function itself",
+    "files.py: unpack_bytes": "the function itself",
     "formats/__init__.py: read_path": "a pipe, which is saved to a file first",
     "formats/archives.py: start_of": "the first bytes of what was unpacked",
     "formats/archives.py: unpack_gzip": "archives, which are unpacked into a folder under limits",
@@ -138,7 +138,7 @@ DOORS = {
     "formats/registry.py: unknown_format": "may it be read?",
     "formats/sizes.py: open_image": "the one opener of pictures",
     "formats/supervisely.py: runs_of_bitmap": "a picture inside a JSON document",
-    "formats/volumes.py: read_nifti": "checked by the door and read whole; unpacked under the limit of voxels",
+    "formats/volumes.py: read_nifti": "checked by find_path and read whole; unpacked under the limit of voxels",
     "judge/page.py: do_POST": "votes that it has just written itself",
     "reproductions/advice.py: main_table": "a table of a paper, which verite ships with",
     "reproductions/comparison.py: read_table": "as above",
@@ -152,17 +152,17 @@ def opened_files(tree: ast.AST, name: str = "") -> Iterator[tuple[str, str]]:
     for node in ast.iter_child_nodes(tree):
         is_named = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))
         if isinstance(node, ast.Call) and OPENERS.fullmatch(called := ast.unparse(node.func)):
-            # What is read from memory, that is through a door, opens nothing, and what is written is not read.
+            # After one of these functions what is read is in memory, which opens nothing; what is written is not read.
             words = [ast.unparse(one) for one in (*node.args, *(word.value for word in node.keywords))]
             is_written = any(re.fullmatch(r"'[wax]b?'|.*O_WRONLY.*", word) for word in words)
             is_in_memory = called.endswith("read_table") and any("BufferReader" in word for word in words)
-            is_door = called in ("read_bytes", "read_text")
-            if not (is_written or is_in_memory or is_door or OWN_RESOURCES.search(ast.unparse(node))):
+            is_reader = called in ("read_bytes", "read_text")
+            if not (is_written or is_in_memory or is_reader or OWN_RESOURCES.search(ast.unparse(node))):
                 yield name, called
         yield from opened_files(node, node.name if is_named else name)
 
 
-def test_files_of_users_are_opened_by_the_common_doors_alone():
+def test_files_of_users_are_opened_by_the_common_functions_alone():
     """They refuse what is no file or too large, unpack under a limit, and name the file whatever goes wrong.
 
     Nobody keeps a memory map, which follows later writes to the file and ends the process if it becomes shorter.
@@ -171,7 +171,7 @@ def test_files_of_users_are_opened_by_the_common_doors_alone():
     for path in FILES:
         for function, called in opened_files(ast.parse(path.read_text())):
             found[f"{path.relative_to(SOURCE)}: {function}"] = called
-    assert found.keys() == DOORS.keys()
+    assert found.keys() == READERS.keys()
     assert not [place for place, called in found.items() if "mmap" in called or called.endswith((".load", "memmap"))]
 
 
@@ -181,12 +181,12 @@ def test_files_of_users_are_opened_by_the_common_doors_alone():
      "csv.reader(file)", "mmap.mmap(f, 0)", "pandas.read_csv(path)", "pyarrow.parquet.read_table(path)", "json.load(f)",
      "nibabel.load(path)", "Image.open(path)", "zipfile.ZipFile(path)", "path.read_text('utf-8')"],
 )  # fmt: skip
-def test_a_reader_beside_the_doors_is_found(line):
+def test_a_reader_beside_the_common_functions_is_found(line):
     assert [name for name, _ in opened_files(ast.parse(f"def read(path):\n    return {line}"))] == ["read"]
 
 
 @pytest.mark.parametrize("line", ["read_bytes(path)", "path.open('w')", "parquet.read_table(BufferReader(data))"])
-def test_what_is_written_or_was_read_is_no_door(line):
+def test_what_is_written_or_was_read_is_no_reader(line):
     assert not list(opened_files(ast.parse(f"def read(path):\n    return {line}")))
 
 

@@ -219,7 +219,7 @@ def take_draw(truth, pred, folder):
 
 
 # What each function makes of a truth and predictions; every one is asked for something that depends on both.
-DOORS = {
+FUNCTIONS = {
     "coco": lambda truth, pred, _: (scores(vt.coco(truth, pred)), scores(vt.coco(truth, pred, on="mask"))),
     "voc": lambda truth, pred, _: scores(vt.voc(truth, pred)),
     "lvis": take_lvis,
@@ -280,21 +280,21 @@ def takes_annotations(name):
 
 def test_every_public_function_is_asked():
     """`rank` takes what `DetectionTable.of` makes of both sides."""
-    assert {name for name in vt.__all__ if takes_annotations(name)} - OTHERS == set(DOORS) - {"rank"}
+    assert {name for name in vt.__all__ if takes_annotations(name)} - OTHERS == set(FUNCTIONS) - {"rank"}
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
     """What every function says of annotations, worked out once."""
     folder = tmp_path_factory.mktemp("plain")
-    return {name: repr(take(*make_annotations(folder), folder)) for name, take in DOORS.items()}
+    return {name: repr(take(*make_annotations(folder), folder)) for name, take in FUNCTIONS.items()}
 
 
 @pytest.mark.parametrize("kind", IN_MEMORY_FORMATS)
-@pytest.mark.parametrize("function", DOORS)
+@pytest.mark.parametrize("function", FUNCTIONS)
 def test_function_takes_this_kind(function, kind, plain, tmp_path, capsys):
     truth, pred = IN_MEMORY_FORMATS[kind](tmp_path)
-    assert repr(DOORS[function](truth, pred, tmp_path)) == plain[function]
+    assert repr(FUNCTIONS[function](truth, pred, tmp_path)) == plain[function]
 
 
 def test_numbers_are_those_worked_out_by_hand(tmp_path):
@@ -306,9 +306,9 @@ def test_numbers_are_those_worked_out_by_hand(tmp_path):
     assert found["AR100"].value == pytest.approx((0.7 + (1 + 9 * 0.5) / 10) / 2)
 
 
-@pytest.mark.parametrize("function", sorted(DOORS))
+@pytest.mark.parametrize("function", sorted(FUNCTIONS))
 @pytest.mark.parametrize("wrong", [3, {"a": 1}, [1, 2]], ids=repr)
 def test_wrong_type_is_told_in_one_sentence_what_is_taken(function, wrong, tmp_path):
     with pytest.raises(vt.BadParameter, match="expected a path or annotations, a COCO dictionary, a list of") as caught:
-        DOORS[function](wrong, RESULTS, tmp_path)
+        FUNCTIONS[function](wrong, RESULTS, tmp_path)
     assert "\n" not in str(caught.value)
