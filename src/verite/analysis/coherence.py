@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.errors import DataError
+from verite.errors import IS_COMMAND_LINE, DataError, spell_option
 from verite.files import find_path
 from verite.formats.sizes import image_files_in, open_image
 from verite.model.annotations import Annotations
@@ -247,9 +247,9 @@ def coherence(
         if flipped is not None:
             columns["stability"].append(flip_stability(pred, flipped, image, width))
     if not names:
+        how = spell_option("truth", "FILE") if IS_COMMAND_LINE.get() else "vt.read(pred, like=truth)"
         raise DataError(
             f"{images}: expected the images of the predictions, found none of {len(pred.images):,}, such as "
-            f"{pred.images.name(0)!r}; if these are ids, the ground truth has the names (--truth FILE, in Python "
-            "vt.read(pred, like=truth))"
+            f"{pred.images.name(0)!r}; if these are ids, the ground truth has the names ({how})"
         )
     return Coherence(names, {key: np.array(values) for key, values in columns.items()}, quality)
