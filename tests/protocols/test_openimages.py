@@ -337,3 +337,13 @@ def test_class_that_the_hierarchy_does_not_have_is_named():
         vt.DataError, match="expected classes of the hierarchy, found 'cat', which is not in it; did you"
     ):
         vt.openimages(truth, pred, hierarchy=Hierarchy.of([("animal", "car")]))
+
+
+def test_ignore_regions_are_counted_and_said_to_be() -> None:
+    truth = vt.Annotations.of(
+        ["a", "a"], ["car", "ignore"], [[0, 0, 9, 9], [50, 0, 99, 50]], ignore_region=[False, True]
+    )
+    pred = vt.Annotations.of(["a"], ["car"], [[0, 0, 9, 9]], confidence=[0.9])
+    results = vt.openimages(truth, pred, checks="off")
+    assert results["mAP"].value == 0.5  # the region is a missed object of its class
+    assert any(note.startswith("1 of 2 objects are marked as ignored and were counted") for note in results.notes)

@@ -427,9 +427,8 @@ class GroupedResults(CurveResults):
     @property
     def notes(self) -> list[str]:
         """Notes, also on objects flagged as ignored, a flag these protocols do not have."""
-        counted = self.truth.flag("ignore")
-        if self.has_ignore_regions:
-            counted = counted & ~self.truth.flag("ignore_region")
+        counted, regions = self.truth.flag("ignore"), self.truth.flag("ignore_region")
+        counted = counted & ~regions if self.has_ignore_regions else counted | regions
         count = int(counted.sum())
         said = (
             f"{count:,} of {len(self.truth):,} objects are marked as ignored and were counted, as this protocol has no "
