@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import verite as vt
+from verite.errors import DataError, ReadError, VeriteError
 from verite.files import (
     fill_folder,
     find_path,
@@ -251,3 +252,22 @@ def test_names_and_images_that_are_not_needed_must_be_there_all_the_same(tmp_pat
     [(option, name)] = given.items()
     with pytest.raises(vt.ReadError, match="expected a"):
         vt.read(tmp_path / "a.json", **{option: tmp_path / name})
+
+
+@pytest.mark.parametrize("place", ["expected", "found"])
+def test_a_message_is_short_whatever_a_file_holds_and_says_what_to_do(place):
+    """A file name in a list of images may be as long as the list."""
+    said = str(
+        ReadError("a.txt:3", **{"expected": "a name", "found": "none", place: "x" * 60_000}, remedy="shorten it")
+    )
+    assert said.startswith("a.txt:3: expected ")
+    assert said.endswith("xxx…; shorten it" if place == "found" else "xxx…, found none; shorten it")
+    assert len(said) < 700
+    assert len(str(DataError("x" * 60_000))) == 2_000
+
+
+def test_an_image_that_is_named_by_a_whole_file_is_cut_short(tmp_path):
+    (tmp_path / "one.txt").write_text('{"a":' * 10_000 + "\n1\n10 10 20 20 0.9\n")
+    with pytest.raises(VeriteError) as error:
+        vt.read(tmp_path / "one.txt", format="wider", images=tmp_path)
+    assert len(str(error.value)) < 1_000

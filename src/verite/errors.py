@@ -92,6 +92,15 @@ def ignore_classes() -> str:
     return 'verite.coco or verite.voc with class_agnostic=True, checks="warn" compares places alone'
 
 
+LONGEST = 2_000  # characters of a message: what a file holds may be as long as the file
+LONGEST_PART = 600
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text without what is beyond so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 class VeriteError(Exception):
     """Base class of all errors of verite; the message is one line.
 
@@ -109,6 +118,9 @@ class VeriteError(Exception):
     ...     print(type(error).__name__)
     ReadError
     """
+
+    def __init__(self, *words: object) -> None:
+        super().__init__(*(cut(word, LONGEST) if isinstance(word, str) else word for word in words))
 
 
 class ReadError(VeriteError, ValueError):
@@ -131,6 +143,7 @@ class ReadError(VeriteError, ValueError):
 
     def __init__(self, where: object, *, expected: str, found: str, remedy: str = "") -> None:
         self.where, self.expected, self.found, self.remedy = str(where), expected, found, remedy
+        expected, found = cut(expected, LONGEST_PART), cut(found, LONGEST_PART)  # so that what to do is read, too
         line = f"{self.where}: expected {expected}, found {found}" + (f"; {remedy}" if remedy else "")
         super().__init__(one_line(line))
 
