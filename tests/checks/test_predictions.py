@@ -12,6 +12,7 @@ from tests.checks.small import side
 from verite.checks import examine, examine_pair
 from verite.checks import predictions as cuts
 from verite.checks import predictions as ties
+from verite.checks.predictions import recur_elsewhere
 from verite.checks.sample import Pair, Side, is_reversed
 
 
@@ -90,6 +91,14 @@ def filling(copies):
 def test_boxes_that_fill_images_of_unknown_sizes_are_no_evidence_of_missing_nms():
     assert filling(3).count("clones") == 75  # three of each image's four are as if NMS had been skipped,
     assert not [f for f in examine_pair(*sides(filling(3))) if f.code == "V311"]  # but so are those of other images
+
+
+@pytest.mark.parametrize(("images", "recurs"), [(1, False), (2, True), (3, True)])
+def test_a_still_scene_takes_two_images(images, recurs):
+    """The same boxes in every image: those of another image say that duplicates are no evidence of missing NMS."""
+    truth = [(str(k), "cat", 10, 10, 90, 90) for k in range(images)]
+    pred = [(str(k), "cat", 10, 10 + i, 90, 90 + i, 0.8 * 0.99**i) for k in range(images) for i in range(4)]
+    assert recur_elsewhere(pair(truth, pred)) is recurs
 
 
 def sides(both):

@@ -12,6 +12,7 @@ import pytest
 import verite as vt
 from tests.formats.samples import sample
 from tests.oracles.people import MIRRORED, people
+from verite.checks.regions import is_inverted
 from verite.errors import DataError
 
 
@@ -210,3 +211,20 @@ def test_healthy_sets_with_left_and_right_swapped_are_found() -> None:
         if "V423" not in pose_codes(truth, results):
             missed.append(seed)
     assert not missed
+
+
+@pytest.mark.parametrize(
+    ("truth", "pred", "shared", "expected"),
+    [
+        (40, 60, 0, True),  # the background, 40 pixels of 100, is the object: IoU 0 and 1
+        (31, 40, 0, True),  # background 60, of which 31: 31 / 60 = 0.517
+        (30, 40, 0, False),  # 30 / 60 = 0.5
+        (55, 54, 9, True),  # foreground 9 / 100 = 0.09, background 46 / 55
+        (55, 55, 10, False),  # foreground 10 / 100 = 0.1
+        (0, 60, 0, False),
+        (40, 0, 0, False),
+    ],
+)
+def test_a_mask_is_inverted_where_its_background_matches(truth, pred, shared, expected):
+    """IoU of the object with the foreground below 0.1, with the background above 0.5, in an image of 100 pixels."""
+    assert is_inverted(truth, pred, shared, 100) is expected
