@@ -1,8 +1,8 @@
 """Does `vt.read` take real objects of frameworks? ``python -m tests.compat.objects [FOLDER]`` makes and reads some.
 
 Ultralytics, mmdetection, SAHI, Hugging Face datasets and supervision as installed by ``make clients``; detectron2 from
-its source below FOLDER. What mmdetection imports of mmcv's compiled operators is stood in for; it is not called. The
-unit tests (tests/formats/test_frameworks.py) have stand-ins of the same attributes, FiftyOne's among them.
+its source below FOLDER; FiftyOne where it is installed. What mmdetection imports of mmcv's compiled operators is stood
+in for; it is not called. The unit tests (tests/formats/test_frameworks.py) have stand-ins of the same attributes.
 """
 
 from __future__ import annotations
@@ -124,8 +124,29 @@ def supervision(folder: Path | None) -> Iterator[Case]:
     yield "Detections", {"a.jpg": found}, {"names": NAMES}
 
 
+def fiftyone(folder: Path | None) -> Iterator[Case]:
+    from fiftyone import Detection, Detections, ImageMetadata, Sample
+
+    sample = Sample(filepath="/data/a.jpg", metadata=ImageMetadata(width=100, height=80))
+    objects = zip(([0.1, 0.25, 0.3, 0.5], [0.5, 0.25, 0.2, 0.125]), SCORES, CLASSES, strict=True)
+    sample["predictions"] = Detections(
+        detections=[Detection(label=NAMES[k], bounding_box=box, confidence=score) for box, score, k in objects]
+    )
+
+    class View:
+        """A dataset needs a database; its samples do not."""
+
+        def iter_samples(self) -> Iterator[Any]:
+            yield sample
+
+        def get_field_schema(self) -> dict[str, Any]:
+            return {"predictions": Detections}
+
+    yield "samples, of a stand-in for their dataset", View(), {"field": "predictions"}
+
+
 FRAMEWORKS: tuple[Callable[[Path | None], Iterator[Case]], ...] = (
-    ultralytics, mmdetection, sahi, detectron2, hugging_face, supervision,
+    ultralytics, mmdetection, sahi, detectron2, hugging_face, supervision, fiftyone,
 )  # fmt: skip
 
 
