@@ -80,13 +80,15 @@ nb::typed<nb::dict, nb::str, nb::ndarray<nb::numpy, bool>> flag_arrays(const Col
 }
 
 // Of one object, without numpy.
-std::tuple<std::int32_t, std::array<double, 4>, std::optional<double>, std::optional<std::int64_t>> describe(
-    const Columns& columns, std::size_t row) {
+using Described = std::tuple<std::int32_t, std::array<double, 4>, std::optional<double>, std::optional<std::int64_t>,
+                             std::optional<double>>;
+Described describe(const Columns& columns, std::size_t row) {
     if (row >= columns.count()) throw std::out_of_range("a row beyond the last");
     std::array<double, 4> box;
     std::copy_n(&columns.regions.boxes[4 * row], 4, box.begin());
     return {columns.image[row], box, columns.confidence ? std::optional(columns.confidence[row]) : std::nullopt,
-            columns.ids ? std::optional(columns.ids[row]) : std::nullopt};
+            columns.ids ? std::optional(columns.ids[row]) : std::nullopt,
+            columns.area ? std::optional(columns.area[row]) : std::nullopt};
 }
 
 // The first column with a position outside of its table.
@@ -166,7 +168,7 @@ void register_objects(nb::module_& module) {
                          return names;
                      })
         .def("describe", describe, "row"_a,
-             "Image, box as kept, confidence and id of one object, None for what it lacks.")
+             "Image, box as kept, confidence, id and area of one object, None for what it lacks.")
         .def("outside", outside, "images"_a, "labels"_a,
              "The first column with a position that its table, of so many rows, does not have.")
         .def(

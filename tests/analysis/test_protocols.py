@@ -196,7 +196,7 @@ def test_open_images_files_are_analysed_by_the_same_rules_as_they_are_evaluated(
 def test_settings_of_another_protocol_are_refused(open_images: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     truth, pred, labels, *_ = open_images
     assert run(["analyse", truth, pred, "--protocol", "voc", "--image-labels", labels]) == 2
-    assert "image_labels: expected nothing with voc" in capsys.readouterr().err
+    assert "--image-labels: expected nothing with voc" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("protocol", ["lvis", "openimages"])

@@ -24,6 +24,7 @@ Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")  # the worst first
 
 EXAMPLES = 5
+FEW_MASKS = 20  # polygons before one says of them that they are boxes
 
 MOST_COMPARED = 2000  # names that the search for the nearest one compares at most
 

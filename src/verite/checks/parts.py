@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from verite import _core
-from verite.checks.check import EXAMPLES, Finding
+from verite.checks.check import EXAMPLES, FEW_MASKS, Finding
 from verite.checks.evidence import (
     FEWEST,
     MATCHED_IOU,
@@ -40,7 +40,7 @@ ON_TILES = 0.25  # share of the objects beyond the common reach that match if mo
 SEVERAL = 1.5  # objects per image before one prediction per image is odd
 SCATTERED = 9.0  # nats: few predictions on many images are single by chance
 LARGER = 2.0  # times the area of single objects that crowds have
-RECTANGLES, FEW_MASKS, FIRST_MASKS = 0.9, 20, 50  # share of masks that are their own boxes; how many are tried first
+RECTANGLES, FIRST_MASKS = 0.9, 50  # share of masks that are their own boxes; how many are tried first
 CROWD_FORMATS = ("coco", "coco-folder", "lvis", "table", "parquet", "memory")
 
 

@@ -255,7 +255,7 @@ def confidence_examples(side: Side, rows: Sequence[int]) -> tuple[str, ...]:
 
 def object_name(side: Side, row: int) -> str:
     """Name an object by its image, and by its id if it is ground truth with ids."""
-    _, _, _, id = side.annotations.columns.describe(row)
+    id = side.annotations.columns.describe(row)[3]
     return image_name(side.annotations, row) + (f", id {id}" if id is not None and side.is_truth else "")
 
 
