@@ -421,10 +421,11 @@ def test_training_goes_on_while_results_are_computed():
     before = sys.getswitchinterval()
     sys.setswitchinterval(100)
     try:
-        few, many = count_turns(2), count_turns(10_000)
+        # On a busy machine a thread that waits for a processor gives turns, too: hence so many boxes.
+        tries = [(count_turns(2), count_turns(60_000)) for _ in range(3)]
     finally:
         sys.setswitchinterval(before)
-    assert many > 100 + 2 * few
+    assert any(many > 100 + 2 * few for few, many in tries), tries
 
 
 def test_what_is_wrong_is_raised_by_the_future():
