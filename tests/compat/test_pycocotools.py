@@ -214,6 +214,23 @@ def test_parameters_mean_the_same(settings: dict[str, Any]) -> None:
         both(*random_set(seed), "bbox", **settings)
 
 
+def test_thresholds_may_be_a_list() -> None:
+    """pycocotools compares the list with 0.5 and finds nothing: AP50 is -1, or numpy raises an error."""
+    truth, results = random_set(5)
+    listed, _ = run(coco, cocoeval, truth, results, "bbox", iouThrs=[0.5, 0.75])
+    array, _ = run(coco, cocoeval, truth, results, "bbox", iouThrs=np.array([0.5, 0.75]))
+    assert listed.stats.tobytes() == array.stats.tobytes()
+    assert listed.stats[1] >= 0
+    try:
+        from pycocotools import coco as their_coco
+        from pycocotools import cocoeval as their_eval
+
+        theirs, _ = run(their_coco, their_eval, truth, results, "bbox", iouThrs=[0.5, 0.75])
+    except (TypeError, IndexError, ValueError):
+        return
+    assert theirs.stats[1] == -1
+
+
 def test_images_and_classes_can_be_chosen() -> None:
     truth, results = random_set(5)
     images, classes = [i["id"] for i in truth["images"]], [c["id"] for c in truth["categories"]]

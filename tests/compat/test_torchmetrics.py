@@ -260,6 +260,21 @@ def test_a_limit_other_than_100_gives_minus_1_only_as_pycocotools_does() -> None
         assert float(metric.compute()["map"]) == expected
 
 
+def test_both_kinds_are_micro_averages() -> None:
+    """Two classes taken for each other: micro 1, macro 0. torchmetrics forgets to be micro for the second kind."""
+    masks = np.zeros((2, 20, 40), dtype=bool)
+    masks[0, :10, :10] = masks[1, :10, 20:30] = True
+    shape = {"boxes": np.array([[0.0, 0, 10, 10], [20, 0, 30, 10]]), "masks": masks}
+    preds = [shape | {"scores": np.array([0.9, 0.8]), "labels": np.array([1, 2])}]
+    target = [shape | {"labels": np.array([2, 1])}]
+    for average, expected in (("micro", 1), ("macro", 0)):
+        metric = MeanAveragePrecision(iou_type=("bbox", "segm"), average=average, class_metrics=True)
+        metric.update(preds, target)
+        found = metric.compute()
+        assert float(found["bbox_map"]) == expected
+        assert float(found["segm_map"]) == expected
+
+
 def test_optimal_lrp_by_hand() -> None:
     """One match with an IoU of 0.8, one false positive below it, one missed: (0.2 / 0.5 + 0 + 1) / 2 at the best."""
     truth = {"boxes": np.array([[0.0, 0, 10, 10], [50, 50, 60, 60]]), "labels": np.array([1, 1])}

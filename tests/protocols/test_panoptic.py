@@ -69,13 +69,14 @@ def test_equals_the_slow_oracle_on_random_sets(block, rim, tmp_path):
     assert seen.min() > 10  # matches, false and missed ones were all there
 
 
-def test_boundary_quality_by_hand(tmp_path):
+@pytest.mark.parametrize("number", [1, 10])  # boundary-iou-api writes 10, the largest class id + 1, into the inside
+def test_boundary_quality_by_hand(number, tmp_path):
     # A square of 6 × 6 in an image of 8 × 8, predicted one column further to the right. Boundaries of one pixel have
     # 20 pixels each and share 10: the upper and lower sides but for one pixel. Masks: 30 / 42, boundaries: 10 / 30.
     truth, pred = np.zeros((8, 8), int), np.zeros((8, 8), int)
-    truth[1:7, 1:7], pred[1:7, 2:8] = 1, 3
+    truth[1:7, 1:7], pred[1:7, 2:8] = number, number
     truth[truth == 0] = 2  # no void pixels
-    ids = truth.tolist(), {1: (2, False), 2: (1, False)}, pred.tolist(), {3: 2}
+    ids = truth.tolist(), {number: (2, False), 2: (1, False)}, pred.tolist(), {number: 2}
     masks, boundaries = (evaluated(tmp_path, *ids, on=on) for on in ("mask", "boundary"))
     assert row_of(masks, "cat") == (pytest.approx(30 / 42), 1, 0, 0)
     assert row_of(boundaries, "cat") == (0, 0, 1, 1)

@@ -83,6 +83,20 @@ def test_quirks_give_what_the_tool_said(said: str, tmp_path: Path) -> None:
     assert compared >= 3 * (len(SEEDS) - 2)
 
 
+def test_one_of_two_objects_found_by_each_rule() -> None:
+    """By hand: recall ends at 1/2, with precision 1."""
+    truth = vt.Annotations.of(["a", "b"], ["cat"] * 2, [[0, 0, 10, 10]] * 2)
+    pred = vt.Annotations.of(["a"], ["cat"], [[0, 0, 10, 10]], confidence=[0.9])
+    # 101 recalls joined by straight lines: precision 1 up to 0.49, then down to 0 at 0.5.
+    now = vt.voc(truth, pred, quirks="ultralytics", checks="off")
+    assert now["mAP@0.50"].value == pytest.approx(0.49 + 0.01 / 2)
+    # A line from precision 1 at recall 1/2 down to 0 at recall 1.
+    before = vt.voc(truth, pred, quirks="ultralytics-8.3", checks="off")
+    assert before["mAP@0.50"].value == pytest.approx(1 / 2 + 1 / 4)
+    assert vt.voc(truth, pred, checks="off")["mAP"].value == pytest.approx(1 / 2)
+    assert vt.coco(truth, pred, checks="off")["AP50"].value == pytest.approx(51 / 101)
+
+
 def test_ways_differ_where_it_matters(tmp_path: Path) -> None:
     """What is alike on all sets would show nothing."""
     ways = ("ultralytics", "ultralytics-8.4.37", "ultralytics-8.3")
