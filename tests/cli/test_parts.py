@@ -35,7 +35,7 @@ def numbers_of(out: str) -> list[Any]:
 def test_globs_and_parts_have_the_numbers_of_one_file(tmp_path: Path, typed: Typed) -> None:
     write_shards(tmp_path, 3)
     whole = typed("coco", tmp_path / "truth.json", tmp_path / "pred.json", "--checks", "off", "--json")[1]
-    for more in ([], ["--parts", "2"]):
+    for more in ([], ["--parts", "2"], ["--parts", "16"]):  # more parts than shards are a part each
         status, out, err = typed(
             "coco", f"{tmp_path}/gt/*.json", f"{tmp_path}/dt/*.json", "--checks", "off", "--json", *more
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from PIL import Image
 
 import verite as vt
 from tests.formats.samples import refused
+from verite.cli import run
 from verite.formats.format import HEAD, Options, PathProbe, frame_of, head_of, is_list, tail_of
 from verite.formats.registry import UNSUPPORTED, has_suffix
 from verite.formats.rows import size_images
@@ -129,6 +131,14 @@ def test_options_that_say_something_are_told_from_defaults(tmp_path):
     assert vt.read(path, label_offset=0, class_name="dog").source.notes == ()
     assert vt.read(path, names=["a"], label_offset=1).source.notes == ("names='…' is not used by COCO JSON",)
     assert vt.read(path, mask_threshold=0.5).source.notes == ("mask_threshold='…' is not used by COCO JSON",)
+
+
+def test_a_folder_of_images_for_figures_is_not_called_unused(tmp_path, capsys):
+    path = tmp_path / "truth.json"
+    path.write_text(json.dumps({"images": [{"id": 1, "file_name": "a.png"}], "categories": [], "annotations": []}))
+    assert run(["inspect", str(path), "--images", str(tmp_path)]) == 0
+    assert "not used" not in "".join(capsys.readouterr())
+    assert vt.read(path, images=tmp_path).source.notes == ("images='…' is not used by COCO JSON",)
 
 
 def test_options_are_spelt_for_whoever_asks():

@@ -24,6 +24,8 @@ from verite.settings import OTHER_WORDS, STEP, Choice, Flag, Option, Setting, Se
 from verite.threads import use_threads
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from click.shell_completion import CompletionItem
 
     from verite.formats.format import Options
@@ -501,7 +503,7 @@ def side_reading(side: str, given: Given, like: Annotations | None = None) -> tu
     return given[f"{side}_format"] or given["both_format"], options
 
 
-def read_side(path: str | list[str], side: str, given: Given, like: Annotations | None = None) -> Annotations:
+def read_side(path: str | Path | list[str], side: str, given: Given, like: Annotations | None = None) -> Annotations:
     """Read one side, a file or a list of shards, as the options say; on a terminal a line shows that it takes long.
 
     Parameters
@@ -517,9 +519,9 @@ def read_side(path: str | list[str], side: str, given: Given, like: Annotations 
     """
     from verite.formats import read_source, restrict_images
 
-    what, size = path if isinstance(path, str) else f"{len(path)} files", 0
+    what, size = f"{len(path)} files" if isinstance(path, list) else str(path), 0
     with suppress(OSError, ValueError):
-        size = os.stat(path).st_size if isinstance(path, str) and os.path.isfile(path) else 0
+        size = os.stat(path).st_size if not isinstance(path, list) and os.path.isfile(path) else 0
     if size >= 1e6:
         what += f" ({size / 1e9:.1f} GB)" if size >= 1e9 else f" ({size / 1e6:.0f} MB)"
     with wait_for(f"reading {what}"):

@@ -460,6 +460,8 @@ def notes_on_unused_options(annotations: Annotations, reader: Reader, options: O
             what, found = name.replace("_", " "), f"only names, as {reader.title} has no ids"
             raise BadParameter(f"{what}: expected ids to add {offset} to, found {found}")
     used = {*reader.options, "class_name"}  # that is used where it is needed
+    if options.side is not None:
+        used.add("images")  # the command line takes them for figures, too
     values = {name: getattr(options, name) for name in OPTION_NAMES if name not in used}
     unused = [name for name, value in values.items() if value is not None and (name not in OFFSETS or value)]
     if options.masks in ("objects", "every"):
