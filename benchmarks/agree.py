@@ -353,7 +353,7 @@ def measure_scores(tables: int, patients: int, effects: Any) -> None:
     """Print how often a table of six systems leads to any wrong decision; patients have four cases on average."""
     rng = np.random.default_rng([SEED, patients])
     means = np.asarray(effects, dtype=float)
-    wrong = decisions = 0
+    wrong = wrong_by_case = decisions = 0
     for _ in range(tables):
         unit = np.repeat(np.arange(patients), 1 + rng.poisson(3, patients))
         base = rng.normal(1.4, 0.8, patients)[unit] + rng.normal(0, 0.5, len(unit))
@@ -362,16 +362,22 @@ def measure_scores(tables: int, patients: int, effects: Any) -> None:
         scores = 1 / (1 + np.exp(-(base[:, None] + means + own)))
         scores = np.where(rng.random(scores.shape) < 0.02, 0.0, scores)
         names = tuple(f"s{i}" for i in range(systems))
-        table = CaseScores(names, [str(i) for i in range(len(unit))], scores, [str(i) for i in unit])
-        board = rank_scores(table, ScoreSettings(draws=500, seed=int(rng.integers(2**31))))
-        order = [names.index(name) for name in board.names]
-        true = means[order]
-        ahead = board.significance
-        wrong += bool((ahead & ~(true[:, None] > true[None] + 1e-12)).any())
-        decisions += int(ahead.sum())
+        cases = [str(i) for i in range(len(unit))]
+        settings = ScoreSettings(draws=500, seed=int(rng.integers(2**31)))
+        board = rank_scores(CaseScores(names, cases, scores, [str(i) for i in unit]), settings)
+        wrong += is_any_wrong(board, means)
+        decisions += int(board.significance.sum())
+        wrong_by_case += is_any_wrong(rank_scores(CaseScores(names, cases, scores), settings), means)
     print(f"scores: {tables} tables of {patients} patients, effects {means.tolist()}")
     show("any wrong decision (nominal 0.05)", wrong / tables, (-9.0, 0.08), tables)
+    show("the same with cases as units", wrong_by_case / tables, trials=tables)
     show("right and wrong decisions per table", decisions / tables)
+
+
+def is_any_wrong(board: Any, means: Any) -> bool:
+    """Whether a system is significantly ahead of one that is as good or better; systems are s0, s1 and so on."""
+    true = means[[int(name[1:]) for name in board.names]]
+    return bool((board.significance & ~(true[:, None] > true[None] + 1e-12)).any())
 
 
 # -- plan

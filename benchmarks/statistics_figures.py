@@ -246,7 +246,7 @@ def intervals_around_ap(options: argparse.Namespace) -> None:
     for name, results in real_results(options.real):
         rng = np.random.default_rng([options.seed, 33])
         count = len(results.truth.images)
-        hits, by_percentiles = [], []
+        hits, by_percentiles, excess = [], [], []
         for chosen in subsets(rng, 500, count, options.worlds):
             units = SampledUnits.of([results.truth.images.name(i) for i in np.flatnonzero(chosen)])
             weights = np.zeros((HALVES + 1, count))
@@ -255,6 +255,7 @@ def intervals_around_ap(options: argparse.Namespace) -> None:
             scores = results.draw_scores(["AP"], weights)[:, 0]
             interval = half_sample_interval("AP", float(scores[0]), scores[1:], 500, images=count)
             hits.append(interval.low <= results["AP"].value <= interval.high)
+            excess.append(float(scores[0]) - results["AP"].value)
             if len(hits) % 4 == 1:
                 weights[1:, np.flatnonzero(chosen)] = units.bootstrap(HALVES)
                 low, high = percentile_interval(results.draw_scores(["AP"], weights[1:])[:, 0], 0.95)
@@ -262,6 +263,7 @@ def intervals_around_ap(options: argparse.Namespace) -> None:
         show(f"real, {name}: AP of {count:,} from 500 images", float(np.mean(hits)), (0.92, 0.98), options.worlds)
         what, trials = "the same, by percentiles of the bootstrap", len(by_percentiles)
         show(f"real, {name}: {what}", float(np.mean(by_percentiles)), trials=trials)
+        show(f"real, {name}: AP of 500 images − AP of {count:,}", float(np.mean(excess)))
     for name, results in real_results(options.real, ("ssd-resnet50-fpn",)):
         results.interval("AP")
         start = time.process_time()
