@@ -244,7 +244,7 @@ class Catalogue(Display):
                 "|---|---|---|---|---|",
             ]
             for c in chosen:
-                link = f"[{c.name}](#{c.name.replace('_', '-')})"
+                link = f"[{c.name}](#{c.name})"
                 lines.append(f"| {link} | {', '.join(c.aliases)} | {c.better} | {c.unit} | {c.summary} |")
             for card in chosen:
                 lines += ["", f"### {card.name}", "", card.summary, ""]
