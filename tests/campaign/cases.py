@@ -18,12 +18,12 @@ import numpy as np
 from PIL import Image
 
 import verite as vt
+from tests.campaign.drop_ins import spoil_the_drop_in
 from tests.campaign.memory import (
     spoil_a_constructor,
     spoil_a_function,
     spoil_an_evaluator,
     spoil_an_object,
-    spoil_the_drop_in,
 )
 from tests.campaign.targets import (
     Outcome,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import io
 import random
@@ -438,35 +437,3 @@ def spoil_an_evaluator(chance: random.Random) -> str:
                 return "refused"  # there is nothing to compute
             return f"lost {type(error).__name__}: {error}: {name}.compute"
     return "refused" if is_refused else "number"
-
-
-# What the drop-in raises beside our own errors: what pycocotools raises where a key, type or value is wrong or nested.
-AS_PYTHON = (ValueError, TypeError, KeyError, AssertionError, RecursionError)
-
-
-def spoil_the_drop_in(chance: random.Random) -> str:
-    """COCO and COCOeval of the drop-in, given dictionaries of which one value is spoiled."""
-    from verite.compat.pycocotools.coco import COCO
-    from verite.compat.pycocotools.cocoeval import COCOeval
-
-    truth, results = copy.deepcopy((TRUTH, RESULTS))
-    if chance.random() < 0.5:
-        truth = worse_value(truth, chance)
-    else:
-        results = worse_value(results, chance)
-    on = chance.choice(["bbox", "segm"])
-    with redirect_stdout(io.StringIO()), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            known = COCO()
-            known.dataset = truth
-            known.createIndex()
-            done = COCOeval(known, known.loadRes(results), on)
-            done.evaluate()
-            done.accumulate()
-            done.summarize()
-        except (vt.VeriteError, *AS_PYTHON):
-            return "refused"
-        except Exception as error:
-            return f"undocumented {type(error).__name__}: {error}: {on}"
-    return "number"

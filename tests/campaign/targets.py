@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import md5
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -475,7 +476,8 @@ def place_of(words: list[str]) -> Path:
     What it does depends on the command, on the words that its code compares with, and on the folder that is written.
     """
     words, compared = of_protocol(words), set(texts_in(arrange.__code__.co_consts))
-    known = [words[0], *(word for word in words[1:] if word in compared), *(words[-1:] if "-o" in words[-2:-1] else [])]
+    written = [name for option, name in pairwise(words) if option == "-o"]
+    known = [words[0], *(word for word in words[1:] if word in compared), *written]
     return home() / "lines" / md5(" ".join(known).encode()).hexdigest()
 
 

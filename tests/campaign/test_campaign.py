@@ -11,7 +11,7 @@ import click
 import pytest
 
 import verite as vt
-from tests.campaign import cases, interrupts, targets
+from tests.campaign import cases, drop_ins, interrupts, targets
 from tests.campaign.__main__ import COMMANDS, watch
 from tests.campaign.cases import KINDS, run_case
 from tests.campaign.memory import evaluators
@@ -138,6 +138,37 @@ def test_a_new_evaluator_is_fuzzed_without_being_listed(monkeypatch):
     found = {run_case("evaluators", 7, number) for number in range(60)}
     assert any(said.startswith("undocumented") and "ToyEvaluator.update" in said for said in found)
     assert any(said.startswith("lost TypeError") and "ToyEvaluator.compute" in said for said in found)
+
+
+def test_every_module_of_the_drop_ins_is_fuzzed_and_a_new_one_needs_an_example(tmp_path, monkeypatch):
+    assert drop_ins.modules() == set(drop_ins.EXAMPLES)
+    (tmp_path / "toy.py").write_text("")
+    monkeypatch.setattr("verite.compat.__path__", [*drop_ins.compat.__path__, str(tmp_path)])
+    assert drop_ins.modules() - set(drop_ins.EXAMPLES) == {"toy"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", drop_ins.EXAMPLES)
+def test_good_data_give_a_number_in_every_module_of_the_drop_ins(name):
+    """What is always refused tries nothing. CrowdPose knows no LVIS style, which chance may ask for."""
+    make, use = drop_ins.EXAMPLES[name]
+    refused = []
+    for number in range(20):
+        try:
+            use(random.Random(number), **make())
+        except vt.VeriteError as error:
+            refused.append(str(error))
+    assert {said.split(":")[0] for said in refused} <= {"lvis_style"}
+    assert len(refused) < 3
+
+
+def test_a_drop_in_that_lets_another_error_out_is_caught(monkeypatch):
+    def use(chance, truth):
+        return [one.get("id") for one in truth["annotations"]]
+
+    monkeypatch.setattr(drop_ins, "EXAMPLES", {"toy": (lambda: {"truth": drop_ins.TRUTH}, use)})
+    found = {run_case("drop-in", 7, number) for number in range(100)}
+    assert any(said.startswith("undocumented AttributeError") and "toy(truth)" in said for said in found)
 
 
 def test_parts_are_of_every_protocol_and_a_new_one_without_being_listed(monkeypatch):

@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 
 import click
@@ -356,8 +357,9 @@ def arrange(words: list[str], home: Path) -> None:
         for name, source, format in (("VOC2008/Annotations", "truth", "voc"), ("pred.json", "detections", "coco")):
             shutil.rmtree(home / name, ignore_errors=True)
             write(vt.read(home / f"{source}.json").only(["boat", "person"]), home / name, format)
-    if words[-2] == "-o" and (home / words[-1]).is_dir():  # an output folder is new
-        shutil.rmtree(home / words[-1])
+    for option, name in pairwise(words):
+        if option == "-o" and (home / name).is_dir():  # an output folder is new
+            shutil.rmtree(home / name)
     if "data.yaml" in words[:3]:
         shutil.copy(home / "detections.json", home / "predictions.json")
     if words[1:3] == ["compare", "main.json"]:

@@ -13,11 +13,12 @@ from tests.compat.beside import OURS, compare, load, modules, same_bits
 from tests.compat.test_clients import SETS, three_calls
 from tests.oracles.coco_sets import random_set
 from verite import _core
-from verite.compat.pycocotools import steps
+from verite.compat import faster_coco_eval, lvis
+from verite.compat.pycocotools import mask, steps
 from verite.compat.pycocotools.coco import COCO
 from verite.compat.pycocotools.cocoeval import COCOeval
 from verite.compat.pycocotools.preparation import place_ids
-from verite.errors import DataError
+from verite.errors import BadParameter, DataError
 
 SEEDS = [seed for seed in range(40) if random_set(seed)[1]]
 
@@ -228,3 +229,83 @@ def test_a_flag_or_id_that_is_neither_true_nor_a_number_is_refused(key, odd):
     found = known.loadRes([{"image_id": 1, "category_id": 1, "bbox": [0, 0, 4, 4], "score": 0.5}])
     with pytest.raises(DataError, match=rf"expected .* as {key}, found"):
         COCOeval(known, found, "bbox").evaluate()
+
+
+BOX = {"image_id": 1, "category_id": 1, "bbox": [0, 0, 4, 4]}
+
+
+def tiny_truth(**more):
+    record = {"id": 1, **BOX, "area": 16, "iscrowd": 0, "keypoints": [1, 1, 2] * 17, "num_keypoints": 17, **more}
+    return {"images": [{"id": 1, "width": 9, "height": 9}], "categories": [{"id": 1}], "annotations": [record]}
+
+
+@pytest.mark.parametrize("odd", [7, "a", [1], None, np.zeros(3)], ids=str)
+def test_results_that_are_no_records_are_named_in_every_drop_in(odd):
+    known, lvis_known = faster_coco_eval.COCO(tiny_truth()), lvis.LVIS(tiny_truth())
+    for read in (
+        lambda records: known.loadRes(records),
+        lambda records: known.loadRes(records, min_score=0.3),
+        lambda records: lvis.LVISResults(lvis_known, records),
+        lambda records: lvis.LVISResults(lvis_known, records, max_dets=-1),
+    ):
+        with pytest.raises(DataError, match=r"results\[1\]: expected a record with 'image_id', found"):
+            read([{**BOX, "score": 0.5}, odd])
+
+
+def test_no_results_of_lvis_are_an_error_of_both_kinds():
+    with pytest.raises(IndexError, match="found an empty list") as caught:
+        lvis.LVISResults(lvis.LVIS(tiny_truth()), [])
+    assert isinstance(caught.value, DataError)
+
+
+@pytest.mark.parametrize("odd", [float("inf"), None, "a"], ids=str)
+def test_an_image_id_that_is_no_whole_number_is_refused_by_faster_coco_eval(odd):
+    with pytest.raises(DataError, match=r"annotations\[0\]: expected a whole number as image_id, found"):
+        faster_coco_eval.COCO(tiny_truth(image_id=odd))
+
+
+@pytest.mark.parametrize("odd", [2**63, 10**400, None, "a"], ids=lambda value: str(value)[:20])
+def test_a_number_of_keypoints_that_is_none_is_refused(odd):
+    known = COCO()
+    known.dataset = tiny_truth(num_keypoints=odd)
+    known.createIndex()
+    found = known.loadRes([{**BOX, "score": 0.5, "keypoints": [1, 1, 2] * 17}])
+    with pytest.raises(DataError, match="annotations: expected a whole number as num_keypoints"):
+        COCOeval(known, found, "keypoints").evaluate()
+
+
+@pytest.mark.parametrize("odd", [10**400, None, "a"], ids=lambda value: str(value)[:20])
+def test_a_score_that_is_no_number_is_refused_step_by_step(odd):
+    """Of CrowdPose's keypoints with the area of boxes, which are compared one image after the other."""
+    known = faster_coco_eval.COCO(tiny_truth())
+    found = known.loadRes([{**BOX, "score": odd, "keypoints": [1, 1, 2] * 17}])
+    with pytest.raises(DataError, match="results: expected a number as score of each record"):
+        faster_coco_eval.COCOeval_faster(known, found, "keypoints_crowd", use_area=False).evaluate()
+
+
+@pytest.mark.parametrize("odd", [np.zeros(3), {"size": [9, 9]}, 7, "a"], ids=str)
+def test_an_outline_that_is_none_is_refused_in_every_drop_in(odd):
+    known = COCO()
+    known.dataset = tiny_truth(segmentation=odd)
+    known.createIndex()
+    lvis_known = lvis.LVIS(tiny_truth(segmentation=odd))
+    for draw in (
+        lambda: known.annToRLE(known.anns[1]),
+        lambda: lvis_known.ann_to_rle(lvis_known.anns[1]),
+        lambda: faster_coco_eval.mask.segmToRle(odd, 9, 9),
+    ):
+        with pytest.raises(BadParameter, match="segmentation: expected polygons, or a mask of size and counts"):
+            draw()
+
+
+def test_numbers_beyond_those_of_floating_point_are_refused_by_masks():
+    huge = 10**400
+    for call in (
+        lambda: mask.frPyObjects([[1, 1, 5, 1, 5, huge]], 9, 9),
+        lambda: mask.frPyObjects([[1, 1, 5, huge]], 9, 9),
+        lambda: mask.iou([[1, 1, 5, huge]], [[1, 1, 5, 5]], [0]),
+    ):
+        with pytest.raises(BadParameter, match="mask: expected coordinates below 1e308"):
+            call()
+    with pytest.raises(BadParameter, match="mask: expected a size and counts"):
+        mask.area([np.zeros(3)])

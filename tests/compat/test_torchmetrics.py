@@ -16,7 +16,7 @@ import pytest
 from tests.compat.beside import THEIRS, load, modules
 from tests.oracles.coco_sets import random_set
 from verite.compat.torchmetrics import MeanAveragePrecision
-from verite.errors import DataWarning
+from verite.errors import BadParameter, DataWarning
 
 with_torchmetrics = pytest.mark.skipif(
     not all(find_spec(name) for name in ("torch", "torchvision", "torchmetrics")),
@@ -328,6 +328,21 @@ def test_boundaries_by_hand() -> None:
     shared = 38**2 - 34**2  # the outer 2 of the inner rim lie in the outer one
     iou = shared / (sum(rims) - shared)
     for threshold, expected in ((iou - 1e-9, 1.0), (iou + 1e-9, 0.0)):
-        metric = MeanAveragePrecision(iou_type="boundary", iou_thresholds=[threshold])
+        metric = MeanAveragePrecision(iou_type="boundary", iou_thresholds=[threshold], extended_summary=True)
         metric.update([{"masks": masks[1], "labels": [1], "scores": [0.9]}], [{"masks": masks[0], "labels": [1]}])
-        assert float(metric.compute()["map"]) == expected
+        found = metric.compute()
+        assert float(found["map"]) == expected
+        assert np.asarray(found["ious"][0, 1]).ravel() == pytest.approx(iou, rel=1e-6)
+
+
+@pytest.mark.parametrize("key", ["boxes", "labels", "area", "iscrowd"])
+def test_arrays_that_are_not_of_numbers_are_refused(key: str) -> None:
+    good = {
+        "boxes": np.array([[0.0, 0, 9, 9]]),
+        "labels": np.array([1]),
+        "area": np.ones(1),
+        "iscrowd": np.zeros(1, int),
+    }
+    pred = {"boxes": good["boxes"], "labels": good["labels"], "scores": np.array([0.5])}
+    with pytest.raises(BadParameter, match=rf"target\[0\]\['{key}'\]: expected an array of numbers, found"):
+        MeanAveragePrecision().update([pred], [{**good, key: np.array([10**400], dtype=object)}])

@@ -13,7 +13,7 @@ import pytest
 
 import verite as vt
 from verite.compat.ultralytics import read_validation, report_after_validation
-from verite.errors import BadParameter, DataWarning
+from verite.errors import BadParameter, DataWarning, VeriteError
 
 DEMO = Path(str(files("verite") / "data" / "demo"))
 
@@ -65,3 +65,26 @@ def test_without_predictions_it_says_what_to_do(validator: Any) -> None:
     validator.data = {}
     with pytest.raises(BadParameter, match="yaml_file"):
         read_validation(validator)
+
+
+@pytest.mark.parametrize(
+    ("name", "odd", "wanted"),
+    [
+        ("data", ["a"], "yaml_file"),
+        ("data", {"yaml_file": 7}, "yaml_file"),
+        ("args", SimpleNamespace(split=[[1]]), "args.split"),
+        ("class_map", None, "lists as class_map and jdict"),
+        ("jdict", 7, "lists as class_map and jdict"),
+        ("jdict", [7], r"jdict\[0\]: expected a record with a category_id of class_map, found 7"),
+        ("jdict", [{"category_id": 99}], r"jdict\[0\]: .* found 99"),
+        ("jdict", [{"category_id": [1]}], r"jdict\[0\]: .* found \[1\]"),
+    ],
+)
+def test_what_is_no_validator_is_refused(validator: Any, name: str, odd: Any, wanted: str) -> None:
+    setattr(validator, name, odd)
+    with pytest.raises(VeriteError, match=wanted):
+        read_validation(validator)
+    delattr(validator, name)
+    if name != "args":  # without it, the split is val
+        with pytest.raises(BadParameter, match="is it a validator of detections"):
+            read_validation(validator)

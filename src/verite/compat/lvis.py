@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from verite.compat.pycocotools import mask, steps
-from verite.compat.pycocotools.coco import COCO, Record, complete, read_json
+from verite.compat.pycocotools import _mask, mask, steps
+from verite.compat.pycocotools.coco import COCO, NoResults, Record, complete, read_json, values_of
 from verite.compat.pycocotools.preparation import Params as CocoParams
 from verite.compat.pycocotools.preparation import Prepared, prepare_sides
 from verite.errors import BadParameter, DataError
@@ -106,7 +106,7 @@ class LVIS:
         image, outline = self.imgs[ann["image_id"]], ann["segmentation"]
         if isinstance(outline, list):
             return mask.merge(mask.frPyObjects(outline, image["height"], image["width"]))
-        if isinstance(outline["counts"], list):
+        if _mask.has_plain_runs(outline):
             return mask.frPyObjects(outline, image["height"], image["width"])  # type: ignore[no-any-return]
         return outline  # type: ignore[no-any-return]
 
@@ -137,7 +137,8 @@ class LVISResults(LVIS):
         if not isinstance(records, list):
             raise AssertionError("results is not a list.")
         if not records:
-            raise IndexError("results: expected at least one record, found an empty list; nothing was detected")
+            raise NoResults("results: expected at least one record, found an empty list; nothing was detected")
+        values_of(records, "image_id", "results")
         if max_dets >= 0:
             records = self.limit_dets_per_image(records, max_dets)
         kind = next((key for key in ("bbox", "segmentation") if key in records[0]), "")

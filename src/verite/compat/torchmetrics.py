@@ -267,6 +267,9 @@ class MeanAveragePrecision(Base):
             if not isinstance(item, Mapping) or key not in item:
                 raise BadParameter(f"{where}: expected a dictionary with {key!r}, found {excerpt(item)}")
         given = {key: to_numpy(value) for key, value in item.items() if key in {*keys, "boxes", "iscrowd", "area"}}
+        for key, values in given.items():
+            if values.dtype.kind not in "biuf":
+                raise BadParameter(f"{where}[{key!r}]: expected an array of numbers, found {excerpt(item[key])}")
         count = len(given["labels"].reshape(-1))
         found = {"counts": np.array([count]), "labels": whole_numbers(given["labels"], f"{where}['labels']")}
         sides = 5 if self.iou_type == ("rotated",) else 4

@@ -29,7 +29,7 @@ def runs_of(masks: Sequence[Rle]) -> RLEMasks:
 def size_of(mask: Rle) -> tuple[int, int]:
     try:
         height, width = (int(side) for side in mask["size"])
-    except (TypeError, KeyError, ValueError, OverflowError):
+    except (TypeError, KeyError, IndexError, ValueError, OverflowError):
         raise BadParameter(f"mask: expected a size and counts, found {excerpt(str(mask))}") from None
     if min(height, width) < 0 or max(height, width) >= 2**31 or height * width >= 2**32:
         raise BadParameter(
@@ -153,7 +153,7 @@ def iou(dt: Any, gt: Any, pyiscrowd: Sequence[Any]) -> Any:
 def read_operands(objects: Any) -> NDArray[np.float64] | RLEMasks:
     """Boxes as [n, 4], masks as runs."""
     if isinstance(objects, np.ndarray):
-        boxes = np.ascontiguousarray(objects, dtype=np.float64)
+        boxes = floats_of(objects)
         if boxes.ndim == 2 and boxes.shape[1] == 4:
             return boxes
         raise BadParameter(f"iou: expected boxes of shape (n, 4), found {boxes.shape}")
@@ -161,8 +161,23 @@ def read_operands(objects: Any) -> NDArray[np.float64] | RLEMasks:
         if all(isinstance(thing, dict) for thing in objects):
             return runs_of(objects)
         if all(isinstance(thing, (list, tuple, np.ndarray)) and len(thing) == 4 for thing in objects):
-            return np.array(objects, dtype=np.float64).reshape(-1, 4)
+            return floats_of(objects).reshape(-1, 4)
     raise BadParameter("iou: expected a list of boxes or of masks, or an array of boxes")
+
+
+def has_plain_runs(outline: Any) -> bool:
+    """Whether the runs of a mask are a list of numbers, as annotators write crowds."""
+    if not isinstance(outline, dict) or "counts" not in outline:
+        raise BadParameter(f"segmentation: expected polygons, or a mask of size and counts, found {excerpt(outline)}")
+    return isinstance(outline["counts"], list)
+
+
+def floats_of(values: Any) -> NDArray[np.float64]:
+    """Coordinates, which an array of floating-point numbers must hold."""
+    try:
+        return np.ascontiguousarray(values, dtype=np.float64)
+    except OverflowError:
+        raise BadParameter(f"mask: expected coordinates below 1e308, found {excerpt(values)}") from None
 
 
 def frPyObjects(pyobj: Any, h: int, w: int) -> Any:  # noqa: N802
@@ -191,7 +206,7 @@ NO_RUNS = (np.empty(0, np.uint32), np.zeros(1, np.int64), np.empty((0, 2), np.in
 
 def frBbox(bb: Any, h: int, w: int) -> list[Rle]:  # noqa: N802
     """Masks of boxes: left, top, width, height."""
-    values = np.ascontiguousarray(bb, dtype=np.float64).reshape(-1, 4)
+    values = floats_of(bb).reshape(-1, 4)
     sizes = np.tile(np.array(size_of({"size": [h, w]}), dtype=np.int32), (len(values), 1))
     nothing = np.empty((0, 2)), np.zeros(1, np.int64), np.empty(0, np.int64)
     return rles_of(RLEMasks(*_core.draw_masks(NO_RUNS, *nothing, values, sizes)))
@@ -200,7 +215,7 @@ def frBbox(bb: Any, h: int, w: int) -> list[Rle]:  # noqa: N802
 def frPoly(poly: Sequence[Any], h: int, w: int) -> list[Rle]:  # noqa: N802
     """Masks of rings: x, y, x, y, …"""
     # An odd number of coordinates loses its last one, as in pycocotools.
-    rings = [np.asarray(ring, dtype=np.float64).reshape(-1) for ring in poly]
+    rings = [floats_of(ring).reshape(-1) for ring in poly]
     points = np.concatenate([ring[: len(ring) // 2 * 2] for ring in rings]).reshape(-1, 2)
     offsets = np.cumsum([0, *(len(ring) // 2 for ring in rings)], dtype=np.int64)
     sizes = np.tile(np.array(size_of({"size": [h, w]}), dtype=np.int32), (len(rings), 1))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from verite.compat.pycocotools import mask
+from verite.compat.pycocotools import _mask, mask
 from verite.compat.pycocotools import mask as masks
 from verite.errors import BadParameter, DataError, ReadError, VeriteError, excerpt
 from verite.files import find_path, read_bytes
@@ -322,7 +322,7 @@ class COCO:
         outline = ann["segmentation"]
         if isinstance(outline, list):
             return mask.merge(mask.frPyObjects(outline, image["height"], image["width"]))
-        if isinstance(outline["counts"], list):
+        if _mask.has_plain_runs(outline):
             return mask.frPyObjects(outline, image["height"], image["width"])  # type: ignore[no-any-return]
         return outline  # type: ignore[no-any-return]
 

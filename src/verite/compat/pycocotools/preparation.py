@@ -244,6 +244,10 @@ def read_side(
         keypoints = Keypoints(keypoints_of(chosen, count).reshape(-1, 3), np.arange(len(chosen) + 1) * count)
     else:
         keypoints = None
+    try:
+        labelled = np.array([one.get("num_keypoints", -1) for one in chosen], dtype=np.int32) if chosen else None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"{name}: expected a whole number as num_keypoints of each record, found {error}") from None
     flags = {"crowd": crowd.view(np.bool_)}
     if with_ignore:
         flags["ignore"] = np.array([bool(records[row].get("ignore")) for row in rows.tolist()], dtype=np.bool_)
@@ -264,7 +268,7 @@ def read_side(
         area=area,
         ids=ids,
         flags=flags,
-        labelled=np.array([one.get("num_keypoints", -1) for one in chosen], dtype=np.int32) if chosen else None,
+        labelled=labelled,
     )
 
 

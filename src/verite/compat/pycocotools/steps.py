@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from verite import _core
 from verite.compat.pycocotools import mask as maskUtils  # noqa: N812
+from verite.compat.pycocotools._mask import Rle
 from verite.compat.pycocotools.coco import Record
 from verite.errors import BadParameter, DataError
 from verite.protocols.coco import HIGHEST
@@ -174,7 +175,11 @@ def choose_cell(groups: Groups, image: Any, label: Any, p: Params) -> list[Recor
 
 def rank(detections: list[Record], most: int) -> list[Record]:
     """By falling score, as many as count."""
-    order = np.argsort([-d["score"] for d in detections], kind="stable")
+    try:
+        scores = np.array([-d["score"] for d in detections], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DataError(f"results: expected a number as score of each record, found {error}") from None
+    order = np.argsort(scores, kind="stable")
     return [detections[i] for i in order[:most]]
 
 
@@ -186,11 +191,30 @@ def overlap(truths: list[Record], detections: list[Record], p: Params) -> Any:
         return oks(truths, rank(detections, p.maxDets[-1]), np.asarray(p.kpt_oks_sigmas))
     if not truths and not detections:
         return []
-    key = {"segm": "segmentation", "bbox": "bbox"}.get(p.iouType)
+    key = {"segm": "segmentation", "boundary": "segmentation", "bbox": "bbox"}.get(p.iouType)
     if key is None:
-        raise BadParameter(f"iouType: expected segm, bbox or keypoints, found {p.iouType!r}")
+        raise BadParameter(f"iouType: expected segm, bbox, boundary or keypoints, found {p.iouType!r}")
     mine, others = ([record[key] for record in side] for side in (rank(detections, p.maxDets[-1]), truths))
-    return maskUtils.iou(mine, others, [int(g.get("iscrowd", 0)) for g in truths])
+    crowd = [int(g.get("iscrowd", 0)) for g in truths]
+    found = maskUtils.iou(mine, others, crowd)
+    if p.iouType != "boundary" or not mine or not others:
+        return found
+    rims = maskUtils.iou([find_boundary(one) for one in mine], [find_boundary(one) for one in others], crowd)
+    return np.where(np.array(crowd, dtype=np.bool_), found, np.minimum(found, rims))
+
+
+def find_boundary(rle: Rle, share: float = 0.02) -> Rle:
+    """The pixels of a mask within `share` of the image diagonal of its boundary, at least one pixel."""
+    pixels = maskUtils.decode(rle)
+    height, width = pixels.shape
+    steps = max(1, round(share * float(np.hypot(height, width))))
+    # A square of side 2 · steps + 1 fits into the mask where it holds as many pixels as it has.
+    side = 2 * steps + 1
+    sums = np.zeros((height + side, width + side), dtype=np.int64)
+    sums[1 + steps : 1 + steps + height, 1 + steps : 1 + steps + width] = pixels
+    sums = sums.cumsum(0).cumsum(1)
+    inside = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
+    return maskUtils.encode(np.asfortranarray(pixels & (inside < side * side)))  # type: ignore[no-any-return]
 
 
 def oks(truths: list[Record], detections: list[Record], sigmas: Floats) -> Any:
@@ -219,7 +243,7 @@ def keypoints_of(records: list[Record], count: int) -> Floats:
     """[record, keypoint, (x, y, seen)]."""
     try:
         return np.array([record["keypoints"] for record in records], dtype=np.float64).reshape(-1, count, 3)
-    except (KeyError, ValueError, TypeError):
+    except (KeyError, ValueError, TypeError, OverflowError):
         raise DataError(
             f"keypoints: expected {count} of three numbers in each record; see params.kpt_oks_sigmas"
         ) from None

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from verite.compat.pycocotools import coco as base
-from verite.compat.pycocotools.coco import Record, close, make_results, read_json
+from verite.compat.pycocotools.coco import Record, close, make_results, read_json, values_of
 from verite.compat.pycocotools.coco import _isArrayLike as _isArrayLike
-from verite.errors import BadParameter
+from verite.errors import BadParameter, DataError, excerpt
 
 logger = logging.getLogger(__name__)
 
@@ -78,9 +78,13 @@ class COCO(base.COCO):
         self.print_function("creating index...")
         if isinstance(self.dataset, dict):
             for key, name in (("images", "id"), ("annotations", "image_id")):
-                for record in self.dataset.get(key, ()):
+                for i, record in enumerate(self.dataset.get(key, ())):
                     if isinstance(record, dict) and type(record.get(name, 0)) is not int:
-                        record[name] = int(record[name])
+                        try:
+                            record[name] = int(record[name])
+                        except (TypeError, ValueError, OverflowError):
+                            found = excerpt(record[name])
+                            raise DataError(f"{key}[{i}]: expected a whole number as {name}, found {found}") from None
         self.index()
         if 0 in self.anns:
             warnings.warn(ID_ZERO, UserWarning, stacklevel=3)
@@ -192,6 +196,7 @@ class COCO(base.COCO):
         if not isinstance(records, list):
             raise AssertionError("results in not an array of objects")
         if min_score != 0.0:
+            values_of(records, "image_id", "results")
             records = [one for one in records if one.get("score", 1) >= min_score]
         if records:
             found.dataset = make_results(self, records)

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from verite.compat.faster_coco_eval.core import mask
 from verite.compat.faster_coco_eval.core.coco import COCO
 from verite.compat.pycocotools import cocoeval as base
 from verite.compat.pycocotools import preparation, steps
@@ -259,13 +258,7 @@ class COCOeval_faster(base.COCOeval):  # noqa: N801 - the name is faster-coco-ev
         truths, detections = (steps.choose_cell(groups, image, label, p) for groups in (self._gts, self._dts))
         if not self.use_area and p.iouType in KEYPOINTS:
             truths = [{**one, "area": one["bbox"][2] * one["bbox"][3] * BOX_SHARE} for one in truths]
-        if p.iouType != "boundary" or not truths or not detections:
-            return steps.overlap(truths, detections, p) if truths or detections else []
-        ranked, crowd = steps.rank(detections, p.maxDets[-1]), [int(one.get("iscrowd", 0)) for one in truths]
-        pred, truth = ([one["segmentation"] for one in side] for side in (ranked, truths))
-        rims = [[mask.rleToBoundary(one) for one in side] for side in (pred, truth)]
-        whole, rim = mask.iou(pred, truth, crowd), mask.iou(rims[0], rims[1], crowd)
-        return np.where(np.array(crowd, dtype=np.bool_), whole, np.minimum(whole, rim))
+        return steps.overlap(truths, detections, p) if truths or detections else []
 
     def _images_with_ious(self) -> list[Any]:
         """`evalImgs`, each with the IoU of every match (`dtIous`), so that processes can exchange them."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from verite.compat.pycocotools import _mask as _mask
+from verite.compat.pycocotools import steps
 from verite.compat.pycocotools._mask import Rle
 from verite.compat.pycocotools.mask import area as area
 from verite.compat.pycocotools.mask import decode as decode
@@ -30,7 +29,7 @@ def segmToRle(segm: Any, w: int, h: int) -> Rle:  # noqa: N802
     """
     if isinstance(segm, list):
         return merge(frPyObjects(segm, h, w)) if segm else {"size": [h, w], "counts": b""}
-    if isinstance(segm["counts"], list):
+    if _mask.has_plain_runs(segm):
         return frPyObjects(segm, h, w)  # type: ignore[no-any-return]
     return segm  # type: ignore[no-any-return]
 
@@ -49,16 +48,7 @@ def rleToBoundary(rle: Rle, dilation_ratio: float = 0.02, backend: str = "mask_a
     backend
         Accepted for compatibility: both of faster-coco-eval's give the same pixels.
     """
-    pixels = decode(rle)
-    height, width = pixels.shape
-    steps = max(1, round(dilation_ratio * float(np.hypot(height, width))))
-    # A square of side 2 · steps + 1 fits into the mask where it holds as many pixels as it has.
-    side = 2 * steps + 1
-    sums = np.zeros((height + side, width + side), dtype=np.int64)
-    sums[1 + steps : 1 + steps + height, 1 + steps : 1 + steps + width] = pixels
-    sums = sums.cumsum(0).cumsum(1)
-    inside = sums[side:, side:] - sums[:-side, side:] - sums[side:, :-side] + sums[:-side, :-side]
-    return encode(np.asfortranarray(pixels & (inside < side * side)))  # type: ignore[no-any-return]
+    return steps.find_boundary(rle, dilation_ratio)
 
 
 rleToBoundaryCV = rleToBoundary  # noqa: N816
