@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.docs.test_snippets import leave_drawn_images
 from verite.cli.demo import FOLDERS
 
 ROOT = Path(__file__).parent.parent.parent
@@ -65,6 +66,7 @@ def test_notebook_runs_and_shows_what_comes_out(notebook, tmp_path, monkeypatch)
     pytest.importorskip("ipykernel", reason="needs the dependency group 'notebooks'")
     for source, name in FOLDERS.items():
         shutil.copytree(str(files("verite") / "data" / source), tmp_path / name)
+    leave_drawn_images(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")  # the kernel runs commands in a terminal
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")

@@ -42,12 +42,19 @@ def parameter(page: Path) -> Any:
     return pytest.param(page, id=name, marks=[pytest.mark.slow] if name in SLOW else [])
 
 
+def leave_drawn_images(folder: Path) -> None:
+    """Leave a folder of results as `verite demo` does, whose name the examples cannot use again."""
+    (folder / "drawn").mkdir()
+    (folder / "drawn" / "park-2052.png").touch()
+
+
 @pytest.fixture
 def place(tmp_path, monkeypatch):
     """A folder with the data of the demo, as the pages assume it."""
     bundled = files("verite") / "data"
     for source, name in FOLDERS.items():
         shutil.copytree(str(bundled / source), tmp_path / name)
+    leave_drawn_images(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.syspath_prepend(tmp_path)  # metrics of one's own are modules of the folder at hand
