@@ -153,6 +153,7 @@ ROWS = [{"image_id": "a", "width": 100, "height": 80, "objects": {"bbox": [[10, 
 OBJECTS: dict[str, list[tuple[Callable[[], Any], dict[str, Any]]]] = {
     "a COCO dictionary": [(lambda: TRUTH, {})],
     "a list of COCO results": [(lambda: RESULTS, {})],
+    "detectron2's instances_predictions": [(lambda: [{"image_id": 1, "instances": RESULTS}], {})],
     "a pycocotools COCO object": [(lambda: SimpleNamespace(dataset=TRUTH, imgs={}, cats={}), {})],
     "torchvision dictionaries": [(lambda: [TENSORS], {}), (lambda: {"a": TENSORS}, {}), (lambda: [LABELS], {})],
     "supervision.Detections": [

@@ -163,7 +163,8 @@ def test_wrong_type_is_told_what_is_taken(given, found):
         vt.read(given)
     said = str(caught.value)
     assert said.startswith(
-        "annotations: expected a path or annotations, a COCO dictionary, a list of COCO results, a pyc"
+        "annotations: expected a path or annotations, a COCO dictionary, a list of COCO results, detectron2's "
+        "instances_predictions, a pyc"
     )
     assert "torchvision" in said
     assert "supervision" in said

@@ -159,17 +159,14 @@ def test_bars_counts_and_slices_open_their_objects(browser, pages):
         bar = shown.page.locator('.stack rect[data-count="0.localization"]')
         bar.focus()
         shown.page.keyboard.press("Enter")
-        note.wait_for()
-        assert f": {document['errors']['counts']['localization']} objects" in note.inner_text()
+        note.filter(has_text=f": {document['errors']['counts']['localization']} objects").wait_for()
         shown.page.keyboard.press("Escape")
         for kind, count in document["errors"]["counts"].items():
             shown.page.locator(f'[data-count="0.{kind}"] button').click()
-            note.wait_for()
-            assert f": {count} objects" in note.inner_text()
+            note.filter(has_text=f": {count} objects").wait_for()
             shown.page.keyboard.press("Escape")
         shown.page.locator('.stack rect[data-count="0.right"]').press("Enter")
-        note.wait_for()
-        assert f": {document['steps']['right'][0]} objects" in note.inner_text()
+        note.filter(has_text=f": {document['steps']['right'][0]} objects").wait_for()
         shown.page.keyboard.press("Escape")
         assert shown.faults == []
         known = [one for one in document["slices"] if one["recall"] is not None]
@@ -182,8 +179,7 @@ def test_bars_counts_and_slices_open_their_objects(browser, pages):
         for one in worst[:3]:
             row = shown.page.locator(f'tr[data-slice="0 {one["place"][0]} {one["place"][1]}"] button.open')
             row.press("Enter")
-            note.wait_for()
-            assert f": {one['truths']} objects" in note.inner_text()
+            note.filter(has_text=f": {one['truths']} objects").wait_for()
             shown.page.keyboard.press("Escape")
 
 
