@@ -114,7 +114,7 @@ def test_json_of_others_is_read_with_a_guard_against_deep_nesting():
     assert unguarded(ast.parse("try:\n    json.loads(x)\nexcept ValueError:\n    pass"))
 
 
-# Calls that open a file. What is ours by such a name (`coco.open`) or is written is told apart below.
+# Calls that open a file. Our own functions of such a name (`coco.open`) and writing are excluded below.
 OPENERS = re.compile(
     r"open|(.*\.)?(open|read_bytes|read_text|(Zip|Tar|Gzip|LZMA|BZ2|Zstd|Parquet)File|read_schema|memmap|mmap)"
     r"|np\.(load|fromfile|loadtxt|genfromtxt)|nibabel\.load|(.*\.)?(parquet|csv|feather)\.(read_table|read_csv)"
@@ -122,7 +122,7 @@ OPENERS = re.compile(
     r"|csv\.(reader|DictReader)|(.*\.)?(imread|loadmat)"
 )
 OWN_RESOURCES = re.compile(r"__file__|RESOURCES|files\('verite'\)|os\.devnull")
-# Whoever opens files of users, and why not by `files.read_bytes`, `read_text` and `read_lines` or `csv_files`.
+# Functions that open files of users, and why not by `files.read_bytes`, `read_text` and `read_lines` or `csv_files`.
 READERS = {
     "files.py: find_path": "the function itself: may it be read?",
     "files.py: read_bytes": "the function itself",
@@ -165,7 +165,7 @@ def opened_files(tree: ast.AST, name: str = "") -> Iterator[tuple[str, str]]:
 def test_files_of_users_are_opened_by_the_common_functions_alone():
     """They refuse what is no file or too large, unpack under a limit, and name the file whatever goes wrong.
 
-    Nobody keeps a memory map, which follows later writes to the file and ends the process if it becomes shorter.
+    No function keeps a memory map, which follows later writes to the file and ends the process if it becomes shorter.
     """
     found = {}
     for path in FILES:

@@ -229,7 +229,7 @@ def whole_parts() -> list[tuple[bytes, bytes]]:
 def spoil_a_part(chance: random.Random) -> str:
     """A spoiled part of an evaluation, most often with the digest that it should have, merged with a good one.
 
-    Scores from 0 to 1, as of any images, are numbers that somebody could have: others are wrong without a word.
+    Scores from 0 to 1, as of any images, are possible results: others are silently wrong.
     """
     part, other = chance.choice(whole_parts())
     data = mutated(part, chance)

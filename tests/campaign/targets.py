@@ -202,7 +202,7 @@ def archive_targets() -> list[Target]:
                 path = home() / "archives" / format.name / f"{whole.name}{suffix}"
                 if not path.exists():
                     path.parent.mkdir(parents=True, exist_ok=True)
-                    PACKERS.get(suffix, pack_zip)(whole, path)  # of a kind that nobody here can pack: another one
+                    PACKERS.get(suffix, pack_zip)(whole, path)  # of a kind without a packer here: as ZIP instead
                 found.append(Target(f"archive of {format.name}: {path.name}", path, partial(evaluate, path)))
     return found
 

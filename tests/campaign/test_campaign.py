@@ -118,7 +118,7 @@ def test_a_new_kind_of_volume_is_fuzzed_without_being_listed(monkeypatch):
 
 
 class ToyEvaluator:
-    """Counts what it is given, and what is no array only when somebody asks for the sum."""
+    """Counts what it is given, and what is no array only when the sum is computed."""
 
     def __init__(self):
         self.taken = []

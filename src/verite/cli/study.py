@@ -50,7 +50,7 @@ Examples:
 )
 @click.argument("source", type=INPUT, required=False, metavar="[FOLDER]")
 def interpretation(source: str | None, **given: Any) -> None:
-    """Check the claims of the paper about the scene score.
+    """Check the paper's statements about the scene score.
 
     Every object of every scene is translated, scaled, rotated and put into perspective with power 1 to 20, classes are
     changed, objects removed and added; each claim of the paper is checked on the scores. FOLDER is a Pascal VOC folder
